@@ -7,6 +7,9 @@
    the parts that the one plan has: errors of ranges (of all sums from the first cell on), of the cells of the other
    tables, and of the total, all of the whole counts; and by how much the two publications disagree.
 
+3. How many cells, measured one by one, have the noise of a range: by this much more, the cells of a table for ranges
+   count where ε is divided.
+
     python benchmarks/weights.py
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,9 +116,28 @@ def ranges() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["", *names]).round(2)
 
 
+def noise_of_ranges() -> pd.DataFrame:
+    """Return how many cells, measured one by one with the same ε, have the noise of a range measured in boxes."""
+    random, rows = np.random.default_rng(0), []
+    for cells, sexes, people, epsilon in product((100, 500, 4000), (1, 2), (10_000, 1_000_000), ("0.05", "0.3", "2")):
+        columns = [AGE | {"edges": list(range(cells + 1)), "other": False, "missing": False}, SEX]
+        table = ["age", "sex"][:sexes]
+        plan = Plan(dataset="benchmark", epsilon=epsilon, rows_about=people, columns=columns,
+                    tables=[{"columns": table, "ranges": True}], strategy="adaptive")  # fmt: skip
+        strategy, exact, squares = decide(plan), mock_counts(plan, tuple(table)), []
+        for _ in range(DRAWS // 2):
+            estimates = derive_estimates(strategy.plan, strategy.measure(lambda _marginals, exact=exact: [exact]))
+            wrong = np.cumsum(estimates.estimate(tuple(table)) - exact, axis=0)
+            first, last = random.integers(0, cells, (2, 300))
+            squares.append(float(((wrong[first] - wrong[last]) ** 2).mean()))
+        rows.append((cells, sexes, people, epsilon, float(np.mean(squares)) * float(epsilon) ** 2 / 2))
+    return pd.DataFrame(rows, columns=["ages", "sexes", "people", "epsilon", "cells of the same noise"]).round(1)
+
+
 def main() -> None:
-    """Print both tables."""
-    sys.stdout.write(f"{weights().to_string(index=False)}\n\n{ranges().to_string(index=False)}\n")
+    """Print the tables."""
+    for found in (weights(), ranges(), noise_of_ranges()):
+        sys.stdout.write(f"{found.to_string(index=False)}\n\n")
 
 
 if __name__ == "__main__":

@@ -232,7 +232,7 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
         found += _for_the_person(int(one.values[place]), _all(alike, setting), one.allocation.scale)
-    if boxes := measured.boxes:
+    for boxes in measured.trees:
         ends = list(zip(boxes.first, boxes.last, strict=True))
         for k, (first, last) in enumerate(ends):
             spans = list(zip(boxes.columns, first, last, strict=True))

@@ -72,7 +72,7 @@ def _check_reads_back(plan: Plan) -> None:
 
 def _tried(plan: Plan) -> Plan:
     """Return `plan`, with fewer tables if it has many."""
-    if len(plan.marginals) <= MAX_TABLES or plan.ranged is not None:
+    if len(plan.marginals) <= MAX_TABLES or plan.ranged:
         return plan
     kept = set(_covering(plan.marginals)) | {table for table in plan.marginals if plan.amounts(table)}
     fields, declared = plan.to_dict(), dict(zip(plan.marginals, plan.to_dict()["tables"], strict=False))

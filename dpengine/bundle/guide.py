@@ -115,6 +115,25 @@ NUMBERS[Estimator.TOGETHER] = (
     ),
     NUMBERS[Estimator.BOXES][1],
 )
+NUMBERS[Estimator.PARTS] = (
+    Entry(
+        mark("estimate"),
+        mark(
+            "In a table for ranges, computed from the measured boxes of neighbouring cells, and never negative. In "
+            "tables that a model fits, the count that it expects. In all others, among them tables at several levels, "
+            "the measurement itself: right on average, and maybe fractional or negative."
+        ),
+        mark("In a table for ranges, trust sums over neighbouring cells more than single cells."),
+    ),
+    Entry(
+        mark("low to high"),
+        mark(
+            "The true number lies in this interval 95 times in 100. In a table for ranges, a cell that was measured "
+            "only together with its neighbours may hold anything from none to all of their sum.{model_errors}"
+        ),
+        mark("Quote it with every number."),
+    ),
+)
 AMOUNTS = Entry(
     mark("mean, sum"),
     mark(
@@ -205,6 +224,15 @@ ADDING = {
         ),
     ),
 }
+ADDING[Estimator.PARTS] = (
+    Entry(
+        mark("Adding cells"),
+        mark(
+            "In a table for ranges, add up the counts of neighbouring cells. In the other tables, add up the "
+            "estimates, unless a table here already holds the sum."
+        ),
+    ),
+)
 COMPARING = Entry(
     mark("Comparing cells"),
     mark(
@@ -266,7 +294,7 @@ def reading(result: Result) -> list[Entry]:
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
-    rows_only = estimator(result.plan) not in (Estimator.BOXES, Estimator.TOGETHER) and not result.plan.tallied
+    rows_only = result.measured.boxes is None and not result.plan.tallied
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]

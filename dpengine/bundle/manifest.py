@@ -76,7 +76,7 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     if audit := measured.audit:
         allocation = Allocation((), audit.epsilon, audit.sensitivity)
         entries.append(_marginal(allocation, audit.sums.size) | {"purpose": AUDIT})
-    if boxes := measured.boxes:
+    for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})
     return entries

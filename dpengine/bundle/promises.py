@@ -57,11 +57,11 @@ def estimator(plan: Plan) -> Estimator:
 
     The plan alone decides. So `verify` need not load the strategies, which draw noise.
     """
-    if plan.strategy != "adaptive":
-        return Estimator.LEAST_SQUARES
-    if plan.ranged is None:
-        return Estimator.MODEL
-    return Estimator.TOGETHER if plan.beside_ranged else Estimator.BOXES
+    if plan.in_parts:
+        return Estimator.TOGETHER if plan.beside_ranged else Estimator.PARTS
+    if plan.strategy == "adaptive" and plan.ranged:
+        return Estimator.BOXES
+    return Estimator.MODEL if plan.strategy == "adaptive" and not plan.resolution.levels else Estimator.LEAST_SQUARES
 
 
 def table_files(plan: Plan) -> dict[Columns, str]:

@@ -25,7 +25,7 @@ from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.checks.portal_check import wrong_portals
-from dpengine.bundle.checks.price_check import beside_boxes, level_half_widths, wrong_prices
+from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, wrong_prices
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key
@@ -165,11 +165,13 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
-    if checked.schema_version < 4 and (plan.tallied or plan.beside_ranged or plan.associations(())):
+    if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
         wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):
         wrong.append("counted")
-    if checked.model_error is not None and (checked.schema_version < 3 or estimator(plan) is not Estimator.MODEL):
+    if checked.model_error is not None and (
+        checked.schema_version < 3 or estimator(plan) not in (Estimator.MODEL, Estimator.PARTS)
+    ):
         wrong.append("model_error")
     if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
@@ -203,7 +205,8 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
             half_widths |= level_half_widths(checked, plan)
         else:
-            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in beside_boxes(checked, plan)}
+            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in exactly_known(checked, plan)}
+            half_widths |= level_half_widths(checked, plan)
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
         pieces = _Pieces(members.pieces(name, most))

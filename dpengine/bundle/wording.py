@@ -23,6 +23,7 @@ class Estimator(StrEnum):
     MODEL = "model"
     BOXES = "boxes"
     TOGETHER = "boxes beside tables"
+    PARTS = "parts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +297,39 @@ _TOGETHER = (
 )
 
 
+_PARTS = (
+    mark(
+        "estimate: tables were measured in parts. Of a table for ranges, least squares over all measured boxes of "
+        "neighbouring cells, made non-negative. Of tables at several levels of a column, least squares over these "
+        "levels, and of other tables over their measured marginals: both unbiased, maybe negative or fractional. Of "
+        "tables that a model fits, its expected count. Estimates of two parts need not agree."
+    ),
+    mark("count: the estimates, made whole and non-negative so that all tables agree on what they share."),
+    mark(
+        "low and high: for a table for ranges, the smallest and the largest true count that the measured boxes allow, "
+        "with a probability of at least 95 %. For tables that a model fits, an interval from its measured error. For "
+        "all others, a 95 % interval from the distribution of the noise."
+    ),
+    mark("synthetic.csv: rows generated from the counts. Counted again, they give every published table exactly."),
+    _VALUES_2,
+)
+_PARTS_INTERVALS = (
+    "Each interval from low to high holds the true count of its cell with a probability of at least 95 %. Cells that "
+    "were measured by themselves are uncertain only by noise. A cell that was measured in a box with others may hold "
+    "anything from none to all of that box. Cells of tables that come from a model are meant to be held 95 times in "
+    "100 among cells of similar size, by the error of the model, which was measured privately."
+)
+
+
 def _with_ranges_beside(wording: Wording) -> Wording:
     return replace(
         wording,
-        post_processing={**wording.post_processing, Estimator.TOGETHER: _TOGETHER},
-        intervals={**wording.intervals, Estimator.TOGETHER: wording.intervals[Estimator.BOXES]},
+        post_processing={**wording.post_processing, Estimator.TOGETHER: _TOGETHER, Estimator.PARTS: _PARTS},
+        intervals={
+            **wording.intervals,
+            Estimator.TOGETHER: wording.intervals[Estimator.BOXES],
+            Estimator.PARTS: _PARTS_INTERVALS,
+        },
     )
 
 

@@ -41,7 +41,7 @@ class Node:
 
 def has_levels(plan: Plan, name: str) -> bool:
     """Whether a plan also uses a column at coarser levels."""
-    return name in plan.resolution.levels[1:]
+    return name in plan.resolution.chain(name)[1:]
 
 
 def level_table(plan: Plan, table: Columns) -> str | None:
@@ -54,7 +54,7 @@ def level_table(plan: Plan, table: Columns) -> str | None:
 
 def _levels(plan: Plan, name: str) -> Columns:
     """Return the levels that are used, from the coarsest to `name`."""
-    levels = plan.resolution.levels
+    levels = plan.resolution.chain(name)
     return levels[: levels.index(name) + 1]
 
 

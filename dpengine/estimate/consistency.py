@@ -18,21 +18,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.marginals.fitting import project, rake, round_to_total, round_to_totals
+from dpengine.marginals.fitting import project, rake, round_to_total
 from dpengine.marginals.graphs import junction_order
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.marginals.pairwise import Pairwise, fit_one_table
 from dpengine.measure.allocation import MAX_JOINT_CELLS
+from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["ConsistentTables", "make_consistent", "round_boxes"]
+__all__ = ["ConsistentTables", "fit_joint", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
 Cell = tuple[int, ...]
 
@@ -46,15 +48,28 @@ MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 @dataclass(frozen=True)
 class ConsistentTables:
-    """Whole tables in tree order: the columns that one shares with earlier ones lie within a single one of them."""
+    """Whole tables in tree order: the columns that one shares with earlier ones lie within a single one of them.
+
+    They may follow `rows`, whose counts come first.
+    """
 
     tables: tuple[Marginal[np.int64], ...]
+    rows: Counted | None = None
 
-    def table(self, columns: Columns) -> Ints:
-        """Return the published counts over `columns`. Raises KeyError where no table holds all of these."""
-        for table in self.tables:
-            if set(columns) <= set(table.columns):
-                return table.project(columns).values
+    @property
+    def parts(self) -> tuple[Counted, ...]:
+        """The rows, if there are any, and the tables that follow them."""
+        return self.tables if self.rows is None else (self.rows, *self.tables)
+
+    def table(self, columns: Columns, resolution: Resolution = NO_LEVELS) -> Ints:
+        """Return the published counts over `columns`, which may be at a coarser level of those that a table has.
+
+        Raises KeyError where no table tells all of these.
+        """
+        for table in self.parts:
+            held = resolution.held(columns, table.columns)
+            if held is not None:
+                return resolution.coarsen(table.project(held).values, held, columns)
         raise KeyError(columns)
 
 
@@ -71,48 +86,49 @@ def round_boxes(tree: BoxTree) -> ConsistentTables:
 
 
 def make_consistent(
-    squares: LeastSquares,
-    values: Sequence[Ints | Floats],
-    amounts: frozenset[str] = frozenset(),
-    ranged: BoxTree | None = None,
+    squares: LeastSquares, values: Sequence[Ints | Floats], amounts: frozenset[str] = frozenset()
 ) -> ConsistentTables | Pairwise:
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
     Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
-    after them). A table that was measured in boxes, the tree `ranged`, comes first: it keeps the sums of its boxes, and
-    the other tables its counts over the columns that they share. Returns tables that are non-negative, whole, and of
-    one total; or the fitted pairs, where a joint table that holds all of them would be too large.
+    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table
+    that holds all of them would be too large.
     """
     sums = [float(one.astype(np.float64).sum()) for one in values]
     total = max(0, round(float(squares.estimate((), values, sums))))
+    single: dict[str, Floats] = {}
+    fitted = fit_tables(squares, values, amounts, total, single)
+    order = junction_order([*fitted])
+    if order is not None:
+        return ConsistentTables(_round_along(order, fitted, total))
+    if math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
+        return _pairs(total, single, fitted)
+    return through_one_table(fitted, single, total)
+
+
+def fit_tables(
+    squares: LeastSquares,
+    values: Sequence[Ints | Floats],
+    amounts: frozenset[str],
+    total: int,
+    single: dict[str, Floats],
+) -> dict[Columns, Floats]:
+    """Return non-negative expected counts of each measured table; `single` takes those of columns that it lacks."""
+    sums = [float(one.astype(np.float64).sum()) for one in values]
     counted = (tuple(name for name in columns if name not in amounts) for columns in squares.measured)
     tables = tuple(dict.fromkeys(columns for columns in counted if columns))
     names = sorted({name for columns in tables for name in columns})
-    estimates = {
-        columns: squares.estimate(columns, values, sums) for columns in {*tables, *((name,) for name in names)}
-    }
-    single = {name: project(estimates[name,], total) for name in names}
-    first: tuple[Marginal[np.int64], ...] = ()
-    if ranged is not None:
-        ranged = replace(ranged, total=float(total))
-        boxes, first = Marginal(ranged.boxes.columns, ranged.table), round_boxes(ranged).tables
-        single |= {name: boxes.project((name,)).values for name in boxes.columns}
-        names = sorted(single)
-    fitted = {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}
-    if ranged is not None:
-        fitted = {boxes.columns: boxes.values} | {
-            columns: _with_margin(table, columns, boxes)
-            for columns, table in fitted.items()
-            if columns != boxes.columns
-        }
-        tables = tuple(fitted)
-    order = junction_order(tables)
-    if order is not None:
-        return ConsistentTables(_round_along(order, fitted, total, first))
-    if math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
-        return _pairs(total, single, fitted)
-    everything = tuple(names)
-    joint = _fit_joint(everything, fitted, single, total)
+    wanted = {*tables, *((name,) for name in names)}
+    estimates = {columns: squares.estimate(columns, values, sums) for columns in wanted}
+    for name in names:
+        single.setdefault(name, project(estimates[name,], total))
+    return {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}
+
+
+def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:
+    """Return one table of all columns in whole numbers, of which the fitted tables are nearly sums."""
+    everything = tuple(sorted(single))
+    joint = fit_joint(everything, fitted, single, total)
     return ConsistentTables((Marginal(everything, _round_joint(joint, everything, fitted, total)),))
 
 
@@ -130,13 +146,6 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
     return rake(project(estimate, total), margins, RAKING_SWEEPS)
 
 
-def _with_margin(table: Floats, columns: Columns, boxes: Marginal[np.float64]) -> Floats:
-    """Return a fitted table with the sums of the table in boxes over the columns that they share."""
-    shared = tuple(name for name in columns if name in boxes.columns)
-    axes = tuple(columns.index(name) for name in shared)
-    return rake(table, [(axes, boxes.project(shared).values)], 1)
-
-
 def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Floats]) -> Pairwise:
     """Return the fitted pairs, with independence where two columns were not measured together."""
     two = {pair: np.outer(single[pair[0]], single[pair[1]]) / max(total, 1) for pair in combinations(single, 2)}
@@ -145,25 +154,16 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
 
 
 def _round_along(
-    order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int, first: Sequence[Marginal[np.int64]] = ()
+    order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int
 ) -> tuple[Marginal[np.int64], ...]:
-    """Round each table so that it keeps the counts over the columns that it shares with an earlier one.
-
-    `first` are tables that were rounded before, with which the order begins.
-    """
-    done = [*first]
-    for clique in order[len(done) :]:
-        nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=Marginal((), np.array(total)))
-        shared = tuple(name for name in clique if name in nearest.columns)
-        sums = nearest.project(shared).values
-        expected = Marginal(clique, fitted[clique]).project((*shared, *(name for name in clique if name not in shared)))
-        counts = round_to_totals(expected.values.reshape(sums.size, -1), sums.ravel()).reshape(expected.values.shape)
-        ordered = Marginal(expected.columns, counts).project(clique)
-        done.append(Marginal(clique, np.ascontiguousarray(ordered.values)))
+    """Round each table so that it keeps the counts over the columns that it shares with an earlier one."""
+    done: list[Marginal[np.int64]] = []
+    for clique in order:
+        done.append(follow(NO_LEVELS, Marginal(clique, fitted[clique]), done, total))
     return tuple(done)
 
 
-def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
+def fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
     """Return the joint table of greatest entropy with the fitted marginals, off by at most 1 in 1,000 people."""
     joint = np.ones([single[name].size for name in names])
     joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)

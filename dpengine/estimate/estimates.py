@@ -9,25 +9,30 @@ boxes of cells were measured, a cell that was not measured by itself may hold an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
+from dpengine.estimate.agreement import Following
 from dpengine.estimate.amounts import SoftEstimates
-from dpengine.estimate.beside_ranges import BesideRangesEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.levels import LevelEstimates
+from dpengine.estimate.parts import EstimatesOfParts
+from dpengine.estimate.reading import allocated_to
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
-from dpengine.marginals.pairwise import Pairwise, fit
+from dpengine.marginals.nested import NO_LEVELS
+from dpengine.marginals.pairwise import Pairwise, fit, grand_total
 from dpengine.measure.strategy import resolved
+from dpengine.spec.categories.resolution import Resolution
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
@@ -60,7 +65,7 @@ class Estimates(Protocol):
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise:
+    def fitted(self) -> ConsistentTables | Pairwise | Following:
         """Non-negative counts that agree with each other: whole tables, or a model of pairs of columns."""
 
     @property
@@ -145,11 +150,19 @@ class ModelledEstimates:
 
     plan: Plan
     measured: Measurements
+    known: tuple[Measurement, ...] = ()  # totals and single columns that the model is told from elsewhere
 
     @cached_property
     def fitted(self) -> Pairwise:
         sizes = {name: self.plan.column(name).size for name in sorted(self.plan.counted)}
-        return fit(sizes, self._of_counts)
+        return fit(sizes, (*self._of_counts, *self.known))
+
+    @property
+    def total(self) -> tuple[float, float]:
+        """The total that was measured, and its variance."""
+        few = [one for one in self._of_counts if len(one.allocation.columns) < 2]
+        precision = math.fsum(1 / (2 * one.values.size * float(one.allocation.scale) ** 2) for one in few)
+        return grand_total(few), 1 / precision
 
     @property
     def _of_counts(self) -> tuple[Measurement, ...]:
@@ -190,14 +203,24 @@ class HierarchicalEstimates:
     """Estimates from boxes of cells (`measure.hierarchical`)."""
 
     tree: BoxTree
+    resolution: Resolution = NO_LEVELS
 
     def estimate(self, table: Columns) -> Floats:
-        return np.round(self.tree.estimate(table), 3) + 0.0
+        held = self._held(table)
+        return np.round(self.resolution.coarsen(self.tree.estimate(held), held, table), 3) + 0.0
+
+    def _held(self, table: Columns) -> Columns:
+        held = self.resolution.held(table, self.tree.boxes.columns)
+        assert held is not None, "a table that the boxes tell"
+        return held
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         columns = tuple(sorted(table))
         if columns not in self._bounds:
-            self._bounds[columns] = self.tree.bounds(columns)
+            held = self._held(columns)
+            groups = {fine: self.resolution.groups(fine, coarse) for fine, coarse in zip(held, columns, strict=True)
+                      if fine != coarse}  # fmt: skip
+            self._bounds[columns] = self.tree.bounds(held, groups)
         low, high = (end.transpose([columns.index(name) for name in table]) for end in self._bounds[columns])
         return (low + high) / 2, (high - low) / 2
 
@@ -243,7 +266,7 @@ class TalliedEstimates:
         return self._of(table).mean_abs_error(table)
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise:
+    def fitted(self) -> ConsistentTables | Pairwise | Following:
         return self.each[0].fitted
 
     @property
@@ -263,11 +286,10 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
             for k, tally in enumerate(plan.tallies)
         )
         return TalliedEstimates(plan, tuple(each))
+    if plan.in_parts:
+        return _of_parts(plan, measured)
     if measured.boxes is not None:
-        boxes = HierarchicalEstimates(BoxTree(measured.boxes))
-        if not measured.marginals:
-            return boxes
-        return BesideRangesEstimates(boxes, UnbiasedEstimates(plan, measured.marginals))
+        return HierarchicalEstimates(BoxTree(measured.boxes), plan.resolution)
     if plan.resolution.levels:
         soft = UnbiasedEstimates(plan, tuple(one for one in measured.marginals if _has_amount(plan, one)))
         counts = tuple(one for one in measured.marginals if not _has_amount(plan, one))
@@ -275,6 +297,34 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     if not resolved(plan).closed_form:
         return ModelledEstimates(plan, measured)
     return UnbiasedEstimates(plan, measured.marginals)
+
+
+def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
+    """Return the estimates of each part, from what was measured of it."""
+    parts = plan.parts
+    place = [None if one.merged else allocated_to(plan, one.allocation.columns) for one in measured.marginals]
+    by_part = list(zip(place, measured.marginals, strict=True))
+    levels = tuple(
+        LevelEstimates(part, tuple(one for at, one in by_part if at == k)) for k, part in enumerate(parts.levels)
+    )
+    rest = tuple(one for at, one in by_part if at is None)
+    modelled = parts.rest is not None and not parts.ranged
+    direct = tuple(one for one in rest if _has_amount(plan, one)) if modelled else rest
+    boxes = tuple(HierarchicalEstimates(BoxTree(each), plan.resolution) for each in measured.trees)
+    model = None
+    if parts.rest is not None and modelled:
+        counts = tuple(one for one in rest if not _has_amount(plan, one))
+        known = tuple(one for each in levels for one in _known(each, parts.rest))
+        model = ModelledEstimates(parts.rest, replace(measured, marginals=counts), known)
+    return EstimatesOfParts(plan, boxes, levels, UnbiasedEstimates(plan, direct), model)
+
+
+def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
+    """Yield what levels tell of the total and the columns of the rest, as if that had been measured."""
+    for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
+        scale = math.sqrt(levels.variance(columns) / 2)
+        allocation = Allocation(columns, 1 / Fraction(scale).limit_denominator(10**6), 1)
+        yield Measurement(allocation, np.rint(levels.estimate(columns)).astype(np.int64))
 
 
 def _has_amount(plan: Plan, one: Measurement) -> bool:

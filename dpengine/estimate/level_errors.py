@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dpengine.array_types import Columns, Floats
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms
 from dpengine.marginals.least_squares import NoiseTerm
 from dpengine.marginals.level_tree import LevelTree
 from dpengine.marginals.measurement import Allocation
-from dpengine.marginals.plan_levels import level_of, measured_at, tree_of
+from dpengine.marginals.plan_levels import added_up, level_of, measured_at, tree_of
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
@@ -37,50 +37,59 @@ class LevelErrors:
         return tree_of(self.plan, {each.columns: moments.variance(each.scale) for each in self.allocations})
 
     def half_widths(self, table: Columns) -> Floats:
-        """Return the 95 % half-width of each cell of `table`, one axis a column, of size 1 for those without levels.
+        """Return the 95 % half-width of each cell of `table`, one axis a column, of size 1 for those that change none.
 
         A half-width is the largest multiple of the standard deviation that nodes of the level need. Where scales are
         large, noise of a few draws and of many differ in it by 8 % at most. Where noise has few values, they differ by
         much more, so nodes of many different variances are tried.
         """
-        widths = np.sqrt(self._variances(table)) * max(self._multiples(table).values())
+        nodes, times = self._variances(table)
         axis = level_axis(self.plan, table)
-        return np.array(widths.reshape([-1 if k == axis else 1 for k in range(len(table))]))
+        of_nodes = nodes.reshape([-1 if k == axis else 1 for k in range(len(table))])
+        widths: Floats = np.sqrt(of_nodes * times) * max(self._multiples(table).values())
+        return widths
 
     def error(self, table: Columns) -> ErrorDistribution:
         """Return the distribution of the error of the cells that are known least; its mean is that of all cells."""
-        variances = self._variances(table)
-        worst, multiples = int(variances.argmax()), self._multiples(table)
-        found = self._error_of(table, worst)
-        wider = max(multiples.values()) / multiples[worst] if multiples[worst] > 0 else 1.0
-        mean_abs = found.mean_abs * float(np.sqrt(variances / variances[worst]).mean())
+        nodes, times = self._variances(table)
+        worst, most, multiples = int(nodes.argmax()), int(times.max()), self._multiples(table)
+        found = self._error_of(table, worst, most)
+        wider = max(multiples.values()) / multiples[worst, most] if multiples[worst, most] > 0 else 1.0
+        mean_abs = found.mean_abs * float(np.sqrt(nodes / nodes[worst]).mean() * np.sqrt(times / most).mean())
         if found.scale is not None:
             return replace(found, mean_abs=mean_abs, scale=found.scale * wider)
         return replace(found, mean_abs=mean_abs, step=found.step * wider)
 
-    def _variances(self, table: Columns) -> Floats:
-        """Return the variance of each cell of `table`, by its node: a cell adds up the trees that the table lacks."""
-        lacking = tuple(name for name in self.plan.resolution.others if name not in table)
-        variances: Floats = self.tree.node_variances[level_of(self.plan, table)] * self.plan.cells(lacking)
-        return variances
+    def variance(self, table: Columns) -> float:
+        """Return the variance of the estimate of the cell that is known least."""
+        nodes, times = self._variances(table)
+        return float(nodes.max() * times.max())
 
-    def _multiples(self, table: Columns) -> dict[int, float]:
-        """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %."""
-        variances = self._variances(table)
+    def _variances(self, table: Columns) -> tuple[Floats, Ints]:
+        """Return the variance of each node of the table's level, and how many of its trees each cell adds up."""
+        return self.tree.node_variances[level_of(self.plan, table)], added_up(self.plan, table)
+
+    def _multiples(self, table: Columns) -> dict[tuple[int, int], float]:
+        """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %.
+
+        Cells add up so many trees: as few as any, and as many.
+        """
+        variances, times = self._variances(table)
         _, different = np.unique(np.round(variances, 9), return_index=True)
         nodes = different[np.unique(np.linspace(0, different.size - 1, TRIED_NODES).astype(int))]
         nodes = np.union1d(nodes, [int(variances.argmax())])
-        return {int(k): self._error_of(table, int(k)).half_width() / math.sqrt(variances[k]) for k in nodes}
+        sums = np.unique(times)
+        tried = [(int(k), int(n)) for k in nodes for n in sums[np.unique(np.linspace(0, sums.size - 1, 4).astype(int))]]
+        return {(k, n): self._error_of(table, k, n).half_width() / math.sqrt(variances[k] * n) for k, n in tried}
 
-    def _error_of(self, table: Columns, node: int) -> ErrorDistribution:
+    def _error_of(self, table: Columns, node: int, trees: int) -> ErrorDistribution:
         weights = self.tree.weights(level_of(self.plan, table), node)
         places = {columns: k for k, columns in enumerate(measured_at(self.plan))}
-        lacking = tuple(name for name in self.plan.resolution.others if name not in table)
         terms = []
         for measured, allocation in enumerate(self.allocations):
             of_level = np.abs(weights[places[allocation.columns]])
             for weight, times in _counted(of_level[of_level > 1e-12]):
-                terms.append(NoiseTerm(measured, weight, times * self.plan.cells(lacking)))
+                terms.append(NoiseTerm(measured, weight, times * trees))
         return error_of_terms(self.allocations)(terms)
 
 

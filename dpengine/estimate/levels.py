@@ -60,8 +60,10 @@ class LevelEstimates:
     def estimate(self, table: Columns) -> Floats:
         """Return the unbiased estimate of each cell."""
         level = level_of(self.plan, table)
-        columns = ("", *self.plan.resolution.others) if level == 0 else measured_at(self.plan)[level]
-        values = Marginal(columns, self._nodes[level]).project(table).values
+        resolution = self.plan.resolution
+        columns = ("", *resolution.others) if level == 0 else measured_at(self.plan)[level]
+        held = tuple(name if name in resolution.levels else resolution.finest((name,))[0] for name in table)
+        values = resolution.coarsen(Marginal(columns, self._nodes[level]).project(held).values, held, table)
         # A value this near to a whole number is one; the rest comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
@@ -86,20 +88,40 @@ class LevelEstimates:
         return self.with_amounts
 
     @property
-    def fitted(self) -> ConsistentTables:
-        """The finest table in whole numbers, of which all others are sums."""
-        columns = measured_at(self.plan)[-1]
-        scale = next(float(one.allocation.scale) for one in self.marginals if one.allocation.columns == columns)
+    def total(self) -> tuple[float, float]:
+        """The estimate of the total, and its variance."""
+        return float(self.estimate(())), self._errors.variance(())
+
+    def variance(self, table: Columns) -> float:
+        """Return the variance of the estimate of the cell that is known least."""
+        return self._errors.variance(table)
+
+    def expected(self, total: int | None = None) -> Marginal[np.float64]:
+        """Return the finest table without negative numbers, as expected counts that add up to `total`.
+
+        The column with levels comes last.
+        """
+        finest, *others = measured_at(self.plan)[-1]
+        scale = next(
+            float(one.allocation.scale) for one in self.marginals if one.allocation.columns == (finest, *others)
+        )
         best = expected_counts(self._errors.tree, self._noisy, scale) or self._nodes
-        shape = best[-1].shape
         nodes = [each.reshape(each.shape[0], -1).T for each in best]  # a row for each tree
-        total = max(0, round(float(nodes[0].sum())))
-        expected = project(nodes[0], total)
+        expected = project(nodes[0], max(0, round(float(nodes[0].sum()))) if total is None else total)
         trees = expected.shape[0]
         for level, group in zip(nodes[1:], self._errors.tree.groups, strict=True):
             parents = expected.shape[1]
             of_tree = (np.arange(trees)[:, None] * parents + group).ravel()
             expected = project_groups(level.ravel(), expected.ravel(), of_tree).reshape(trees, -1)
-        totals = round_to_total(expected.sum(axis=1), total)
-        counts = round_to_totals(expected, totals).T.reshape(shape)
-        return ConsistentTables((Marginal(columns, np.ascontiguousarray(counts)),))
+        return Marginal((*others, finest), expected.reshape(*best[-1].shape[1:], -1))
+
+    @property
+    def fitted(self) -> ConsistentTables:
+        """The finest table in whole numbers, of which all others are sums."""
+        expected = self.expected()
+        of_trees = expected.values.reshape(-1, expected.values.shape[-1])
+        totals = round_to_total(of_trees.sum(axis=1), max(0, round(float(of_trees.sum()))))
+        counts = round_to_totals(of_trees, totals).reshape(expected.values.shape)
+        columns = measured_at(self.plan)[-1]
+        table = Marginal(expected.columns, counts).project(columns).values
+        return ConsistentTables((Marginal(columns, np.ascontiguousarray(table)),))

@@ -8,8 +8,9 @@ from functools import cache, partial
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.level_errors import LevelErrors
+from dpengine.estimate.reading import allocated_to, direct_marginals, reads
 from dpengine.marginals.measurement import Allocation
-from dpengine.marginals.plan_levels import of_counts
+from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
 
 __all__ = ["table_error", "table_errors"]
@@ -29,7 +30,9 @@ def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Col
     if plan.tallied:
         error_of_tally = cache(partial(_errors_of_tally, plan, tuple(allocations)))
         return lambda table: error_of_tally(plan.tally_of(table))(table)
-    if plan.resolution.levels:
+    if plan.in_parts:
+        return _errors_of_parts(plan, tuple(allocations))
+    if plan.resolution.levels and measures_levels(plan, allocations):
         return LevelErrors(plan, of_counts(plan, allocations)).error
     squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
     return lambda table: error_of(squares.noise(table))
@@ -39,3 +42,23 @@ def _errors_of_tally(
     plan: Plan, allocations: tuple[Allocation, ...], tally: int
 ) -> Callable[[Columns], ErrorDistribution]:
     return table_errors(plan.tallies[tally].plan, [one for one in allocations if one.tally == tally])
+
+
+def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:
+    """Return the errors of tables that follow from levels, or from what was measured as it is."""
+    columns = [each.columns for each in allocations]
+    direct = direct_marginals(plan, columns)
+    measured = [each for each in allocations if each.columns in direct]
+
+    @cache
+    def of_levels(place: int) -> LevelErrors:
+        own = tuple(each for each in allocations if allocated_to(plan, each.columns) == place)
+        return LevelErrors(plan.parts.levels[place], own)
+
+    def error(table: Columns) -> ErrorDistribution:
+        kind, place = reads(plan, direct, table)
+        if kind == "levels":
+            return of_levels(place).error(table)
+        return error_of_terms(measured)(least_squares(plan, measured).noise(table))
+
+    return error

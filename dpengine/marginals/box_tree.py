@@ -12,6 +12,7 @@ All of this is post-processing of noisy numbers and public structure (Dwork & Ro
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -166,22 +167,28 @@ class BoxTree:
         """Return the expected counts over some of the columns."""
         return Marginal(self.boxes.columns, self.table).project(columns).values
 
-    def bounds(self, columns: Columns) -> tuple[Floats, Floats]:
+    def bounds(self, columns: Columns, groups: Mapping[str, Ints] | None = None) -> tuple[Floats, Floats]:
         """Return the ends of a 95 % interval for the true count of each cell over `columns`.
+
+        `groups` gives for some columns the group of each of their cells, neighbours together: groups are then cells.
 
         A cell is the sum of the unsplit boxes within it, uncertain by their noise alone, and of unknown parts of boxes
         that reach beyond it: anything from none to all of their counts.
         """
-        if columns == self.boxes.columns:
+        if columns == self.boxes.columns and not groups:
             return self._bounds_of_cells()
         axes = [self.boxes.columns.index(name) for name in columns]
-        shape = tuple(self.boxes.shape[axis] for axis in axes)
+        of_axis = [(groups or {}).get(name, np.arange(self.boxes.shape[axis]))
+                   for name, axis in zip(columns, axes, strict=True)]  # fmt: skip
+        starts = [np.flatnonzero(np.diff(each, prepend=-1)) for each in of_axis]
+        ends = [np.append(each[1:], group.size) for each, group in zip(starts, of_axis, strict=True)]
+        shape = tuple(each.size for each in starts)
         low, high = np.empty(shape), np.empty(shape)
         first, last = self.boxes.first[self.leaves][:, axes], self.boxes.last[self.leaves][:, axes]
         for cell in np.ndindex(shape):
-            here = np.array(cell, dtype=np.int64)
-            meets = ((first <= here) & (here < last)).all(axis=1)
-            inside = meets & (last - first == 1).all(axis=1)
+            start, end = (np.array([each[k] for each, k in zip(of, cell, strict=True)]) for of in (starts, ends))
+            meets = ((first < end) & (start < last)).all(axis=1)
+            inside = meets & ((first >= start) & (last <= end)).all(axis=1)
             low[cell] = np.subtract(*self._sum_of(self.leaves[inside]))
             high[cell] = np.add(*self._sum_of(self.leaves[meets]))
         return low, high

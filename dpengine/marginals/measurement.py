@@ -142,12 +142,21 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All noisy results of one release: marginals and choices, and an audit and boxes if the strategy has them."""
+    """All noisy results of one release: marginals and choices, and an audit and boxes if the strategy has them.
+
+    `more_boxes` are those of further tables for ranges.
+    """
 
     marginals: tuple[Measurement, ...]
     choices: tuple[Choice, ...] = ()
     audit: Audit | None = None
     boxes: Boxes | None = None
+    more_boxes: tuple[Boxes, ...] = ()
+
+    @property
+    def trees(self) -> tuple[Boxes, ...]:
+        """The boxes of each table that was measured in boxes."""
+        return () if self.boxes is None else (self.boxes, *self.more_boxes)
 
     @property
     def cost(self) -> Fraction:
@@ -159,5 +168,5 @@ class Measurements:
         """
         parts = [each.allocation.epsilon for each in self.marginals] + [each.epsilon for each in self.choices]
         parts += [self.audit.epsilon] if self.audit is not None else []
-        parts += [self.boxes.cost] if self.boxes is not None else []
+        parts += [boxes.cost for boxes in self.trees]
         return sum(parts, Fraction(0))

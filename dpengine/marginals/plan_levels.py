@@ -12,7 +12,16 @@ from dpengine.marginals.level_tree import NOT_MEASURED, LevelTree
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 
-__all__ = ["level_groups", "level_of", "measured_at", "measures_levels", "of_counts", "tree_of"]
+__all__ = [
+    "added_up",
+    "level_groups",
+    "level_of",
+    "may_measure",
+    "measured_at",
+    "measures_levels",
+    "of_counts",
+    "tree_of",
+]
 
 
 def measured_at(plan: Plan) -> list[Columns]:
@@ -21,10 +30,30 @@ def measured_at(plan: Plan) -> list[Columns]:
     return [others, *((name, *others) for name in levels)]
 
 
+def may_measure(plan: Plan, columns: Columns) -> bool:
+    """Return whether `columns` are measured with the levels of `plan`: the root only for tables without a level."""
+    root, *levels = measured_at(plan)
+    return columns in levels or (columns == root and any(level_of(plan, table) == 0 for table in plan.marginals))
+
+
 def level_of(plan: Plan, table: Columns) -> int:
     """Return the place of the level of `table`: 0 for the root, if it lacks the column with levels."""
     levels = plan.resolution.levels
     return next((k for k, name in enumerate(levels, start=1) if name in table), 0)
+
+
+def added_up(plan: Plan, table: Columns) -> Ints:
+    """Return how many cells of all other columns each cell of `table` adds up, one axis a column, most of size 1.
+
+    They are those of the columns that it lacks, times those within a coarser level of a column that it has.
+    """
+    resolution, finest = plan.resolution, plan.resolution.finest(table)
+    found = np.full((1,) * len(table), plan.cells(tuple(name for name in resolution.others if name not in finest)))
+    for axis, (name, fine) in enumerate(zip(table, finest, strict=True)):
+        if name != fine and name not in resolution.levels:
+            within = np.bincount(resolution.groups(fine, name), minlength=plan.column(name).size)
+            found = found * within.reshape([-1 if k == axis else 1 for k in range(len(table))])
+    return found.astype(np.int64)
 
 
 def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:

@@ -34,7 +34,9 @@ __all__ = [
     "allocate_optimally",
     "check_rings",
     "needs_a_model",
+    "root_of_cells",
     "total_variance",
+    "weight_within",
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
@@ -149,14 +151,20 @@ def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Col
     The weight of a table is that of the heaviest published one within it. Those `apart` are measured alone, so they
     and their sums do not count in larger tables.
     """
-    weights = [max(1, round(1000 * (_weight(plan, table, apart) * plan.cells(table)) ** (1 / 3))) for table in tables]
+    weights = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
     total = sum(weights)
     return tuple(
         allocate(plan, table, plan.epsilon * weight / total) for table, weight in zip(tables, weights, strict=True)
     )
 
 
-def _weight(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
+def root_of_cells(cells: float) -> int:
+    """Return the cube root of a number of weighted cells, in thousandths: in proportion to these, ε is divided."""
+    root: float = cells ** (1 / 3)
+    return max(1, round(1000 * root))
+
+
+def weight_within(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
     """Return the weight of the heaviest published table within `table`, but for those within a smaller one `apart`."""
     if not plan.weights:
         return 1.0
@@ -226,7 +234,7 @@ def _own_weight(plan: Plan, table: Columns) -> float:
     """Return the weight of a published table, with or without one of its amounts; of another, of those within it."""
     counted = {name for name in table if not plan.has_amount((name,))}
     own = [weight for published, weight in plan.weights.items() if {*published} == counted]
-    return float(own[0]) if own else _weight(plan, table)
+    return float(own[0]) if own else weight_within(plan, table)
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:

@@ -19,11 +19,11 @@ import numpy as np
 from dpengine.array_types import Ints
 from dpengine.marginals.level_tree import LevelTree
 from dpengine.marginals.measurement import Allocation
-from dpengine.marginals.plan_levels import level_groups, level_of, measured_at
+from dpengine.marginals.plan_levels import added_up, level_groups, level_of, measured_at, tree_of
 from dpengine.measure.allocation import allocate
 from dpengine.spec.plan import Plan
 
-__all__ = ["allocate_levels"]
+__all__ = ["allocate_levels", "cells_of_levels"]
 
 PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that they are the same on every machine
 STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
@@ -40,14 +40,29 @@ def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:
     # By the level of a table, the cells that one of its cells adds up, times its weight.
     added: list[list[float]] = [[] for _ in measured]
     for table in plan.marginals:
-        cells = plan.cells(tuple(name for name in others if name not in table))
-        added[level_of(plan, table)].append(cells * float(plan.weights.get(table, 1)))
+        added[level_of(plan, table)].append(float(added_up(plan, table).mean() * float(plan.weights.get(table, 1))))
     worth = tuple(map(tuple, added))
     parts = _least_variance(tuple(group.tobytes() for group in level_groups(plan)), worth, bool(others))
     return tuple(
         allocate(plan, columns, epsilon * Fraction(part, PARTS))
         for columns, part in zip(measured, parts, strict=True)
         if part
+    )
+
+
+def cells_of_levels(plan: Plan) -> float:
+    """Return how many cells, each measured with all of ε, would have the total variance of the tables of `plan`.
+
+    Cells count as often as their table weighs.
+    """
+    tree = tree_of(
+        plan, {each.columns: float(each.scale / plan.unit.rows) ** 2 for each in allocate_levels(plan, Fraction(1))}
+    )
+    return math.fsum(
+        float(plan.weights.get(table, 1))
+        * plan.cells(table)
+        * float(added_up(plan, table).mean() * tree.node_variances[level_of(plan, table)].mean())
+        for table in plan.marginals
     )
 
 

@@ -35,7 +35,8 @@ from dpengine.measure.allocation import (
 )
 from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
-from dpengine.measure.ranges import BesideRanges, Hierarchical
+from dpengine.measure.parts import InParts
+from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
@@ -132,7 +133,7 @@ class Levels(Direct):
 
     @property
     def why(self) -> str:
-        name = "Optimised" if self.plan.strategy == "optimised" else "Direct"
+        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
         what = f"levels of {self.plan.resolution.column} are measured"
         return f"{name}: {what}, with the parts of ε that leave the least error in all tables together."
 
@@ -278,13 +279,15 @@ def decide(plan: Plan) -> Strategy:
     >>> decide(plan).why
     'Direct: the tables can be measured and made to agree as they are.'
     """
-    if plan.strategy != "auto" or plan.resolution.levels or plan.tallied:
+    if plan.strategy != "auto" or plan.tallied:
         return resolved(plan)
+    private = plan.model_copy(update={"strategy": "adaptive"})
+    if plan.resolution.levels:
+        return resolved(private if _is_long(plan) or _is_better_apart(private) else plan)
     tables = maximal(plan.supports)
     if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
         return Direct(plan)
-    private = plan.model_copy(update={"strategy": "adaptive"})
-    return Adaptive(private, decided=True) if plan.ranged is None else resolved(private)
+    return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
 
 def resolved(plan: Plan) -> Strategy:
@@ -294,17 +297,33 @@ def resolved(plan: Plan) -> Strategy:
     """
     if plan.tallied:
         return Tallied(plan)
+    if plan.in_parts:
+        return InParts(plan)
+    if plan.strategy == "adaptive" and plan.ranged:
+        return Hierarchical(plan)
     if plan.resolution.levels:
         return Levels(plan)
     if plan.strategy == "adaptive":
-        if plan.ranged is None:
-            return Adaptive(plan)
-        return BesideRanges(plan) if plan.beside_ranged else Hierarchical(plan)
+        return Adaptive(plan)
     return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
 
 
+def _is_better_apart(plan: Plan) -> bool:
+    """Return whether tables at levels have to be measured apart, or the tables beside them are better modelled."""
+    if not plan.in_parts:
+        return False
+    if not plan.resolution.is_small:
+        return True
+    rest = plan.parts.rest
+    if rest is None or plan.ranged:
+        return False
+    alone = rest.at(InParts(plan).for_the_rest)
+    tables = maximal(alone.supports)
+    return _is_sparse(alone, tables) or _noise_is_too_much(alone, tables)
+
+
 def _is_long(plan: Plan) -> bool:
-    return plan.ranged is not None and plan.cells(plan.ranged) > FLAT_CELLS
+    return any(plan.cells(table) > FLAT_CELLS for table in plan.ranged)
 
 
 def _is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:

@@ -31,34 +31,29 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import ReleaseError
-from dpengine.estimate.beside_ranges import BesideRangesEstimates
 from dpengine.estimate.error_distribution import least_squares
-from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
-from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.plan_levels import of_counts
+from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.quasi_random import uniforms
+from dpengine.replicates.basis import Basis, basis_of
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
-__all__ = [
-    "DRAWS", "MAX_CELLS", "Basis", "basis_of", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts",
-]  # fmt: skip
+__all__ = ["DRAWS", "MAX_CELLS", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts"]
 
 DRAWS = 50
 MAX_CELLS = 100_000  # of all tables, or of all that was measured: some 250 MB of memory, 40 MB of text
@@ -70,47 +65,6 @@ DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Diric
 DECIMALS, FILE_DECIMALS = 2, 6
 
 _DRAW = ""  # as the name of a column: no column of a plan is called so
-
-
-@dataclass(frozen=True)
-class Basis:
-    """What replicates of a release are made from: its plan, its name, what was measured, and its estimates.
-
-    `allocations` are those of the measured marginals that were not merged. `numbers` gives the published numbers of a
-    table with amounts, by the names of their columns. `mean_errors` gives a model's mean absolute error for cells of
-    these expected counts, and `tree` the boxes, if either was measured. `reads_boxes` says which tables follow from
-    boxes.
-    """
-
-    plan: Plan
-    release_id: str
-    allocations: tuple[Allocation, ...]
-    estimate: Callable[[Columns], Floats]
-    numbers: Callable[[Columns], Mapping[str, npt.NDArray[Any]]]
-    mean_errors: Callable[[Floats], Floats] | None = None
-    tree: BoxTree | None = None
-    reads_boxes: Callable[[Columns], bool] = lambda table: True
-
-
-def basis_of(result: Result) -> Basis:
-    """Return what the replicates of `result` are made from."""
-    check_tallies(result.plan)
-    estimates = result.estimates
-    allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
-    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
-    if isinstance(estimates, HierarchicalEstimates):
-        return replace(basis, tree=estimates.tree)
-    if isinstance(estimates, BesideRangesEstimates):
-        return replace(basis, tree=estimates.boxes.tree, reads_boxes=estimates.reads_boxes)
-    if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
-        return replace(basis, mean_errors=estimates.mean_errors)
-    return basis
-
-
-def check_tallies(plan: Plan) -> None:
-    """Raise `ReleaseError` for a plan that counts people beside rows, whose tables do not add up to one another."""
-    if plan.tallied:
-        raise ReleaseError(_("replicates are made of tables of rows only, and this release counts distinct people"))
 
 
 def fits(result: Result) -> bool:
@@ -139,17 +93,33 @@ def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns
     than `MAX_CELLS` cells.
     """
     check_size(_cells(basis, tables))
-    in_boxes = {table for table in tables if basis.tree is not None and basis.reads_boxes(table)}
-    draws = _of_boxes(basis.tree, basis.release_id) if basis.tree is not None else None
-    errors = None if len(in_boxes) == len(tables) else (_of_noise if basis.mean_errors is None else _of_model)(basis)
+    drawn_by: dict[int, Callable[[Columns], Floats]] = {}
     for table in tables:
-        if draws is not None and table in in_boxes:
-            drawn = draws.project((_DRAW, *table)).values
-        else:
-            assert errors is not None, "a table beside those in boxes"
-            estimate = _published(basis, table)
-            drawn = np.concatenate([estimate[None], estimate + errors(table)])
-        yield table, drawn.round(DECIMALS) + 0.0
+        part = basis.part_of(table)
+        if id(part) not in drawn_by:
+            drawn_by[id(part)] = _draws(part)
+        yield table, drawn_by[id(part)](table).round(DECIMALS) + 0.0
+
+
+def _draws(basis: Basis) -> Callable[[Columns], Floats]:
+    """Return the estimate and the replicates of a table, as a function of it."""
+    if basis.tree is not None:
+        boxes, resolution = _of_boxes(basis.tree, basis.release_id), basis.plan.resolution
+        columns = basis.tree.boxes.columns
+
+        def of_boxes(table: Columns) -> Floats:
+            held = resolution.held(table, columns)
+            assert held is not None, "a table that the boxes tell"
+            return resolution.coarsen(boxes.project((_DRAW, *held)).values, (_DRAW, *held), (_DRAW, *table))
+
+        return of_boxes
+    errors = (_of_noise if basis.mean_errors is None else _of_model)(basis)
+
+    def of_noise(table: Columns) -> Floats:
+        estimate = _published(basis, table)
+        return np.concatenate([estimate[None], estimate + errors(table)])
+
+    return of_noise
 
 
 def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
@@ -160,7 +130,8 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
     """
     plan = basis.plan
     soft = replace(basis, allocations=tuple(each for each in basis.allocations if plan.has_amount(each.columns)))
-    together = basis.mean_errors is None and not plan.resolution.levels
+    soft = basis.parts["direct", 0] if plan.in_parts else soft
+    together = basis.mean_errors is None and not plan.resolution.levels and not plan.in_parts
     errors = _of_squares(basis if together else soft) if soft.allocations else None
 
     def drawn(table: Columns) -> dict[str, Floats]:
@@ -197,7 +168,8 @@ def cells_drawn(plan: Plan, tables: Sequence[Columns]) -> int:
 def _cells(basis: Basis, tables: Sequence[Columns]) -> int:
     """Return how many cells are drawn: those of all tables, or of all that was measured."""
     shape = basis.plan.cells
-    boxes = shape(basis.tree.boxes.columns) if basis.tree else 0
+    trees = (*basis.trees, *([basis.tree] if basis.tree is not None else []))
+    boxes = sum(shape(each.boxes.columns) for each in trees)
     return max(cells_drawn(basis.plan, tables), sum(shape(each.columns) for each in basis.allocations), boxes)
 
 
@@ -239,7 +211,7 @@ def _with_draws(squares: LeastSquares) -> LeastSquares:
 
 def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares, as a function of the table."""
-    if basis.plan.resolution.levels:
+    if basis.plan.resolution.levels and measures_levels(basis.plan, basis.allocations):
         return _of_levels(replace(basis, allocations=of_counts(basis.plan, basis.allocations)))
     return _of_squares(basis)
 

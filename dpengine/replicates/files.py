@@ -24,14 +24,13 @@ from dpengine.bundle.verify import verify
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import ReleaseError
 from dpengine.estimate.estimates import mean_errors
+from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
+from dpengine.replicates.basis import Basis, basis_of, check_tallies
 from dpengine.replicates.draw import (
     DRAWS,
-    Basis,
-    basis_of,
     cells_drawn,
     check_size,
-    check_tallies,
     replicate,
     replicate_amounts,
 )
@@ -113,12 +112,18 @@ COVERAGE = {
         "The errors follow the noise. In the table for ranges, how a box of cells is divided among them\nis unknown, "
         "and drawn by chance."
     ),
+    Estimator.PARTS: (
+        "Tables at several levels, and tables that were measured themselves, follow the noise. In a\ntable for ranges, "
+        "how a box of cells is divided among them is unknown, and drawn by chance. Cells of tables that a\nmodel fits "
+        "are drawn by its error, which was measured privately."
+    ),
 }
 CENTRE = {
     Estimator.LEAST_SQUARES: "",
     Estimator.MODEL: "",
     Estimator.BOXES: " before negative numbers were removed",
     Estimator.TOGETHER: " before negative numbers were removed",
+    Estimator.PARTS: ", in tables for ranges before negative numbers were removed",
 }
 
 
@@ -161,7 +166,7 @@ def basis_from(source: Source) -> Basis:
     manifest = verify(source)
     with archive.opened(source) as members:
         plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
-        if estimator(plan) in (Estimator.BOXES, Estimator.TOGETHER):
+        if plan.ranged and estimator(plan) is not Estimator.LEAST_SQUARES:
             raise ReleaseError(
                 _(
                     "replicates of a release for ranges can be made by its publisher alone: the measured boxes of "
@@ -179,13 +184,15 @@ def basis_from(source: Source) -> Basis:
         if entry.purpose is None and entry.merged_to is None
     )
     errors = None
-    if estimator(plan) is Estimator.MODEL and max(map(len, plan.marginals)) > 1:
+    modelled = plan.parts.rest if plan.in_parts else plan if estimator(plan) is Estimator.MODEL else None
+    if modelled is not None and max(map(len, modelled.marginals)) > 1:
         if checked.model_error is None:
             raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
 
     def estimate(table: Columns) -> Floats:
-        return numbers[table]["estimate"].reshape(plan.shape(table))
+        held = next(each for each in numbers if {*each} == {*table})  # whatever the order of its columns
+        return Marginal(held, numbers[held]["estimate"].reshape(plan.shape(held))).project(table).values
 
     return Basis(plan, checked.release_id, allocations, estimate, numbers.__getitem__, errors)
 

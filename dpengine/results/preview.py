@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
+from dpengine.estimate.agreement import Following
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, UnbiasedEstimates, derive_estimates
 from dpengine.marginals.fitting import round_to_total
@@ -17,7 +18,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.allocation import allocate
 from dpengine.measure.measure import add_noise
-from dpengine.measure.strategy import Hierarchical, Strategy, decide
+from dpengine.measure.strategy import Strategy, decide
 from dpengine.noise.moments import scale_of, variance
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
@@ -48,7 +49,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
     strategy = decide(plan)
     strategy.check()
     plan = strategy.plan
-    if plan.amounts(()) or plan.resolution.levels or plan.tallied or isinstance(strategy, Hierarchical):
+    if plan.amounts(()) or plan.resolution.levels or plan.tallied or (plan.ranged and not strategy.closed_form):
         return conclude(plan, _measured(strategy))
     estimates: Estimates
     if strategy.closed_form:
@@ -57,7 +58,9 @@ def preview_table(plan: Plan, table: Columns) -> Result:
     else:
         measured = _measured(strategy)
         estimates = derive_estimates(plan, measured)
-    return _Glimpse(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=estimates.fitted)
+    fitted = estimates.fitted
+    assert not isinstance(fitted, Following), "a plan in parts was previewed as a whole"
+    return _Glimpse(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=fitted)
 
 
 def _measured(strategy: Strategy) -> Measurements:

@@ -97,8 +97,7 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
 
 def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns) -> Ints:
     """Return the counts of `table` that a model gives, those of coarser levels as sums of the finest."""
-    finest = plan.resolution.finest(table)
-    return plan.resolution.coarsen(model.table(finest), finest, table)
+    return model.table(table, plan.resolution)
 
 
 def _story() -> dict[str, Any]:
@@ -241,12 +240,12 @@ class Result(PublishedTables):
         """
         used = self.plan.of_rows.counted
         if count is None:
-            for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used))):
-                rows, times = resample.unique_rows(part)
+            for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used)), self.plan.resolution):
+                rows, times = resample.unique_rows(part, self.plan.resolution)
                 rows = self.plan.resolution.with_coarser(rows)
                 yield {name: rows[name] for name in used}, resample.expand(times)
             return
-        rows, times = resample.unique_rows(self.model)
+        rows, times = resample.unique_rows(self.model, self.plan.resolution)
         rows = self.plan.resolution.with_coarser(rows)
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
             raise ReleaseError(_("a number of synthetic rows is whole, from 0 to {most}", most=number(MAX_SYNTHETIC)))

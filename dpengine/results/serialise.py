@@ -67,11 +67,17 @@ def pack(
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= {f"boxes_{name}": getattr(boxes, name) for name in BOXES}
-    if isinstance(model, SyntheticRows):
-        header["rows"] = (model.domain.names, model.domain.sizes)
-        arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.domain.sizes)))
-        arrays["times"] = model.weights.astype(np.min_scalar_type(model.weights.max(initial=0)))
-    elif model is not None:
+    if measured.more_boxes:
+        header["more_boxes"] = [(each.columns, each.shape, str(each.epsilon), each.sensitivity)
+                                for each in measured.more_boxes]  # fmt: skip
+        arrays |= {f"boxes{k}_{name}": getattr(each, name)
+                   for k, each in enumerate(measured.more_boxes) for name in BOXES}  # fmt: skip
+    rows = model.rows if isinstance(model, ConsistentTables) else model
+    if isinstance(rows, SyntheticRows):
+        header["rows"] = (rows.domain.names, rows.domain.sizes)
+        arrays["rows"] = rows.codes.astype(np.min_scalar_type(max(rows.domain.sizes)))
+        arrays["times"] = rows.weights.astype(np.min_scalar_type(rows.weights.max(initial=0)))
+    if isinstance(model, ConsistentTables):
         header["cliques"] = [table.columns for table in model.tables]
         arrays |= {f"model{k}": table.values for k, table in enumerate(model.tables)}
     if amounts:
@@ -130,16 +136,23 @@ def unpack(
                 columns, shape, epsilon, sensitivity = header["boxes"]
                 kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
                 boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
+            more = tuple(
+                Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity,
+                      **{name: arrays[f"boxes{k}_{name}"] for name in BOXES})
+                for k, (columns, shape, epsilon, sensitivity) in enumerate(header.get("more_boxes", ()))
+            )  # fmt: skip
             model: ConsistentTables | SyntheticRows | None = None
+            rows = None
             if "rows" in header:
                 columns, sizes = header["rows"]
                 codes = arrays["rows"].astype(np.int32)
                 # Releases of earlier versions hold no weights: there, every row counts once.
                 weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
-                model = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
-            elif "cliques" in header:
+                model = rows = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
+            if "cliques" in header:
                 cliques = enumerate(header["cliques"])
-                model = ConsistentTables(tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques))
+                tables = tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques)
+                model = ConsistentTables(tables, rows)
             amounts = tuple(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
@@ -150,7 +163,7 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts, apart
+    return header["plan"], Measurements(measurements, choices, audit, boxes, more), model, story, amounts, apart
 
 
 def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:

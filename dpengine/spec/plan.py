@@ -23,6 +23,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, fi
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
+from dpengine.spec.categories.parts import WithParts
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Text
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
@@ -77,7 +78,7 @@ class Unit(Declared):
         return self
 
 
-class Plan(WithTallies, Declared):
+class Plan(WithTallies, WithParts, Declared):
     """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
 
     >>> plan = Plan(dataset="clinic", epsilon="1/2", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
@@ -149,16 +150,6 @@ class Plan(WithTallies, Declared):
         if not self.marginals:
             raise ValueError(_("list at least one table"))
         check_tables(self)
-        ranged = [table for table in self.listed if isinstance(table, PublishedTable) and table.ranges]
-        if len(ranged) > 1:
-            raise ValueError(
-                _(
-                    "tables {first} and {second} are for ranges: a plan has one such table; leave the ranges of one of "
-                    "them out, or put it into a plan of its own",
-                    first=" × ".join(ranged[0].columns),
-                    second=" × ".join(ranged[1].columns),
-                )
-            )
         if self.unit.id is not None and self.unit.id in self.used:
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
         return self
@@ -175,17 +166,6 @@ class Plan(WithTallies, Declared):
     def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
         """The tables as they are listed; none where all of a number of columns are asked for."""
         return () if isinstance(self.tables, Each) else self.tables
-
-    @cached_property
-    def ranged(self) -> tuple[str, ...] | None:
-        """The columns, sorted, of the table that is published for its ranges; None if there is none."""
-        ranged = (table for table in self.listed if isinstance(table, PublishedTable) and table.ranges)
-        return next((tuple(sorted(table.columns)) for table in ranged), None)
-
-    @property
-    def beside_ranged(self) -> bool:
-        """Whether there are tables beside the one for ranges that are no sums of it."""
-        return self.ranged is not None and not self._used <= {*self.ranged}
 
     @cached_property
     def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
@@ -288,9 +268,8 @@ class Plan(WithTallies, Declared):
     @property
     def released(self) -> tuple[str, ...]:
         """Names of the columns of a release, in declared order: a column with levels, at each of them that is used."""
-        levels, of = self.resolution.levels, self.resolution.column
-        at = {self.resolution.declared((name,))[0]: name for name in self._used}
-        return tuple(each for name in self.used for each in (levels if name == of else (at[name],)))
+        chains, at = self.resolution.chains, {self.resolution.declared((name,))[0]: name for name in self._used}
+        return tuple(each for name in self.used for each in chains.get(name, (at[name],)))
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -330,7 +309,7 @@ class Plan(WithTallies, Declared):
         So do the name of the dataset, the rough size, provenance and the order of columns and tables.
         The order of cells changes it, since cells are published in that order.
         """
-        ranges = [] if self.ranged is None else ["ranges", *self.ranged]
+        ranges = ["ranges", *(self.ranged[0] if len(self.ranged) == 1 else sorted(self.ranged))] if self.ranged else []
         distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells
                     for one in each.plan.marginals]  # fmt: skip
         strategy = "direct" if self.strategy == "auto" else self.strategy

@@ -52,7 +52,10 @@ def check_tables(plan: Plan) -> None:
                 )
             )
         _check_amounts(plan, columns, table, name)
-    plan.resolution.check(plan.marginals, alone=plan.ranged is None and plan.strategy != "adaptive")
+    plan.resolution.check(plan.marginals, together=plan.strategy not in ("auto", "adaptive"))
+    if plan.strategy in ("auto", "adaptive"):
+        for part in plan.parts.levels:
+            part.resolution.check(part.marginals, together=True)
     plan.resolution.check_counting(plan.supports)
     _check_levels_of_amounts(plan)
     check_distinct(plan)

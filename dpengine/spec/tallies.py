@@ -166,7 +166,7 @@ def check_distinct(plan: Plan) -> None:
                 strategy=plan.strategy,
             )
         )
-    if distinct and plan.ranged is not None:
+    if distinct and plan.ranged:
         raise ValueError(_("tables of distinct persons cannot stand beside a table for ranges; use a plan for each"))
     if distinct and plan.resolution.levels:
         raise ValueError(

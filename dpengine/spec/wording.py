@@ -147,7 +147,7 @@ def headings_of(plan: Plan) -> Callable[[Columns], str]:
     def named(name: str) -> str:
         column = plan.column(name)
         if level := level_in_words(plan, name):
-            declared = plan.column(plan.resolution.column or name)
+            declared = plan.column(plan.resolution.declared((name,))[0])
             return level if isinstance(declared, Category) and not declared.label else f"{declared.heading} ({level})"
         return column.heading if times[column.heading] < 2 else f"{column.heading} ({column.name})"
 
@@ -164,7 +164,7 @@ def level_in_words(plan: Plan, name: str) -> str:
     >>> level_in_words(plan, "county"), level_in_words(plan, "county@state")
     ('county in state', 'state')
     """
-    levels, column = plan.resolution.levels, plan.column(plan.resolution.column or name)
+    levels, column = plan.resolution.chain(name), plan.column(plan.resolution.declared((name,))[0])
     if name not in levels or not isinstance(column, Category | Date):
         return ""
     finest = column.by if isinstance(column, Date) else column.levels[-1]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
 
-from dpengine.array_types import Ints
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.marginals.fitting import round_to_total, round_to_totals
+from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.nested import NO_LEVELS, Counted, follow
+from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.generate_rows import SyntheticRows
 
 __all__ = ["blocks"]
 
 
-def blocks(model: ConsistentTables | SyntheticRows, people: int) -> Iterator[ConsistentTables | SyntheticRows]:
+def blocks(
+    model: ConsistentTables | SyntheticRows, people: int, resolution: Resolution = NO_LEVELS
+) -> Iterator[ConsistentTables | SyntheticRows]:
     """Yield models of up to `people` people each that add up to `model`; a model that is small enough, as it is.
 
     Every part is consistent in itself, and holds of each cell its share of the people, rounded. A fixed function of
@@ -29,7 +32,9 @@ def blocks(model: ConsistentTables | SyntheticRows, people: int) -> Iterator[Con
         return
     ends = [total * k // number for k in range(number + 1)]
     sizes = [end - start for start, end in pairwise(ends)]
-    yield from _divided_rows(model, sizes) if isinstance(model, SyntheticRows) else _divided_tables(model, sizes)
+    yield from (
+        _divided_rows(model, sizes) if isinstance(model, SyntheticRows) else _divided_tables(model, sizes, resolution)
+    )
 
 
 def _divided_rows(model: SyntheticRows, sizes: list[int]) -> Iterator[SyntheticRows]:
@@ -41,29 +46,17 @@ def _divided_rows(model: SyntheticRows, sizes: list[int]) -> Iterator[SyntheticR
         yield SyntheticRows(model.domain, model.codes[:, some], part[some])
 
 
-def _divided_tables(model: ConsistentTables, sizes: list[int]) -> Iterator[ConsistentTables]:
+def _divided_tables(model: ConsistentTables, sizes: list[int], resolution: Resolution) -> Iterator[ConsistentTables]:
     """Divide the tables from one to the next along their tree: what two share binds the second."""
     left = [table.values.copy() for table in model.tables]
-    for size in sizes:
+    rows: Iterable[SyntheticRows | None] = [None] * len(sizes)
+    if isinstance(model.rows, SyntheticRows):
+        rows = _divided_rows(model.rows, sizes)
+    for size, first in zip(sizes, rows, strict=True):
         done: list[Marginal[np.int64]] = []
         for table, rest in zip(model.tables, left, strict=True):
-            nearest = max(done, key=lambda each: len({*each.columns} & {*table.columns}), default=_alone(size))
-            shared = tuple(name for name in table.columns if name in nearest.columns)
-            part = _part(Marginal(table.columns, rest), nearest.project(shared))
-            rest -= part
-            done.append(Marginal(table.columns, part))
-        yield ConsistentTables(tuple(done))
-
-
-def _alone(people: int) -> Marginal[np.int64]:
-    return Marginal((), np.array(people))
-
-
-def _part(rest: Marginal[np.int64], wanted: Marginal[np.int64]) -> Ints:
-    """Return whole counts of about equal shares of the cells of `rest`, none above it, with the sums `wanted`."""
-    shared = wanted.columns
-    ordered = rest.project((*shared, *(name for name in rest.columns if name not in shared)))
-    sums = wanted.values.ravel()
-    counts = round_to_totals(ordered.values.reshape(sums.size, -1).astype(np.float64), sums)
-    part = Marginal(ordered.columns, counts.reshape(ordered.values.shape)).project(rest.columns).values
-    return np.ascontiguousarray(part)
+            earlier: list[Counted] = [*done] if first is None else [first, *done]
+            part = follow(resolution, Marginal(table.columns, rest.astype(np.float64)), earlier, size)
+            rest -= part.values
+            done.append(part)
+        yield ConsistentTables(tuple(done), first)

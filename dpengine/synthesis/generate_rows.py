@@ -16,18 +16,22 @@ A fixed function of the model: orders without meaning are those of a hash.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Ints
+from dpengine.estimate.agreement import Following
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import spanning_tree
 from dpengine.marginals.marginal import Domain, Marginal
+from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
+from dpengine.spec.categories.resolution import Resolution
 
 __all__ = ["Codes", "SyntheticRows", "generate_rows", "realise"]
 
@@ -55,8 +59,25 @@ class SyntheticRows:
     codes: Codes
     weights: Ints
 
-    def table(self, columns: Columns) -> Ints:
-        """Return the published counts over `columns`."""
+    @property
+    def columns(self) -> Columns:
+        """Names of the columns."""
+        return self.domain.names
+
+    def project(self, onto: Sequence[str]) -> Marginal[np.int64]:
+        """Return the counts over some of the columns."""
+        return Marginal(tuple(onto), self.table(tuple(onto)))
+
+    def table(self, columns: Columns, resolution: Resolution = NO_LEVELS) -> Ints:
+        """Return the published counts over `columns`, which may be at a coarser level of those that the rows have.
+
+        Raises KeyError where the rows do not tell all of these.
+        """
+        held = resolution.held(columns, self.domain.names)
+        if held is None:
+            raise KeyError(columns)
+        if held != columns:
+            return resolution.coarsen(self.table(held), held, columns)
         if not columns:
             return np.array(self.weights.sum(), dtype=np.int64)
         domain = self.domain.project(columns)
@@ -66,7 +87,7 @@ class SyntheticRows:
         return counts.reshape(domain.sizes)
 
 
-def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows | ConsistentTables:
+def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> SyntheticRows | ConsistentTables:
     """Return whole counts that agree everywhere for a fitted model; tables that are whole already stay as they are.
 
     Pairs become synthetic rows that are near to them and have their total. If the pairs come with a table of all
@@ -75,6 +96,12 @@ def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows |
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
+    if isinstance(fitted, Following):
+        rows = realise(fitted.model, widest)
+        if isinstance(rows, SyntheticRows):
+            return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
+        (first,) = rows.tables
+        return ConsistentTables(fitted.after(first, int(first.values.sum())))
     if fitted.whole is not None:
         expected = fitted.whole.values
         counts = round_to_total(expected, round(float(expected.sum())))

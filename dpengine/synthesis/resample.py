@@ -22,7 +22,9 @@ import numpy.typing as npt
 from dpengine.array_types import Columns, Ints
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain
+from dpengine.marginals.nested import NO_LEVELS
 from dpengine.quasi_random import golden_fractions, shuffled
+from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.generate_rows import SyntheticRows
 
 __all__ = ["expand", "rescale", "unique_rows"]
@@ -33,12 +35,14 @@ BATCHES = 96
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass makes at once
 
 
-def unique_rows(model: ConsistentTables | SyntheticRows) -> tuple[dict[str, Ints], Ints]:
+def unique_rows(
+    model: ConsistentTables | SyntheticRows, resolution: Resolution = NO_LEVELS
+) -> tuple[dict[str, Ints], Ints]:
     """Return unique rows, as the cells of each column, and their weights; counted, they give the model's tables."""
     if isinstance(model, SyntheticRows):
         named = zip(model.domain, model.codes, strict=True)
         return {name: codes.astype(np.int64) for name, codes in named}, model.weights
-    rows = _joined(model)
+    rows = _joined(model, resolution)
     return rows, np.ones(len(next(iter(rows.values()))), dtype=np.int64)
 
 
@@ -55,22 +59,29 @@ def expand(weights: Ints) -> Ints:
     return taken
 
 
-def _joined(model: ConsistentTables) -> dict[str, Ints]:
-    """Return one row for each person of the tables, as the cells of each column."""
+def _joined(model: ConsistentTables, resolution: Resolution) -> dict[str, Ints]:
+    """Return one row for each person of the tables, as the cells of each column, and of coarser levels of these."""
     rows: dict[str, Ints] = {}
+    if isinstance(model.rows, SyntheticRows):
+        unique, times = unique_rows(model.rows)
+        index = expand(times)
+        rows = resolution.with_coarser({name: codes[index] for name, codes in unique.items()})
     for table in model.tables:
-        shared = tuple(name for name in table.columns if name in rows)
-        own = tuple(name for name in table.columns if name not in rows)
-        ordered = table.project((*shared, *own))
-        codes = np.repeat(np.arange(ordered.values.size), ordered.values.ravel())
-        unpacked = dict(zip(ordered.columns, np.unravel_index(codes, ordered.values.shape), strict=True))
+        codes = np.repeat(np.arange(table.values.size), table.values.ravel())
+        unpacked = dict(zip(table.columns, np.unravel_index(codes, table.values.shape), strict=True))
+        told = resolution.with_coarser(unpacked)
         if not rows:
-            rows = {name: unpacked[name] for name in own}
+            rows = told
             continue
-        place = _spread_within_groups(rows, ordered.domain.project(shared))
-        for name in own:
-            rows[name] = np.empty_like(unpacked[name])
-            rows[name][place] = unpacked[name]
+        shared = resolution.shared(table.columns, tuple(rows))
+        sizes = tuple(int(max(rows[name].max(initial=0), told[name].max(initial=0))) + 1 for name in shared)
+        domain = Domain(shared, sizes)
+        place = _spread_within_groups(rows, domain)
+        groups = domain.cells([told[name] for name in shared]) if shared else np.zeros(codes.size, dtype=np.int64)
+        order = np.argsort(groups, kind="stable")
+        for name in told.keys() - rows.keys():
+            rows[name] = np.empty_like(told[name])
+            rows[name][place] = told[name][order]
     return rows
 
 

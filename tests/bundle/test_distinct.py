@@ -13,7 +13,7 @@ import pytest
 from dpengine import Ledger, Plan, ReleaseError, predict, preview, release, verify
 from dpengine.bundle.promises import promises
 from dpengine.release import Release, reopen
-from dpengine.replicates.draw import basis_of
+from dpengine.replicates import basis_of
 from dpengine.spec.wording import rows_counted
 from dpengine.translation.catalogue import speaking
 from tests.bundle.test_verify import cell, faults_of, stated

@@ -13,7 +13,7 @@ import pytest
 
 from dpengine import Plan, Release, ReleaseError, release, verify
 from dpengine.bundle.write import pack
-from dpengine.replicates.draw import DRAWS, basis_of, replicate
+from dpengine.replicates import DRAWS, basis_of, replicate
 from tests.bundles import Members, members_of, rows_of, zipped
 from tests.plans import geography_plan
 

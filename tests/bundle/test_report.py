@@ -135,6 +135,10 @@ def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose:
         (letters_plan([3] * 4, {"each": 2}, strategy="adaptive"), Estimator.MODEL),
         (letters_plan([40], [{"columns": ["a"], "ranges": True}], strategy="adaptive"), Estimator.BOXES),
         (letters_plan([40, 3], [{"columns": ["a"], "ranges": True}, ["b"]], strategy="adaptive"), Estimator.TOGETHER),
+        (
+            letters_plan([40, 30], [{"columns": [k], "ranges": True} for k in "ab"], strategy="adaptive"),
+            Estimator.PARTS,
+        ),
     ],
     ids=list(Estimator),
 )

@@ -13,7 +13,7 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
-from dpengine.marginals.plan_levels import level_of, tree_of
+from dpengine.marginals.plan_levels import added_up, level_of, tree_of
 from dpengine.measure.strategy import decide
 from dpengine.noise import moments
 from dpengine.results.mock_table import mock_counts
@@ -63,7 +63,7 @@ def test_no_cell_has_a_narrower_interval_than_its_own_noise_calls_for(epsilon: s
     errors = LevelErrors(plan, decide(plan).allocations)
     for table in (*plan.marginals, ()):
         widths = np.ravel(errors.half_widths(table))
-        exact = [errors._error_of(table, node).half_width() for node in range(widths.size)]
+        exact = [errors._error_of(table, node, added_up(plan, table).max()).half_width() for node in range(widths.size)]
         # Steps of the lattice apart, on which a half-width of few draws lies.
         assert all(width >= 0.98 * own - 1 for width, own in zip(widths, exact, strict=True))
         assert max(widths) <= 1.15 * max(exact) + 1
@@ -80,7 +80,7 @@ def test_a_group_of_few_parts_beside_small_and_large_ones_has_room_for_its_noise
     errors = LevelErrors(plan, decide(plan).allocations)
     node = list(plan.column("place@group").labels).index("few")
     width = float(np.ravel(errors.half_widths(("place@group",)))[node])
-    assert width >= 0.98 * errors._error_of(("place@group",), node).half_width() - 1e-6
+    assert width >= 0.98 * errors._error_of(("place@group",), node, 1).half_width() - 1e-6
 
 
 def given_noise(allocation: Allocation, exact: Ints, random: np.random.Generator) -> Measurement:

@@ -90,10 +90,10 @@ class CrossCheck:
     def _odd_levels(self) -> list[str]:
         """Return the levels of rows that are not those of their finest one."""
         resolution = self._plan.resolution
-        *coarser, finest = resolution.levels or ("",)
+        levels = [(name, chain[-1]) for chain in resolution.chains.values() for name in chain[:-1]]
         return [
             f"synthetic.csv: the column {name} is not the level of the column {finest} everywhere"
-            for name in coarser
+            for name, finest in levels
             if not np.array_equal(self._rows[name], resolution.groups(finest, name)[self._rows[finest]])
         ]
 

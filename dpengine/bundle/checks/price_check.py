@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
@@ -11,13 +11,14 @@ from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.level_errors import LevelErrors
+from dpengine.estimate.reading import allocated_to, direct_marginals, reads
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
 
-__all__ = ["beside_boxes", "level_half_widths", "wrong_prices"]
+__all__ = ["exactly_known", "level_half_widths", "wrong_prices"]
 
 
 def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
@@ -44,46 +45,55 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
     if not adaptive:
         return faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
-    together = estimator(plan) is Estimator.TOGETHER
-    direct = [each for each in whole if together or plan.has_amount(each.columns)]
+    faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
+    return faults + ([] if faults else list(_wrong_half_widths(exactly_known(checked, plan), plan, whole)))
+
+
+def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+    """Check that what an adaptive plan measures as it is was measured once: levels, tables, and those with amounts."""
+    place = [allocated_to(plan, each.columns) if plan.in_parts else None for each in whole]
+    for k, part in enumerate(plan.parts.levels if plan.in_parts else ()):
+        if not measures_levels(part, [each for each, at in zip(whole, place, strict=True) if at == k]):
+            name = part.resolution.column
+            yield f"manifest.json: what is measured is not the levels of {name}, each with the columns beside them"
+    rest = plan.parts.rest if plan.in_parts and plan.ranged else None
+    wanted = [*(table for table in plan.supports if plan.has_amount(table)), *(rest.supports if rest else ())]
+    direct = [each for each, at in zip(whole, place, strict=True)
+              if at is None and (rest is not None or plan.has_amount(each.columns))]  # fmt: skip
     measured = [frozenset(each.columns) for each in direct]
-    faults += [
-        f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
-        for table in plan.supports
-        if (plan.has_amount(table) or (together and not {*table} <= {*(plan.ranged or ())}))
-        and not any(each >= {*table} for each in measured)
-    ]
-    faults += ["manifest.json: the same columns are measured twice"] if len({*measured}) < len(measured) else []
-    if plan.ranged is not None:
-        faults += _wrong_boxes(checked, plan.ranged, plan.unit.rows)
-    return faults + ([] if faults else list(_wrong_half_widths(beside_boxes(checked, plan), plan, direct)))
+    for table in dict.fromkeys(wanted):
+        if not any(each >= {*table} for each in measured):
+            yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
+    if len({*measured}) < len(measured):
+        yield "manifest.json: the same columns are measured twice"
 
 
-def _wrong_boxes(checked: Manifest, ranged: Columns, rows: int) -> list[str]:
-    """Check that the table for ranges was measured in boxes, and nothing else was."""
+def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> list[str]:
+    """Check that the tables for ranges were measured in boxes, and nothing else was."""
     boxes = [entry for entry in checked.measurements if entry.purpose is not None]
-    if [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes] == [
-        (ranged, rows, DISCRETE_LAPLACE)
-    ]:
+    found = [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes]
+    if not ranged or found == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
-    return [f"manifest.json: table {' × '.join(ranged)}, and no other, is to be measured once in boxes"]
+    name = " and ".join(" × ".join(table) for table in ranged)
+    return [f"manifest.json: table {name}, and no other, is to be measured once in boxes"]
 
 
-def beside_boxes(checked: Manifest, plan: Plan) -> list[TableEntry]:
-    """Return the tables beside one for ranges that follow from what was measured directly (`estimate.beside_ranges`).
+def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
+    """Return the tables of an adaptive plan that follow from levels, or from what was measured as it is.
 
-    How far off the others are depends on the boxes, of which the file says only how many there are.
+    How far off the others are depends on boxes, of which the file says only how many there are, or on a model.
     """
-    if estimator(plan) is not Estimator.TOGETHER:
+    if not plan.in_parts:
         return []
-    direct = [{*entry.columns} for entry in checked.measurements if entry.purpose is None]
-    return [
-        entry
-        for entry in checked.tables
-        if entry.columns
-        and {*entry.columns} != {*(plan.ranged or ())}
-        and any({*entry.columns} <= each for each in direct)
-    ]
+    kinds = _kinds(checked, plan)
+    return [entry for entry in checked.tables if kinds.get(tuple(entry.columns), ("", 0))[0] in ("levels", "direct")]
+
+
+def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
+    """Return from which part of a plan in parts each table but the total is estimated."""
+    whole = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
+    direct = direct_marginals(plan, whole)
+    return {table: reads(plan, direct, table) for table in plan.marginals}
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
@@ -176,9 +186,18 @@ def _positive(text: str) -> Fraction | None:
 
 def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
     """Return the half-widths of all cells of tables at several levels, where the measurements give these."""
-    read = [_allocation(entry, plan, adaptive=False)[0] for entry in checked.measurements]
+    read = [
+        _allocation(entry, plan, adaptive=plan.in_parts)[0] for entry in checked.measurements if entry.purpose is None
+    ]
     allocations = [each for each in read if each is not None]
-    if not plan.resolution.levels or len(allocations) < len(read) or not measures_levels(plan, allocations):
+    if len(allocations) < len(read):
         return {}
-    errors = LevelErrors(plan, of_counts(plan, allocations))
-    return {table: errors.half_widths(table) for table in table_files(plan)}
+    parts = plan.parts.levels if plan.in_parts else [plan] if plan.resolution.levels else []
+    kinds = _kinds(checked, plan) if plan.in_parts else dict.fromkeys(table_files(plan), ("levels", 0))
+    found: dict[Columns, Floats] = {}
+    for k, part in enumerate(parts):
+        own = [each for each in allocations if not plan.in_parts or allocated_to(plan, each.columns) == k]
+        if measures_levels(part, own):
+            errors = LevelErrors(part, of_counts(part, own))
+            found |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
+    return found

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TypeVar
 
 from dpengine.array_types import Columns, Floats, Ints
@@ -39,38 +40,44 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
 class Resolution:
     """The columns of a plan, declared ones and coarser levels of these by name, and those that its tables use.
 
-    At most one column is used at several levels: `column`, at `levels`, names of columns from the coarsest to the
-    finest. A column that is used at one level alone is a column like any other, whatever the level.
+    A column that is used at several levels has a chain: the names at which it is used, from the coarsest to the
+    finest. One such column may be measured at all of these (`column`, at `levels`); others are measured at their finest
+    level, of which coarser ones are sums. A column that is used at one level alone is a column like any other.
     """
 
     columns: Mapping[str, Column]
     used: frozenset[str]
 
     @cached_property
-    def column(self) -> str | None:
-        """Name of the declared column that is used at several levels; None if there is none."""
-        return next(iter(self._at_several), None)
+    def chains(self) -> dict[str, Columns]:
+        """By declared column, sorted, the names at which it is used, where these are several."""
+        times = Counter(self.declared(self.used))
+        found = {}
+        for declared in sorted(name for name in times if times[name] > 1):
+            names = (*(f"{declared}{MARK}{level}" for level in self.columns[declared].groupings), declared)
+            found[declared] = tuple(name for name in names if name in self.used)
+        return found
 
     @cached_property
-    def _at_several(self) -> list[str]:
-        """Declared columns that are used at several levels, sorted."""
-        times = Counter(self.declared(self.used))
-        return sorted(name for name in times if times[name] > 1)
+    def column(self) -> str | None:
+        """Name of the declared column that is measured at several levels, that of most parts; None if there is none."""
+        parts = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
+        return max(parts, key=lambda name: parts[name], default=None)
 
     @cached_property
     def levels(self) -> Columns:
         """Names at which that column is used, from the coarsest to the finest."""
-        if self.column is None:
-            return ()
-        coarser = self.columns[self.column].groupings
-        names = (*(f"{self.column}{MARK}{level}" for level in coarser), self.column)
-        return tuple(name for name in names if name in self.used)
+        return self.chains[self.column] if self.column is not None else ()
 
     @property
     def others(self) -> Columns:
-        """Names of all other used columns that have cells to count in, sorted."""
+        """Names of all other used columns that have cells to count in, each at its finest level, sorted."""
         counted = (name for name in self.used if not isinstance(self.columns[name], Amount))
-        return tuple(sorted({*counted} - {*self.levels}))
+        return tuple(sorted({*self.finest(sorted(counted))} - {*self.levels}))
+
+    def chain(self, name: str) -> Columns:
+        """Return the names at which the column of `name` is used, if they are several."""
+        return self.chains.get(self.declared((name,))[0], ())
 
     def _parent_of(self, name: str) -> Column | None:
         """Return the declared column of which `name` is a coarser level."""
@@ -84,13 +91,53 @@ class Resolution:
 
     def finest(self, table: Iterable[str]) -> Columns:
         """Return the columns of the finest table that is used and of which `table` is a sum."""
-        return tuple(self.levels[-1] if name in self.levels else name for name in table)
+        return tuple((self.chain(name) or (name,))[-1] for name in table)
+
+    def coarser(self, name: str) -> Columns:
+        """Return the used levels of a column that are coarser than `name`, and `name` itself, finest first."""
+        chain = self.chain(name) or (name,)
+        return chain[chain.index(name) :: -1] if name in chain else (name,)
 
     def coarser_tables(self, table: Columns) -> list[Columns]:
         """Return `table`, and the same at all used levels that are coarser than its own."""
-        place = next((k for k, name in enumerate(self.levels) if name in table), 0)
-        coarser = [tuple(name if each in self.levels else each for each in table) for name in self.levels[:place]]
-        return [table, *coarser[::-1]]
+        return list(product(*map(self.coarser, table)))
+
+    def held(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
+        """Return which of `columns` tell those of `table`, each at its level or a finer one; None if one is missing."""
+        by_column: dict[str, list[str]] = {}
+        for name in columns:
+            by_column.setdefault(self.declared((name,))[0], []).append(name)
+        found: list[str] = []
+        for name in table:
+            able = [each for each in by_column.get(self.declared((name,))[0], ()) if self._is_finer(each, name)]
+            if not able:
+                return None
+            found.append(able[0])
+        return tuple(found)
+
+    def _is_finer(self, fine: str, coarse: str) -> bool:
+        """Return whether `fine` is the level `coarse` of the same column, or a finer one."""
+        if fine == coarse or split_name(fine)[0] == fine:
+            return True
+        levels = [*self.columns[self.declared((fine,))[0]].groupings]
+        return split_name(coarse)[1] in levels[: levels.index(split_name(fine)[1])]
+
+    def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
+        """Return the finest columns that both of two tables tell, in the order of the first."""
+        other = tuple(other)
+        found = []
+        for name in one:
+            of = [each for each in other if self.declared((each,)) == self.declared((name,))]
+            if any(self._is_finer(each, name) for each in of):
+                found.append(name)
+            elif of:
+                found.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
+        return tuple(found)
+
+    def known(self, table: Iterable[str]) -> Columns:
+        """Return the columns that a table tells: its own, then used levels that are coarser."""
+        own = tuple(table)
+        return (*own, *(each for name in own for each in self.coarser(name)[1:]))
 
     def groups(self, fine: str, coarse: str) -> Ints:
         """Return for each cell of a level the place of its cell at a coarser one."""
@@ -105,8 +152,7 @@ class Resolution:
 
     def with_coarser(self, rows: Mapping[str, Ints]) -> dict[str, Ints]:
         """Return rows, as cells of each column, with the coarser levels of the finest one."""
-        finest = self.levels[-1:]
-        coarser = {name: self.groups(finest[0], name)[rows[finest[0]]] for name in self.levels[:-1]}
+        coarser = {each: self.groups(name, each)[rows[name]] for name in rows for each in self.coarser(name)[1:]}
         return {**rows, **coarser}
 
     def payload(self, table: Iterable[str]) -> list[dict[str, object]]:
@@ -118,53 +164,45 @@ class Resolution:
                 found.append({**cells_payload(self.columns[name]), "groups": list(groups)})
         return found
 
-    def check(self, tables: Sequence[Columns], *, alone: bool) -> None:
-        """Raise ValueError for tables whose levels cannot be published; `alone` if nothing else is asked for."""
-        if not self._at_several:
-            return
-        if len(self._at_several) > 1:
-            raise ValueError(
-                _(
-                    "{first!r} and {second!r} are asked for at several levels each; a plan does this with one column: "
-                    "ask for one of them at the same level everywhere, or make a plan for each of them",
-                    first=self._at_several[0],
-                    second=self._at_several[1],
-                )
-            )
-        column = self._at_several[0]
+    def check(self, tables: Sequence[Columns], *, together: bool) -> None:
+        """Raise ValueError for tables whose levels cannot be published; `together` if all are sums of one table."""
         for table in tables:
-            if len({*table} & {*self.levels}) > 1:
+            declared = self.declared(table)
+            if twice := [name for name in declared if declared.count(name) > 1]:
                 raise ValueError(
                     _(
                         "table {name}: {column!r} stands there at two levels; the finer one is enough",
                         name=" × ".join(table),
-                        column=column,
+                        column=twice[0],
                     )
                 )
-        if not alone:
-            raise ValueError(
-                _(
-                    "{column!r} is asked for at several levels; beside these, ranges and the strategy adaptive cannot "
-                    "be had yet: put them into a plan of their own",
-                    column=column,
-                )
-            )
-        for joint in ((self.levels[-1], *self.others), self.declared((self.levels[-1], *self.others))):
+        for joint in self._joints if together else ():
             if (cells := math.prod(self.columns[name].size for name in joint)) > MAX_TABLE_CELLS:
                 raise ValueError(
                     _(
                         "tables at several levels of {column!r} are sums of one table {name}, which would have {cells} "
                         "cells, above the limit of {most}: use fewer columns, or a plan for each table",
-                        column=column,
+                        column=self.column,
                         name=" × ".join(joint),
                         cells=number(cells),
                         most=number(MAX_TABLE_CELLS),
                     )
                 )
 
+    @property
+    def _joints(self) -> list[Columns]:
+        """The table of which all tables at levels are sums, and the one in which its rows are counted."""
+        joint = (*self.levels[-1:], *self.others)
+        return [joint, self.declared(joint)] if self.levels else []
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the table of which all tables are sums can be written down."""
+        return all(math.prod(self.columns[name].size for name in joint) <= MAX_TABLE_CELLS for joint in self._joints)
+
     def check_counting(self, tables: Sequence[Columns]) -> None:
         """Raise ValueError if what is measured would be counted in too many cells: rows are counted at the finest."""
-        if self._at_several or not any(self._parent_of(name) for name in self.used):
+        if self.chains or not any(self._parent_of(name) for name in self.used):
             return
         declared = {name: self.declared((name,))[0] for name in self.used}
         finer = math.prod(self.columns[fine].size / self.columns[name].size for name, fine in declared.items())

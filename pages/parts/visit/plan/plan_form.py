@@ -140,7 +140,7 @@ def stem(title: str) -> str:
 
 def from_plan(plan: Plan) -> Entries:
     """Return the entries that would make `plan`."""
-    of_all = plan.ranged is not None and {*plan.ranged} == {*plan.used}
+    of_all = len(plan.ranged) == 1 and {*plan.ranged[0]} == {*plan.used}
     entries = Entries(
         title=plan.title,
         dataset=plan.dataset,

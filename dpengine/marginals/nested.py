@@ -1,0 +1,103 @@
+"""Tables that agree although they stand at different levels of a column: what they share, and rounding to it.
+
+A table tells its own columns and the coarser levels of these. So a table of ages and one of sex by 20-year groups of
+age share these groups, and the second can follow the first, or the first the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.fitting import round_to_totals
+from dpengine.marginals.graphs import junction_order
+from dpengine.marginals.marginal import Marginal
+from dpengine.spec.categories.resolution import Resolution
+
+__all__ = ["NO_LEVELS", "Counted", "follow", "in_one", "tree_order"]
+
+NO_LEVELS = Resolution({}, frozenset())  # of tables whose columns stand at one level each
+
+
+class Counted(Protocol):
+    """Whole counts over some columns, and over fewer of them."""
+
+    @property
+    def columns(self) -> Columns:
+        """Names of the columns."""
+
+    def project(self, onto: Sequence[str]) -> Marginal[np.int64]:
+        """Return the counts over some of the columns."""
+
+
+def tree_order(resolution: Resolution, tables: Sequence[Columns]) -> list[Columns] | None:
+    """Return tables in an order in which one follows another along what they share, or None if they close a ring."""
+    told = {resolution.known(table): table for table in tables}
+    order = junction_order([*told])
+    return None if order is None else [told[each] for each in order]
+
+
+def in_one(resolution: Resolution, earlier: Sequence[Columns], tables: Sequence[Columns]) -> Columns | None:
+    """Return the columns of one table that `tables`, which close a ring, are sums of; None if it closes one too."""
+    joint = tuple(sorted({name for table in tables for name in table}))
+    if len({*resolution.declared(joint)}) < len(joint):
+        return None  # two levels of one column
+    return joint if tree_order(resolution, [*earlier, joint]) is not None else None
+
+
+def follow(
+    resolution: Resolution, expected: Marginal[np.float64], earlier: Sequence[Counted], total: int
+) -> Marginal[np.int64]:
+    """Round a table of expected counts so that it keeps the counts that it shares with one of `earlier`.
+
+    That is the table with which it shares most; without any, it keeps the `total`.
+    """
+    clique = expected.columns
+    known = [(resolution.shared(clique, each.columns), each) for each in earlier]
+    shared, nearest = max(known, key=lambda each: len(resolution.known(each[0])), default=((), None))
+    sums = np.array(total)
+    if nearest is not None:
+        held = resolution.held(shared, nearest.columns)
+        assert held is not None, "columns that both tell"
+        sums = resolution.coarsen(nearest.project(held).values, held, shared)
+    if {*shared} <= {*clique}:
+        turned = expected.project((*shared, *(name for name in clique if name not in shared)))
+        counts = round_to_totals(turned.values.reshape(sums.size, -1), sums.ravel()).reshape(turned.values.shape)
+        values = Marginal(turned.columns, counts).project(clique).values
+    else:
+        groups = _groups(resolution, expected, shared, sums.shape)
+        values = _round_groups(expected.values.ravel(), groups, sums.ravel()).reshape(expected.values.shape)
+    return Marginal(clique, np.ascontiguousarray(values))
+
+
+def _groups(resolution: Resolution, table: Marginal[np.float64], shared: Columns, shape: tuple[int, ...]) -> Ints:
+    """Return for each cell of the flat table the place of its cell in a table of the `shared` columns."""
+    held = resolution.held(shared, table.columns)
+    assert held is not None, "columns that the table tells"
+    found = np.zeros((1,) * len(table.columns), dtype=np.int64)
+    for name, fine, size in zip(shared, held, shape, strict=True):
+        axis = table.columns.index(fine)
+        place = resolution.groups(fine, name) if fine != name else np.arange(size)
+        found = found * size + place.reshape([-1 if k == axis else 1 for k in range(len(table.columns))])
+    return np.broadcast_to(found, table.values.shape).ravel()
+
+
+def _round_groups(values: Floats, group: Ints, totals: Ints) -> Ints:
+    """Round `values` to whole numbers that add up to `totals` in each group.
+
+    >>> _round_groups(np.array([0.4, 3.0, 1.6, 0.0]), np.array([0, 1, 0, 2]), np.array([2, 4, 0]))
+    array([0, 4, 2, 0])
+    """
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group, minlength=totals.size)
+    place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    empty = np.bincount(group, values, totals.size) <= 0
+    rows: Floats = np.zeros((totals.size, int(sizes.max(initial=1))))
+    rows[group[order], place] = np.where(empty[group[order]], 1.0, values[order])
+    rounded = round_to_totals(rows, totals)
+    found = np.empty(group.size, dtype=np.int64)
+    found[order] = rounded[group[order], place]
+    return found

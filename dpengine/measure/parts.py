@@ -1,0 +1,225 @@
+"""Strategies for a plan whose tables are measured apart: those for ranges, those at levels, and the rest.
+
+ε is divided between the parts as it is between tables: by the cube roots of weighted cells (`measure.allocation`). A
+table for ranges is measured in boxes with its share (`measure.hierarchical`); it is asked for its ranges, whose noise
+is that of many cells, and its cells count for that. Tables at several levels of a column are measured as levels
+(`measure.levels`). The rest is measured as it is beside ranges, and else by a model (`measure.adaptive`).
+Tables with amounts are always measured as they are. A row spends the share of each part once, and the shares add up to
+ε exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from dpengine.array_types import Columns, Ints
+from dpengine.errors import PlanError
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import Allocation, Measurements
+from dpengine.marginals.nested import in_one, tree_order
+from dpengine.marginals.plan_levels import measured_at
+from dpengine.measure.adaptive import blank_audit, measure_adaptively
+from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings, root_of_cells, weight_within
+from dpengine.measure.hierarchical import blank_boxes
+from dpengine.measure.levels import allocate_levels, cells_of_levels
+from dpengine.measure.measure import add_noise
+from dpengine.measure.ranges import boxes_of
+from dpengine.measure.way import MAX_ADAPTIVE_SCALE, Private
+from dpengine.measure.workload import Workload
+from dpengine.noise.moments import MAX_SCALE
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, number
+
+__all__ = ["InParts"]
+
+RANGE = 27  # cells, measured one by one, that have the noise of a range: 12 to 160 of them (benchmarks/weights.py)
+
+
+class InParts(Private):
+    """Measure tables for ranges in boxes, tables at several levels as levels, and the rest, each with its share."""
+
+    @property
+    def why(self) -> str:
+        columns = " and ".join(str(part.resolution.column) for part in self._levels)
+        if self.workload is not None:
+            return _(
+                "Adaptive: levels of {columns} are measured; of the other columns, which pairs to measure is chosen "
+                "privately.",
+                columns=columns,
+            )
+        if not self._ranged:
+            return _("Adaptive: levels of {columns} are measured, those of each column by themselves.", columns=columns)
+        sentences = [
+            _(
+                "Adaptive, since ranges of {table} matter: it is measured in boxes of neighbouring cells, which are "
+                "split where noisy counts show that there are enough people.",
+                table=" × ".join(self._ranged[0]),
+            ),
+            *(_("So is {table}.", table=" × ".join(table)) for table in self._ranged[1:]),
+            *([_("Levels of {columns} are measured, each with a share.", columns=columns)] if columns else []),
+            *([_("The other tables are measured as they are.")] if self._direct else []),
+        ]
+        return " ".join(sentences)
+
+    @property
+    def _ranged(self) -> tuple[Columns, ...]:
+        return self.plan.parts.ranged
+
+    @property
+    def _levels(self) -> tuple[Plan, ...]:
+        return self.plan.parts.levels
+
+    @cached_property
+    def _direct(self) -> list[Columns]:
+        """The tables that are measured as they are: those with amounts, and beside ranges all of the rest."""
+        with_amounts = [table for table in self.plan.supports if self.plan.has_amount(table)]
+        rest = self.plan.parts.rest
+        return maximal([*with_amounts, *(rest.supports if rest is not None and self._ranged else ())])
+
+    @cached_property
+    def workload(self) -> Workload | None:
+        """What the rest is modelled by; None where it is measured as it is."""
+        rest = self.plan.parts.rest
+        return None if rest is None or self._ranged else Workload.of(rest)
+
+    @cached_property
+    def _shares(self) -> list[Fraction]:
+        """The part of ε of each table for ranges, of each set of levels, of each direct table, and of the model."""
+        plan, rest = self.plan, self.plan.parts.rest
+        roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in self._ranged]
+        roots += [root_of_cells(_least_weight(plan, part) * cells_of_levels(part)) for part in self._levels]
+        roots += [root_of_cells(weight_within(plan, table) * plan.cells(table)) for table in self._direct]
+        if rest is not None and self.workload is not None:
+            each = (weight_within(plan, table) * plan.cells(table) for table in maximal(rest.marginals))
+            roots.append(sum(map(root_of_cells, each)))
+        return [plan.epsilon * root / sum(roots) for root in roots]
+
+    @cached_property
+    def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
+        """The allocations of boxes and of marginals that are measured as they are, and what is left for the model."""
+        shares = iter(self._shares)
+        boxes = [allocate(self.plan, table, next(shares)) for table in self._ranged]
+        of_levels = [one for part in self._levels for one in allocate_levels(part, next(shares))]
+        direct = [allocate(self.plan, table, next(shares)) for table in self._direct]
+        return boxes, [*of_levels, *direct], next(shares, Fraction(0))
+
+    @property
+    def for_the_rest(self) -> Fraction:
+        """The part of ε that is left for a model of the rest."""
+        return self._parts[2]
+
+    @property
+    def marginals(self) -> Sequence[Columns]:
+        boxes, direct, _rest = self._parts
+        return [*(each.columns for each in (*boxes, *direct)), *(self.workload.marginals if self.workload else ())]
+
+    @property
+    def plan_id(self) -> str:
+        """What each table costs decides; sums of these tables are free. Pairs of the rest are chosen later."""
+        boxes, direct, _rest = self._parts
+        if len(boxes) == 1 and not self._levels:
+            return self.plan.identity(
+                "ranges", self._ranged[0], *((each.columns, str(each.epsilon)) for each in direct)
+            )
+        rest = self.plan.parts.rest
+        modelled = ["adaptive", *maximal(rest.marginals)] if rest is not None and self.workload else []
+        ranges = (("ranges", each.columns, str(each.epsilon)) for each in boxes)
+        levels = (["levels", *sorted(map(sorted, part.marginals))] for part in self._levels)
+        each = ((each.columns, str(each.epsilon)) for each in direct)
+        return self.plan.identity(*ranges, *levels, *each, modelled, *self.plan.weights_payload)
+
+    def check(self) -> None:
+        boxes, direct, rest = self._parts
+        rows = self.plan.unit.rows
+        if any(rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.epsilon, *([rest] if rest else []))):
+            raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
+        if any(rows / each.epsilon > MAX_ADAPTIVE_SCALE for each in boxes):
+            raise PlanError(_("epsilon is too small for ranges beside other tables: raise it, or ask for fewer tables"))
+        if any(each.scale_in_units > MAX_SCALE for each in direct):
+            raise PlanError(_("epsilon is too small for means at this step: raise it, or choose a larger step"))
+        check_rings(self.plan)
+        self._check_agreement()
+
+    def _check_agreement(self) -> None:
+        """Refuse tables that could agree only through one that is too large to write down."""
+        earlier, direct = self._counted
+        plan, resolution = self.plan, self.plan.resolution
+        if tree_order(resolution, [*earlier, *direct]) is not None:
+            return
+        joint = in_one(resolution, earlier, direct)
+        if joint is not None and plan.cells(joint) <= MAX_JOINT_CELLS:
+            return
+        names = {name for table in (*earlier, *direct) for name in table}
+        if joint is None and (self.workload is not None or {*resolution.finest(sorted(names))} != names):
+            raise PlanError(
+                _(
+                    "these tables overlap in a ring through levels of {columns}, so they cannot be made to agree: put "
+                    "the tables at several levels, or those for ranges, into a plan of their own",
+                    columns=", ".join(resolution.chains),
+                )
+            )
+        cells = plan.cells(tuple(names) if joint is None else joint)
+        if cells > MAX_JOINT_CELLS:
+            raise PlanError(
+                _(
+                    "these tables overlap in a ring, so beside a table for ranges they can agree only through one "
+                    "table of {cells} cells (at most {most}): put the table for ranges into a plan of its own, or "
+                    "use fewer columns or wider bins",
+                    cells=number(cells, ".2g"),
+                    most=number(MAX_JOINT_CELLS),
+                )
+            )
+
+    @property
+    def _counted(self) -> tuple[list[Columns], list[Columns]]:
+        """The tables of counts that are made to agree: of models, boxes and levels, and those measured as they are."""
+        plan, rest = self.plan, self.plan.parts.rest
+        every = [measured_at(part)[-1] for part in self._levels]
+        modelled = [rest.counted] if rest is not None and self.workload is not None else []
+        counted = [tuple(name for name in table if not plan.has_amount((name,))) for table in self._direct]
+        known = [*modelled, *every]
+        apart = [each for each in maximal(counted) if each and each not in self._ranged
+                 and not any(plan.resolution.held(each, one) is not None for one in known)]  # fmt: skip
+        return [*modelled, *self._ranged, *every], apart
+
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
+        exact = iter(counts)
+        boxes, direct, rest = self._parts
+        trees = [boxes_of(self.plan, next(exact), each) for each in boxes]
+        marginals = tuple(add_noise(next(exact), each) for each in direct)
+        if self.workload is None:
+            return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
+        modelled = dict(zip(self.workload.marginals, exact, strict=True))
+        found = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
+        return Measurements(
+            (*marginals, *found.marginals),
+            found.choices,
+            found.audit,
+            boxes=trees[0] if trees else None,
+            more_boxes=tuple(trees[1:]),
+        )
+
+    def blank(self) -> Measurements:
+        boxes, direct, rest = self._parts
+        trees = [
+            blank_boxes(each.columns, self.plan.shape(each.columns), each.epsilon, each.sensitivity) for each in boxes
+        ]
+        marginals = tuple(self._zeros(each.columns, each.epsilon) for each in direct)
+        if self.workload is None:
+            return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
+        columns = [(), *((name,) for name in self.workload.sizes), *filter(None, [self.workload.whole])]
+        audit = blank_audit(self.workload, rest, self.plan.unit.rows) if self.workload.audited else None
+        return Measurements(
+            (*marginals, *(self._zeros(each, rest) for each in columns)),
+            (),
+            audit,
+            boxes=trees[0] if trees else None,
+            more_boxes=tuple(trees[1:]),
+        )
+
+
+def _least_weight(plan: Plan, part: Plan) -> float:
+    """Return the least weight of the tables of a part: its own weights are in proportion to this one."""
+    return float(min(plan.weights[table] for table in part.marginals)) if plan.weights else 1.0

@@ -1,0 +1,94 @@
+"""What the replicates of a release are made from, and of each of its parts, where it was measured in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy.typing as npt
+
+from dpengine.array_types import Columns, Floats
+from dpengine.errors import ReleaseError
+from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
+from dpengine.estimate.parts import EstimatesOfParts
+from dpengine.estimate.reading import allocated_to, reads
+from dpengine.marginals.box_tree import BoxTree
+from dpengine.marginals.measurement import Allocation
+from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
+
+__all__ = ["Basis", "basis_of", "check_tallies"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What replicates of a release are made from: its plan, its name, what was measured, and its estimates.
+
+    `allocations` are those of the measured marginals that were not merged. `numbers` gives the published numbers of a
+    table with amounts, by the names of their columns. `mean_errors` gives a model's mean absolute error for cells of
+    these expected counts, and `tree` the boxes, if either was measured. A plan that was measured in parts has a basis
+    for each of them, by its kind and place, and `trees` for those that were measured in boxes.
+    """
+
+    plan: Plan
+    release_id: str
+    allocations: tuple[Allocation, ...]
+    estimate: Callable[[Columns], Floats]
+    numbers: Callable[[Columns], Mapping[str, npt.NDArray[Any]]]
+    mean_errors: Callable[[Floats], Floats] | None = None
+    tree: BoxTree | None = None
+    trees: tuple[BoxTree, ...] = ()
+
+    @cached_property
+    def parts(self) -> dict[tuple[str, int], Basis]:
+        """The basis of each part of a plan that was measured in parts, by kind and place."""
+        plan, alone = self.plan, replace(self, mean_errors=None, trees=())
+        place = {each: allocated_to(plan, each.columns) for each in self.allocations}
+        rest = tuple(each for each in self.allocations if place[each] is None)
+        found = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
+        for k, part in enumerate(plan.parts.levels):
+            measured = tuple(each for each in self.allocations if place[each] == k)
+            found["levels", k] = replace(alone, plan=part, allocations=measured)
+        modelled = plan.parts.rest if plan.parts.rest is not None and not plan.ranged else None
+        amounts = tuple(each for each in rest if plan.has_amount(each.columns))
+        found["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
+        if modelled is not None:
+            counts = tuple(each for each in rest if each not in amounts)
+            found["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
+        return found
+
+    def part_of(self, table: Columns) -> Basis:
+        """Return the basis of the part from which a table is estimated."""
+        if not self.plan.in_parts:
+            return self
+        if table:
+            direct = [each.columns for each in self.parts["direct", 0].allocations]
+            return self.parts[reads(self.plan, direct, table)]
+        kinds = [kind for kind, part in self.parts.items() if part.tree is not None or part.allocations]
+        order = ("direct", "levels", "model", "boxes")
+        return self.parts[min(kinds, key=lambda kind: order.index(kind[0]))]
+
+
+def basis_of(result: Result) -> Basis:
+    """Return what the replicates of `result` are made from."""
+    check_tallies(result.plan)
+    estimates = result.estimates
+    allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
+    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
+    if isinstance(estimates, HierarchicalEstimates):
+        return replace(basis, tree=estimates.tree)
+    if isinstance(estimates, EstimatesOfParts):
+        errors = estimates.model.mean_errors if estimates.model is not None and result.measured.audit else None
+        return replace(basis, trees=tuple(each.tree for each in estimates.boxes), mean_errors=errors)
+    if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
+        return replace(basis, mean_errors=estimates.mean_errors)
+    return basis
+
+
+def check_tallies(plan: Plan) -> None:
+    """Raise `ReleaseError` for a plan that counts people beside rows, whose tables do not add up to one another."""
+    if plan.tallied:
+        raise ReleaseError(_("replicates are made of tables of rows only, and this release counts distinct people"))

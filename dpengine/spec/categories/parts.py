@@ -1,0 +1,123 @@
+"""Which tables of a plan are measured apart from each other: those for ranges, those at levels, and the rest.
+
+A table for ranges is measured in boxes, with all tables that are its sums. Tables at several levels of a column are
+measured together, each level with all other columns of these tables. The rest is measured as if it stood alone. Each
+part has a share of ε, and all tables agree in whole numbers (`measure.parts`, `estimate.parts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from dpengine.array_types import Columns
+from dpengine.spec.published_table import PublishedTable, read_table
+
+if TYPE_CHECKING:
+    from dpengine.spec.plan import Plan
+
+__all__ = ["Parts", "WithParts", "parts_of"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a plan: `ranged` tables, plans of tables at several levels of a column, and a plan of the rest."""
+
+    ranged: tuple[Columns, ...]
+    levels: tuple[Plan, ...]
+    rest: Plan | None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return len(self.ranged) + len(self.levels) + (self.rest is not None) > 1
+
+
+class WithParts:
+    """What a plan knows of its parts."""
+
+    @property
+    def _whole(self) -> Plan:
+        return cast("Plan", self)
+
+    @cached_property
+    def ranged(self) -> tuple[Columns, ...]:
+        """The columns, sorted, of each table that is published for its ranges, but for sums of another one."""
+        wide = [tuple(sorted(table.columns)) for table in self._whole.listed
+                if isinstance(table, PublishedTable) and table.ranges]  # fmt: skip
+        held = self._whole.resolution.held
+        return tuple(one for one in wide if not any(one != other and held(one, other) is not None for other in wide))
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts in which a plan is measured by the strategy *adaptive*."""
+        return parts_of(self._whole)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a plan is measured in several parts, once its strategy is resolved."""
+        plan = self._whole
+        return plan.strategy == "adaptive" and bool(plan.ranged or plan.resolution.levels) and plan.parts.several
+
+    @property
+    def beside_ranged(self) -> bool:
+        """Whether there is one table for ranges beside others, none of which stands at several levels."""
+        return len(self.ranged) == 1 and self.parts.rest is not None and not self._whole.resolution.levels
+
+
+def parts_of(plan: Plan) -> Parts:
+    """Return the parts of `plan`.
+
+    >>> from dpengine import Plan
+    >>> age = {"name": "age", "kind": "number", "edges": list(range(0, 81, 5)), "levels": {"20-year": 20}}
+    >>> ill, pay = {"name": "ill", "kind": "yesno"}, {"name": "pay", "kind": "number", "edges": list(range(100))}
+    >>> tables = [["age"], ["age@20-year", "ill"], {"columns": ["pay"], "ranges": True}]
+    >>> plan = Plan(dataset="d", epsilon=1, columns=[age, ill, pay], tables=tables)
+    >>> found = parts_of(plan)
+    >>> found.ranged, [each.marginals for each in found.levels], found.rest
+    ((('pay',),), [(('age',), ('age@20-year', 'ill'))], None)
+    """
+    listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
+    held = plan.resolution.held
+    # Sums of a table for ranges are free; amounts are measured by themselves.
+    left = [table for table in plan.marginals
+            if plan.amounts(table) or not any(held(table, one) is not None for one in plan.ranged)]  # fmt: skip
+    if not left:
+        return Parts(plan.ranged, (), None)
+    families = _families(_only(plan, map(listed.__getitem__, left)), left)
+    at_levels = {table for family in families for table in family}
+    rest = [table for table in left if table not in at_levels]
+    for family in families:
+        known = {plan.resolution.finest((name,))[0] for table in family for name in table}
+        # A table that is a sum of the rest too is left there, where it is known as well.
+        family += [table for table in rest if {*table} <= known and not plan.amounts(table)
+                   and not any({*table} < {*other} for other in rest)]  # fmt: skip
+        rest = [table for table in rest if table not in family]
+    levels = (_only(plan, map(listed.__getitem__, sorted(family, key=left.index))) for family in families)
+    return Parts(plan.ranged, tuple(levels), _only(plan, map(listed.__getitem__, rest)) if rest else None)
+
+
+def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
+    """Return the tables of each set of columns with several levels that stand in one table."""
+    chains = plan.resolution.chains
+    found: list[tuple[set[str], list[Columns]]] = []
+    for table in tables:
+        columns = {*plan.resolution.declared(table)} & chains.keys()
+        if not columns:
+            continue
+        with_it = [each for each in found if each[0] & columns]
+        joined = columns.union(*(each[0] for each in with_it)), [*(one for each in with_it for one in each[1]), table]
+        found = [*(each for each in found if each not in with_it), joined]
+    return [family for _, family in found]
+
+
+def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:
+    """Return `plan` with some of its tables only, none of them for ranges, measured directly."""
+    plain = (
+        read_table(table.model_copy(update={"ranges": False})) if isinstance(table, PublishedTable) else table
+        for table in tables
+    )
+    fields = {name: getattr(plan, name) for name in type(plan).model_fields}
+    return type(plan).model_construct(**fields | {"tables": tuple(plain), "strategy": "direct"})

@@ -1,0 +1,239 @@
+"""Tables for ranges, at levels and others in one plan: they share ε exactly, agree, and are verified."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpengine import Plan, PlanError, draw_replicates, open_table, predict, preview, verify
+from dpengine.array_types import Columns, Ints
+from dpengine.bundle import write
+from dpengine.counting import count as counting
+from dpengine.estimate.estimates import derive_estimates
+from dpengine.exact import exact_text
+from dpengine.measure.parts import InParts
+from dpengine.measure.ranges import Hierarchical
+from dpengine.measure.strategy import Levels, decide
+from dpengine.results.mock_table import mock_counts
+from dpengine.results.result import Result
+from tests.bundle.test_verify import faults_of
+from tests.bundles import members_of, zipped
+
+PLACE = {"name": "place", "kind": "category", "levels": ["land", "place"], "other": False, "missing": False,
+         "values": {f"l{k}": [f"p{k}{j}" for j in range(2 + k)] for k in range(4)}}  # fmt: skip
+AGE = {"name": "age", "kind": "number", "edges": list(range(61)), "levels": {"20-year": 20}, "other": False}
+AGES = {"columns": ["age"], "ranges": True}
+TABLES: dict[str, list[Any]] = {
+    "levels beside ranges": [AGES, ["place@land", "sex"], ["place", "sex"]],
+    "a level of the column for ranges": [AGES, ["age@20-year", "sex"], ["sex", "trade"]],
+    "two for ranges": [{"columns": ["age", "sex"], "ranges": True}, {"columns": ["hours"], "ranges": True}, ["sex"]],
+    "a ring at a level": [AGES, *(list(pair) for pair in combinations(["age@20-year", "sex", "edu"], 2))],
+    "two for ranges in a ring": [{"columns": [name, "sex"], "ranges": True} for name in ("age", "hours")]
+    + [["sex", "trade"], ["trade", "age"]],
+    "all at once": [AGES, {"columns": ["hours", "sex"], "ranges": True}, ["place@land", "sex"],
+                    {"columns": ["sex", "trade"], "mean": ["pay"]}, {"columns": ["place"], "sum": ["pay"]}],
+    "levels beside a model": [["place"], ["place@land", "sex"], ["sex", "trade"], ["trade", "edu"], ["edu", "sex"]],
+    "levels of two columns apart": [["place"], ["place@land", "sex"], ["age"], ["age@20-year"]],
+    "levels beside a table": [["place"], ["place@land", "sex"], {"columns": ["sex", "edu"], "mean": ["pay"]}],
+}  # fmt: skip
+
+
+@cache
+def plan_of(name: str, epsilon: str = "1/3") -> Plan:
+    columns = [
+        PLACE, AGE,
+        {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False},
+        {"name": "trade", "kind": "category", "values": ["a", "b", "c"]},
+        {"name": "edu", "kind": "category", "values": ["x", "y"]},
+        {"name": "hours", "kind": "number", "edges": list(range(41)), "missing": False},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 10},
+    ]  # fmt: skip
+    return Plan(
+        dataset="d", epsilon=epsilon, rows_about=3000, columns=columns, tables=TABLES[name], strategy="adaptive"
+    )
+
+
+def counted(plan: Plan) -> Callable[[Any], list[Ints]]:
+    return lambda marginals: [mock_counts(plan, each) for each in marginals]
+
+
+def row(**values: Any) -> pd.DataFrame:
+    plain = {"place": "p00", "age": 3, "sex": "f", "trade": "a", "edu": "x", "hours": 7, "pay": 4}
+    return pd.DataFrame([{**plain, **values}], dtype=object)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_all_tables_agree_and_the_release_is_whole(name: str, tmp_path: Path) -> None:
+    made = preview(plan_of(name))
+    plan = made.plan
+    assert made.measured.cost == plan.epsilon
+    held = plan.resolution.held
+    for one, other in product((*plan.marginals, ()), repeat=2):
+        assert made.counts(one).min() >= 0
+        for shared in {plan.resolution.shared(one, other), ()}:
+            columns = [held(shared, table) for table in (one, other)]
+            sums = [
+                _summed(made, table, of, shared)
+                for table, of in zip((one, other), columns, strict=True)
+                if of is not None
+            ]
+            assert (sums[0] == sums[1]).all(), (one, other, shared)
+    write.save(made, tmp_path / "release.zip")
+    verify(tmp_path / "release.zip")
+    again = Result.from_bytes(made.to_bytes())
+    for table in plan.marginals:
+        assert (again.counts(table) == made.counts(table)).all()
+        cells = made.cells(table)
+        assert (cells["low"] <= cells["count"]).all()
+        assert (cells["count"] <= cells["high"]).all()
+    assert set(draw_replicates(made)) == {*plan.marginals, ()}
+
+
+def _summed(made: Result, table: Columns, held: Columns, shared: Columns) -> Ints:
+    axes = tuple(k for k, each in enumerate(table) if each not in held)
+    left = [each for each in table if each in held]
+    sums = np.asarray(made.counts(table).sum(axis=axes)).transpose([left.index(each) for each in held])
+    return made.plan.resolution.coarsen(sums, held, shared)
+
+
+@pytest.mark.parametrize("name", ["all at once", "levels beside a table"])
+def test_no_row_moves_all_parts_together_by_more_than_epsilon(name: str) -> None:
+    """Each row moves each measured marginal by one cell; boxes and models add up to their share along any cell."""
+    plan = plan_of(name)
+    strategy = decide(plan)
+    assert isinstance(strategy, InParts)
+    boxes, direct, rest = strategy._parts
+    assert sum((each.epsilon for each in (*boxes, *direct)), rest) == plan.epsilon
+    marginals = list(strategy.marginals)[: len(boxes) + len(direct)]
+    assert marginals == [each.columns for each in (*boxes, *direct)]
+    base = row()
+    with open_table(base) as table:
+        before = counting.count(table, plan, marginals, truncation_key=b"k" * 32)
+    for more in (row(place="p31", age=59, pay=None), row(sex="m", trade="odd", hours="x", edu=None)):
+        with open_table(pd.concat([base, more])) as table:
+            found = [before, counting.count(table, plan, marginals, truncation_key=b"k" * 32)]
+        moved = [Fraction(int(np.abs(other - one).sum()), each.grain)
+                 for one, other, each in zip(*found, (*boxes, *direct), strict=True)]  # fmt: skip
+        spent = sum((rows / each.scale for rows, each in zip(moved, (*boxes, *direct), strict=True)), rest)
+        assert spent == plan.epsilon
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_measured_costs_what_was_allocated(name: str) -> None:
+    plan = plan_of(name)
+    strategy = decide(plan)
+    assert isinstance(strategy, InParts)
+    boxes, direct, rest = strategy._parts
+    measured = strategy.measure(counted(plan))
+    assert [each.cost for each in measured.trees] == [each.epsilon for each in boxes]
+    assert [one.allocation for one in measured.marginals[: len(direct)]] == direct
+    modelled = sum((one.allocation.epsilon for one in measured.marginals[len(direct) :]), Fraction(0))
+    audit = measured.audit.epsilon if measured.audit is not None else Fraction(0)
+    assert modelled + audit + sum((each.epsilon for each in measured.choices), Fraction(0)) == rest
+
+
+def test_a_part_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of("all at once")
+    strategy = decide(plan)
+    assert isinstance(strategy, InParts)
+    shares = strategy._shares
+    for k in range(len(shares)):
+        cheap = InParts(plan)
+        cheap.__dict__["_shares"] = [share * (1 + (k == j)) for j, share in enumerate(shares)]
+        with pytest.raises(ArithmeticError, match="does not cost"):
+            cheap.measure(counted(plan))
+
+
+def test_each_table_is_read_from_the_part_that_is_for_it() -> None:
+    estimates = preview(plan_of("all at once")).estimates
+    read = {table: estimates.reads(table)[0] for table in estimates.plan.marginals}  # type: ignore[attr-defined]
+    assert [*read.values()] == ["boxes", "boxes", "levels", "direct", "levels"]
+    assert type(decide(plan_of("levels beside a model"))) is InParts
+    alone = Plan(**plan_of("all at once").to_dict() | {"tables": [AGES, ["age@20-year"]], "strategy": "adaptive"})
+    assert type(decide(alone)) is Hierarchical, "a coarser level is a sum of ranges"
+    levels = Plan(**alone.to_dict() | {"tables": [["place"], ["place@land"]], "strategy": "adaptive"})
+    assert type(decide(levels)) is Levels, "nothing is left for a model"
+    assert decide(levels).why.startswith("Adaptive: levels of place")
+
+
+def test_auto_measures_levels_apart_where_the_rest_is_better_modelled_or_one_table_would_be_too_large() -> None:
+    columns = [PLACE, *({"name": f"c{k}", "kind": "number", "edges": list(range(31))} for k in range(4))]
+    rest = [list(pair) for pair in combinations([f"c{k}" for k in range(4)], 2)]
+    fields: dict[str, Any] = {"dataset": "d", "columns": columns, "rows_about": 5000, "epsilon": "0.1"}
+    plan = Plan(**fields, tables=[["place"], ["place@land"], *rest])
+    assert type(decide(plan)) is InParts
+    assert "which pairs to measure is chosen" in decide(plan).why
+    assert type(decide(Plan(**fields, tables=[["place"], ["place@land", "c0"], ["c0"]]))) is Levels
+    with pytest.raises(PlanError, match="above the limit"):
+        Plan(**fields, tables=[["place"], ["place@land"], *rest], strategy="direct")
+
+
+def test_a_ring_through_levels_is_refused_in_words() -> None:
+    wide = [{"columns": [name, "sex"], "ranges": True} for name in ("age", "hours")]
+    tables = [*wide, ["age@20-year", "hours"]]
+    plan = Plan(**plan_of("all at once").to_dict() | {"tables": tables, "strategy": "adaptive"})
+    with pytest.raises(PlanError, match="overlap in a ring through levels of age"):
+        decide(plan).check()
+
+
+def test_intervals_hold_and_errors_are_as_predicted() -> None:
+    """Each share of cells held is of 20 draws; with 95 % expected, less than 85 % of 220 or more would be a fault."""
+    plan = plan_of("levels beside ranges")
+    told = predict(plan).set_index("table")["mean_abs_error"]
+    strategy, table = decide(plan), ("place", "sex")
+    truth = mock_counts(plan, table)
+    held, off = [], []
+    for _ in range(20):
+        estimates = derive_estimates(plan, strategy.measure(counted(plan)))
+        middle, half_width = estimates.intervals(table)
+        held.append((np.abs(truth - middle) <= half_width).mean())
+        off.append(np.abs(estimates.estimate(table) - truth).mean())
+    assert np.mean(held) >= 0.85
+    assert 0.6 <= np.mean(off) / told["place × sex"] <= 1.6
+
+
+@pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
+def test_what_is_changed_in_a_release_is_found(fault: str) -> None:
+    members = members_of(bundle())
+    told = json.loads(members["manifest.json"])
+    measured = told["measurements"]
+    if fault == "surer":
+        next(each for each in told["tables"] if each["columns"] == ["place@land", "sex"])["half_width_95"] /= 2
+    else:
+        gone = {"a level left out": 0, "one box left out": -1, "boxes twice": -1}[fault]
+        left = measured.pop(gone)
+        other = dict(measured[-1]) if fault == "boxes twice" else measured[-1]
+        epsilon = Fraction(left["epsilon"]) + (0 if fault == "boxes twice" else Fraction(other["epsilon"]))
+        other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
+        measured += [other] if fault == "boxes twice" else []
+    members["manifest.json"] = json.dumps(told).encode()
+    expected = {
+        "a level left out": "is not the levels of place", "surer": "does not follow from the measurements",
+        "one box left out": "no other, is to be measured once in boxes",
+        "boxes twice": "no other, is to be measured once in boxes",
+    }  # fmt: skip
+    assert any(expected[fault] in each for each in faults_of(zipped(members)))
+
+
+@cache
+def bundle() -> bytes:
+    return write.pack(preview(plan_of("all at once")), None)
+
+
+def test_replicates_of_levels_beside_a_model_are_made_from_the_file_too() -> None:
+    made = preview(plan_of("levels beside a model"))
+    from_file = draw_replicates(io.BytesIO(write.pack(made, None)))
+    for table, frame in draw_replicates(made).items():
+        assert np.allclose(
+            from_file[table].filter(regex="^r").to_numpy(), frame.filter(regex="^r").to_numpy(), atol=0.02
+        )
