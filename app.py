@@ -89,12 +89,13 @@ else:
     from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
+    from dpengine import SettingsError
     from pages.parts.access import settings
     from pages.parts.server import health_route, lifespan, request_guard, tab_route, upload_route
 
     try:
         settings.check_start()
-    except settings.AccessError as refusal:
+    except (settings.AccessError, SettingsError) as refusal:
         sys.exit("\n".join(f"private-release: {fault}" for fault in refusal.faults))
     # Until a visit has run this file, a server knows only the pages that lie directly in `pages`; without this, a first
     # visitor who comes by the address of a lab would learn that there is no such page.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         PlanError,
         PrivateReleaseError,
         ReleaseError,
+        SettingsError,
         TableError,
     )
     from dpengine.export import Published, published
@@ -53,9 +54,9 @@ __all__ = [
     "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
     "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
-    "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask", "decide",
-    "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "published", "release",
-    "signed_by", "verify",
+    "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
+    "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "published",
+    "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -71,6 +72,7 @@ _MODULES = {
         "PlanError",
         "PrivateReleaseError",
         "ReleaseError",
+        "SettingsError",
         "TableError",
     ),
     "export": ("Published", "published"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "BudgetError", "Fault", "LedgerBusyError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError",
-    "TableError",
+    "SettingsError", "TableError",
 ]  # fmt: skip
 
 
@@ -47,6 +47,10 @@ class PrivateReleaseError(Exception):
 
 class PlanError(PrivateReleaseError):
     """The plan, or a codebook it names, is not usable as written."""
+
+
+class SettingsError(PrivateReleaseError):
+    """A setting of the environment or of the settings file cannot be used; its place may be the path of that file."""
 
 
 class TableError(PrivateReleaseError):

@@ -59,6 +59,7 @@ _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
 _numbers = count()
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
 os.environ["PRIVATE_RELEASE_STATE"] = f"{_folder.name}/state"
+os.environ["PRIVATE_RELEASE_SETTINGS"] = os.devnull  # no test reads a person's own settings
 
 
 @pytest.fixture(scope="module")

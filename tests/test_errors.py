@@ -47,5 +47,5 @@ def test_the_faults_of_a_plan_name_their_places_from_one() -> None:
 
 def test_every_kind_of_error_can_be_caught_as_one() -> None:
     kinds = set(PrivateReleaseError.__subclasses__())
-    assert kinds == {dpe.PlanError, dpe.TableError, dpe.BudgetError, LedgerError, dpe.ReleaseError}
+    assert kinds == {dpe.PlanError, dpe.TableError, dpe.BudgetError, LedgerError, dpe.ReleaseError, dpe.SettingsError}
     assert {each for kind in kinds for each in kind.__subclasses__()} == {dpe.LedgerBusyError}

@@ -18,7 +18,9 @@ import pytest
 from dpengine import Ledger, Plan
 from dpengine.accounting import database
 from dpengine.cli import MEANINGS, main
+from dpengine.settings import FILE, Settings, variable
 from tests.charges import charge
+from tests.conftest import empty_schema
 from tests.plans import CLINIC
 from tests.test_cli import run
 from tests.test_docs import rows
@@ -149,3 +151,34 @@ def test_progress_is_on_the_terminal_of_standard_error_and_nowhere_else(job: lis
 def test_without_a_terminal_nothing_is_shown(job: list[str]) -> None:
     (line,) = run(*job).stderr.splitlines()
     assert line.startswith("private-release: the ledger is new: ")
+
+
+def test_the_scheduled_job_publishes_once_for_each_state_of_the_data(
+    job: list[str], tmp_path: Path, postgres: str
+) -> None:
+    _, plan, table, *_ = job
+    address = empty_schema(postgres).replace("postgresql:", "postgresql+psycopg:")
+    (tmp_path / "settings.toml").write_text(f'ledger = "{address}"\nstate = "{tmp_path}/state"\n')
+    settings = {variable(name) for name in Settings.model_fields}
+    environment = {key: value for key, value in os.environ.items() if key not in settings}
+    environment |= {FILE: str(tmp_path / "settings.toml"), "PRIVATE_RELEASE_COMMAND": f"{sys.executable} -m dpengine"}
+    folder = tmp_path / "published"
+
+    def run_job() -> tuple[int, str]:
+        command = [str(ROOT / "docs" / "jobs" / "publish.sh"), plan, table, str(folder)]
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    assert run_job()[0] == 0
+    assert run_job()[0] == 0, "the same data: the same release"
+    ledger = Ledger(address)
+    ledger.set_cap("clinic-2026", 1)
+    (entry,) = ledger.history("clinic-2026")
+    assert sorted(path.name for path in folder.iterdir()) == [f"{entry.release_id}.zip", "log.jsonl"]
+    assert [json.loads(line)["spent"] for line in (folder / "log.jsonl").read_text().splitlines()] == ["1", "1"]
+    Path(table).write_text("age,region,visit\n70,South,2024-03-01\n", encoding="utf-8")
+    status, said = run_job()
+    assert (status, "does not allow" in said) == (1, True)
+    (tmp_path / "settings.toml").write_text('ledger = "postgresql+psycopg://nobody@127.0.0.1:1/ledger"\n')
+    assert run_job()[0] == 75
+    assert len(list(folder.iterdir())) == 2

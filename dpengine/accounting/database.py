@@ -130,7 +130,7 @@ def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[An
 
 def address_of(url: str | None) -> sa.URL:
     """Return the address of a ledger, by default the user's own; raise `LedgerError` if the text is not an address."""
-    text = url or os.environ.get("PRIVATE_RELEASE_LEDGER")
+    text = url or _set_address()
     if not text:
         path = user_data_path("private-release") / "ledger.db"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -145,6 +145,13 @@ def address_of(url: str | None) -> sa.URL:
         # Ignoring a driver or option that was asked for, such as encryption, would be worse than refusing.
         raise LedgerError(_("A SQLite ledger takes no options; write its address like sqlite:///ledger.db"))
     return address
+
+
+def _set_address() -> str | None:
+    from dpengine.settings import settings  # takes a while to load, and whoever names a ledger does not need it
+
+    ledger = settings().ledger
+    return None if ledger is None else ledger.get_secret_value()
 
 
 def place_of(url: str | None) -> str | None:

@@ -62,7 +62,7 @@ class Ledger:
     Parameters
     ----------
     url
-        Any SQLAlchemy address. Default: the environment's `PRIVATE_RELEASE_LEDGER`, else a file in the user's data
+        Any SQLAlchemy address. Default: the setting `ledger` (`dpengine.settings`), else a file in the user's data
         folder.
     owner
         Whose part of the ledger this is. Default: "", the local owner, for a ledger that one person or team uses.

@@ -5,10 +5,10 @@ address which ledger was there, how many entries it had, the hash of the last on
 Where less is found later, the ledger is refused until somebody brings it back, or says deliberately that it is to go
 on without (`upkeep`).
 
-A note is a small file, readable by its owner alone, in the folder that `PRIVATE_RELEASE_STATE` names, else in the
+A note is a small file, readable by its owner alone, in the folder that the setting `state` names, else in the
 user's state folder. Its name is a hash of the address, and it holds nothing about data. Where no file can be written, a
 note lasts as long as the process. Ledger files in the system's temporary folder are meant to go: of them nothing is
-noted unless `PRIVATE_RELEASE_STATE` is set. A note that cannot be written is never a reason to lose a result that was
+noted unless that setting is made. A note that cannot be written is never a reason to lose a result that was
 paid for.
 """
 
@@ -25,11 +25,11 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
+from dpengine.settings import settings
 from dpengine.translation.catalogue import _, number, plural
 
 __all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen"]
 
-_STATE = "PRIVATE_RELEASE_STATE"
 _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
 
 
@@ -143,9 +143,9 @@ def _at(place: str | None, text: str) -> LedgerError:
 def _is_meant_to_go(place: str) -> bool:
     file = place.removeprefix("sqlite:///")
     temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
-    return temporary and not os.environ.get(_STATE)
+    return temporary and not settings().state
 
 
 def _path(place: str) -> Path:
-    folder = os.environ.get(_STATE) or user_state_path("private-release")
+    folder = settings().state or user_state_path("private-release")
     return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"

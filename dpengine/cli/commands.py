@@ -47,6 +47,7 @@ from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
 from dpengine.cli.replicates import replicates
 from dpengine.cli.rows_kept import rows_kept
+from dpengine.cli.settings import settings
 from dpengine.errors import TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
@@ -74,6 +75,7 @@ main.add_command(export)
 main.add_command(ledger)
 main.add_command(replicates)
 main.add_command(rows_kept)
+main.add_command(settings)
 
 
 @contextmanager

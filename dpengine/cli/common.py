@@ -19,6 +19,7 @@ from dpengine.errors import (
     PlanError,
     PrivateReleaseError,
     ReleaseError,
+    SettingsError,
     TableError,
 )
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
     "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option", "printable",
-    "reading_options", "say", "stages", "warn",
+    "reading_options", "say", "shown_address", "stages", "warn",
 ]  # fmt: skip
 
 # 75 is what the C library's sysexits.h calls a failure that may pass; 128 + the number of a signal is the shell's way.
@@ -39,12 +40,13 @@ STATUSES: dict[type[PrivateReleaseError], int] = {
     LedgerBusyError: TRY_AGAIN,
     ReleaseError: REFUSED,
     PlanError: WRONG_USE,
+    SettingsError: WRONG_USE,
     TableError: WRONG_USE,
 }
 MEANINGS = {
     0: "done",
     REFUSED: "refused: over budget or not approved; verification or audit failed; ledger unusable",
-    WRONG_USE: "wrong use: options, or a plan, table or output that cannot be used",
+    WRONG_USE: "wrong use: options, or a plan, table, setting or output that cannot be used",
     TRY_AGAIN: "try again: the ledger is held by another process, or its database is down",
     129: "ended by SIGHUP",
     INTERRUPTED: "stopped by Ctrl+C (SIGINT)",
@@ -196,6 +198,16 @@ def check_address(url: str | None) -> None:
     from dpengine.accounting.database import address_of
 
     option(address_of, url)
+
+
+def shown_address(url: str) -> str:
+    """Return the address of a ledger without its password."""
+    from dpengine.accounting.database import place_of
+
+    try:
+        return place_of(url) or "in memory"
+    except LedgerError:
+        return "(an address that cannot be read)"
 
 
 def option(read: Callable[..., Value], *given: object) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import timedelta
 from importlib.util import find_spec
@@ -16,11 +15,12 @@ from streamlit import config
 from streamlit.auth_util import get_signing_secret, validate_auth_credentials
 from streamlit.errors import StreamlitAuthError
 
+from dpengine.settings import settings, variable
 from pages.parts.shared.demo import is_demo
 
 __all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
 
-VARIABLE = "PRIVATE_RELEASE_SIGN_IN"  # the way to sign in, where it needs no other settings
+VARIABLE = variable("sign_in")  # the way to sign in, where it needs no other settings
 CONNECTIONS = "connections_for_release"
 SECRET_LETTERS = 32  # of the secret that signs cookies, at least
 HELP = "docs/deploy.md says how"
@@ -126,7 +126,7 @@ def access() -> Access:
     """Return the settings, read once. Raises `AccessError` if they cannot be used."""
     global _read
     if _read is None:
-        _read = read(_secrets(), os.environ.get(VARIABLE, ""))
+        _read = read(_secrets(), settings().sign_in or "")
     return _read
 
 

@@ -19,14 +19,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from dpengine.settings import settings
+
 __all__ = ["KINDS", "Busy", "Closed", "Place", "ending", "find", "limit"]
 
 KINDS = [
     "csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc",
     "sav", "zsav", "por", "dta", "sas7bdat", "xpt",
 ]  # fmt: skip
-LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # set by the operator
-_DEFAULT_LIMIT = 8000
 
 _places: weakref.WeakValueDictionary[str, Place] = weakref.WeakValueDictionary()
 
@@ -116,7 +116,7 @@ def find(token: str) -> Place | None:
 
 def limit() -> int:
     """Return how many bytes one file may have."""
-    return int(os.environ.get(LIMIT) or _DEFAULT_LIMIT) * 10**6
+    return settings().max_upload_mb * 10**6
 
 
 def ending(name: str) -> str:

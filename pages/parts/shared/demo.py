@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import streamlit as st
 
-from dpengine.installed import DEMO
+from dpengine.settings import settings
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["NO_FILES", "file_box", "is_demo", "ledger_address", "show_banner"]
@@ -20,7 +19,7 @@ NO_FILES = mark("This demonstration takes no files.")
 
 def is_demo() -> bool:
     """Whether this server is a demonstration."""
-    return os.environ.get(DEMO, "") not in ("", "0")
+    return settings().demo
 
 
 def ledger_address() -> str | None:

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Publish PLAN of TABLE into FOLDER for a timer: one bundle for each state of the data, verified before it has its name.
+# Usage: publish.sh PLAN TABLE FOLDER [options of `release`, such as --owner group:clinic]
+# The exit status is that of the command which ended it: see docs/pipelines.md.
+set -eu
+plan=$1 table=$2 folder=$3
+shift 3
+run=${PRIVATE_RELEASE_COMMAND:-private-release}
+field() { sed "s/.*\"$1\": \"\([^\"]*\)\".*/\1/"; }
+
+mkdir -p "$folder"
+part=$folder/.part.zip
+told=$($run release "$plan" "$table" -o "$part" --json "$@")
+key=$($run ledger key --json | field fingerprint)
+$run verify "$part" --key "$key" --json > /dev/null
+mv "$part" "$folder/$(printf '%s' "$told" | field release_id).zip" # the same data: the same release, at no cost
+printf '%s\n' "$told" >> "$folder/log.jsonl"

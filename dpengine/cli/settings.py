@@ -1,0 +1,47 @@
+"""The command that shows which settings apply, and where each of them comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+from difflib import get_close_matches
+
+import click
+
+from dpengine.cli.common import faults, json_option, say, shown_address, warn
+
+__all__ = ["settings"]
+
+
+@click.command()
+@json_option
+@faults
+def settings(as_json: bool) -> None:
+    """Show the settings that apply, and where each comes from. A password is not shown.
+
+    A variable of the environment counts before the settings file, and an option of a command before both.
+    """
+    from dpengine.settings import FILE, PREFIX, Settings, file_of_settings, origin, variable
+    from dpengine.settings import settings as read
+
+    found, place = read(), file_of_settings()
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(found, name)
+        if name == "ledger" and value is not None:
+            value = shown_address(value.get_secret_value())
+        value = value if value is None or isinstance(value, bool | int) else str(value)
+        rows.append({"setting": name, "value": value, "from": origin(name), "variable": variable(name),
+                     "about": field.description, "default": field.title or field.default})  # fmt: skip
+    known = [FILE, *(str(row["variable"]) for row in rows)]
+    for given in sorted({*os.environ} - {*known}):
+        if given.upper().startswith(PREFIX) and (meant := get_close_matches(given.upper(), known, cutoff=0.9)):
+            warn(f"{given} is no setting, and changes nothing; did you mean {meant[0]}?")
+    if as_json:
+        click.echo(json.dumps({"file": str(place), "file_exists": place.exists(), "settings": rows}))
+        return
+    say(f"settings file: {place}{'' if place.exists() else ' (there is none)'}")
+    for row in rows:
+        shown = row["default"] if row["value"] is None else row["value"]
+        text = str(shown).lower() if isinstance(shown, bool) else shown
+        say(f"{row['setting']} = {text}   ({row['from']})")

@@ -1,0 +1,120 @@
+"""What an operator sets for all of the program: in the environment, else in a settings file, else by default.
+
+Each setting is a variable such as `PRIVATE_RELEASE_LEDGER`, or a line such as ``ledger = "…"`` of the settings file,
+which is TOML. What a command line says counts before both. The file is read once by a process: a change takes effect at
+the next start.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_config_path
+from pydantic import Field, PositiveInt, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from dpengine.errors import Fault, SettingsError
+
+__all__ = ["FILE", "Settings", "file_of_settings", "origin", "settings", "variable"]
+
+PREFIX = "PRIVATE_RELEASE_"
+FILE = PREFIX + "SETTINGS"
+
+
+class Settings(BaseSettings):
+    """All settings of the program. `title` says what stands for a default that has no value of its own."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
+
+    ledger: SecretStr | None = Field(
+        None,
+        title="a file in the account's data folder",
+        description="Address of the ledger, as SQLAlchemy writes it: sqlite:////srv/ledger.db, "
+        "postgresql+psycopg://user@host/database",
+    )
+    state: Path | None = Field(
+        None,
+        title="the account's state folder",
+        description="Folder for notes of what was seen of the ledger; best on another disk than the ledger",
+    )
+    max_upload_mb: PositiveInt = Field(8000, description="Largest table that the page takes, in MB")
+    sign_in: Literal["none", "open", "oidc", "header"] | None = Field(
+        None,
+        title="none",
+        description="How people sign in to the page; oidc and header need more in .streamlit/secrets.toml",
+    )
+    demo: bool = Field(False, description="Whether the page is a demonstration: public samples only, nothing is kept")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings come from, what counts first first."""
+        return env_settings, TomlConfigSettingsSource(settings_cls, file_of_settings())
+
+
+def settings() -> Settings:
+    """Return what applies to this process. Raises `SettingsError` with every setting that cannot be used."""
+    given = sorted((name, text) for name, text in os.environ.items() if name.upper().startswith(PREFIX))
+    return _read(file_of_settings(), tuple(given))
+
+
+def file_of_settings() -> Path:
+    """Return the place of the settings file, which need not exist."""
+    return Path(os.environ.get(FILE) or user_config_path("private-release") / "settings.toml").absolute()
+
+
+def variable(setting: str) -> str:
+    """Return the environment's name for a setting.
+
+    >>> variable("max_upload_mb")
+    'PRIVATE_RELEASE_MAX_UPLOAD_MB'
+    """
+    return PREFIX + setting.upper()
+
+
+def origin(setting: str) -> str:
+    """Return where the value of a setting comes from: a variable, the settings file, or "default"."""
+    if any(name.upper() == variable(setting) and text for name, text in os.environ.items()):
+        return variable(setting)
+    return str(file_of_settings()) if setting in settings().model_fields_set else "default"
+
+
+@lru_cache(maxsize=8)
+def _read(place: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
+    """Read the settings; the arguments are what they depend on, so that no file is read twice."""
+    if FILE in os.environ and os.environ[FILE] and not place.exists():
+        raise SettingsError(Fault((FILE,), f"there is no file {place}"))
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsError([_fault(str(each["loc"][0]), each["msg"], place) for each in error.errors()]) from None
+    except UnicodeDecodeError:
+        raise SettingsError(Fault((str(place),), "the settings file is no UTF-8 text")) from None
+    except ValueError as error:  # of TOML: it names line and column
+        raise SettingsError(Fault((str(place),), f"the settings file is no TOML: {error}")) from None
+    except OSError as error:
+        text = f"the settings file cannot be read ({error.strerror}); name another one in {FILE}"
+        raise SettingsError(Fault((str(place),), text)) from None
+
+
+def _fault(setting: str, text: str, place: Path) -> Fault:
+    """Say what is wrong with a setting, and where it stands; never what stands there, which may be a password."""
+    if setting not in Settings.model_fields:
+        known = ", ".join(Settings.model_fields)
+        return Fault((str(place), setting), f"there is no such setting; there are: {known}")
+    in_environment = any(name.upper() == variable(setting) and given for name, given in os.environ.items())
+    return Fault((variable(setting),) if in_environment else (str(place), setting), text)
