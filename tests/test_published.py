@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpengine as dpe
+from dpengine.bundle.promises import table_files
 from dpengine.bundle.write import pack, save
 from dpengine.results.result import Result
 from tests.plans import PAIRS, PAY, survey
@@ -34,6 +37,15 @@ def test_each_table_comes_back_with_its_labels_types_and_numbers(made: Result, t
         assert read.half_width(table) == pytest.approx(made.half_width(table))
     assert pa.table(read).schema == pa.table(made).schema
     assert np.isclose(pa.table(read)["count"].to_numpy(), pa.table(made)["count"].to_numpy()).all()
+
+
+def test_its_parquet_files_hold_the_same_columns_and_types(made: Result) -> None:
+    read = dpe.published(pack(made))
+    for table, file in table_files(made.plan).items():
+        kept = pq.read_table(io.BytesIO(read.file(file.replace(".csv", ".parquet"))))
+        pd.testing.assert_frame_equal(kept.to_pandas(), read.tables[table])
+        kinds = {name: str(made.arrow[table][name].type) for name in made.arrow[table].column_names[len(table) :]}
+        assert {name: str(kept[name].type) for name in kinds} == kinds
 
 
 def test_it_shows_itself_as_the_release() -> None:

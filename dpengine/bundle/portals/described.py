@@ -15,18 +15,17 @@ from typing import Any, Literal
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import estimator, parquet_name, slug, table_files
 from dpengine.bundle.wording import Estimator
-from dpengine.results.published_columns import measures, number_columns, published_name
+from dpengine.results.published_columns import measures, number_columns, number_type, published_name
 from dpengine.spec.domain import Amount, Column, Date, Number, YesNo
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.cell_values import other_text
 
-__all__ = ["Described", "Field", "Release", "described", "fields_of", "licence_address", "whole_columns"]
+__all__ = ["Described", "Field", "Release", "described", "fields_of", "licence_address"]
 
 MAX_LISTED = 200  # values of a column that are listed; all stand in plan.yaml and manifest.json
 MAX_KEYWORDS = 20
 Kind = Literal["string", "integer", "number", "boolean", "date", "datetime"]
 SYNTHETIC = "synthetic.csv"
-_WHOLE = ("count", "low", "high")
 # Where common licences stand, by how people name them, in small letters and digits.
 _CC = "https://creativecommons.org"
 _LICENCES = {"cc0": f"{_CC}/publicdomain/zero/1.0/", "cc0-1-0": f"{_CC}/publicdomain/zero/1.0/"} | {
@@ -117,11 +116,6 @@ def licence_address(licence: str) -> str:
     return found[0] if found else _LICENCES.get(slug(licence), "")
 
 
-def whole_columns(plan: Plan, table: Columns) -> set[str]:
-    """Return which columns of numbers of a table are whole."""
-    return {*_WHOLE, *(f"known_{name}" for name in plan.amounts(table))}
-
-
 def fields_of(plan: Plan, table: Columns) -> tuple[Field, ...]:
     """Return the columns of a published table, or of the total of no columns."""
     numbers = number_columns(plan, table)
@@ -187,7 +181,7 @@ def _label(column: Column, name: str) -> Field:
 
 def _number(plan: Plan, table: Columns, name: str) -> Field:
     """Describe a column of numbers of a table."""
-    unit, whole = _unit(plan, table), name in whole_columns(plan, table)
+    unit, whole = _unit(plan, table), number_type(name).kind == "i"
     kind: Kind = "integer" if whole else "number"
     if name == "count":
         return Field(name, "Count", kind, "Whole and never negative", unit=unit, least=0)

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 
 from dpengine import arrow, safe_csv
 from dpengine.array_types import Columns
-from dpengine.bundle.portals.described import whole_columns
-from dpengine.results.published_columns import header, number_columns
+from dpengine.results.published_columns import header, number_columns, number_type
 from dpengine.spec.plan import Plan
 
 __all__ = ["KEY", "facts", "from_csv", "same", "written"]
@@ -39,7 +38,7 @@ def facts(manifest: Mapping[str, Any], table: Columns) -> dict[str, Any]:
 
 def written(plan: Plan, table: Columns, manifest: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
     """Return the Parquet file of a table; `numbers` are its columns of numbers, as texts of the CSV file."""
-    whole, names = whole_columns(plan, table), number_columns(plan, table)
+    names = number_columns(plan, table)
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     labels = [
         pa.DictionaryArray.from_arrays(
@@ -47,9 +46,7 @@ def written(plan: Plan, table: Columns, manifest: Mapping[str, Any], numbers: Se
         )
         for name, at in zip(table, positions, strict=True)
     ]
-    values = [
-        column.cast(pa.int64() if name in whole else pa.float64()) for name, column in zip(names, numbers, strict=True)
-    ]
+    values = [column.cast(pa.from_numpy_dtype(number_type(name))) for name, column in zip(names, numbers, strict=True)]
     said = json.dumps(facts(manifest, table), ensure_ascii=False, separators=(",", ":"))
     fields = [pa.field(name, column.type, nullable=False)
               for name, column in zip(header(plan, table), [*labels, *values], strict=True)]  # fmt: skip
