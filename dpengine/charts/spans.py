@@ -70,7 +70,8 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
         range=[min(low), max(high)],
         zeroline=bars or first.of_pair,
         zerolinecolor=INK[dark] if first.of_pair else GREY[dark],
-        nticks=8 if across == 1 else 4 if max(high) >= LONG else 6,
+        nticks=8 if across == 1 else 3 if max(high) >= LONG else 4,
+        tickangle=0,
         ticklabeloverflow="allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     )
     figure.update_yaxes(**category_axis(labels, downwards=True))

@@ -67,6 +67,10 @@ def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_
     kept = next(frame.value for frame in page.dataframe if "people" in frame.value)
     assert kept["kept"].tolist()[:3] == [10, 20, 30], "each of ten people is in three of the four cells"
     assert (project_text(here), plan.dumps()) == before, "what was seen goes into no file"
+    labelled(page.multiselect, "Table 2: counts by").set_value(["ward", "region"]).run()
+    labelled(page.multiselect, "Table 2: also").set_value([PERSONS]).run()
+    assert not page.exception, "the same table may be listed twice"
+    labelled(page.multiselect, "Table 2: also").set_value([]).run()
     labelled(page.multiselect, "Table 1: also").set_value([]).run()
     assert not page.exception
     assert here.entries.more == ()

@@ -66,8 +66,6 @@ def ask_own_tables(entries: Entries) -> Entries:
     )
     shown = range(min(last + 2, rows))
     tables = [table for k in shown if (table := _ask_row(k, k > last, shared, entries)) is not None]
-    tables = [persons_box.ask_cells(with_cells_as_before(entries, table), entries) if table.distinct else table
-              for table in tables]  # fmt: skip
     tables = _weighted(entries, tables)
     entries = entries.with_(own=tuple(table.columns for table in tables), more=saying_more(tables))
     persons_box.say_what_it_does(entries)
@@ -183,7 +181,10 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
     if measures and not columns:
         text = _("Pick the columns by which this is shown; the figure of everybody together comes with it.")
         st.caption(f":material/info: {text}")
-    return asked.table_of(tuple(columns), measures) if columns else None
+    if not columns:
+        return None
+    table = asked.table_of(tuple(columns), measures)
+    return persons_box.ask_cells(with_cells_as_before(entries, table), entries, k) if table.distinct else table
 
 
 def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:

@@ -27,15 +27,15 @@ MAX_CELLS = 1000  # that can be asked for while the bound on rows is not known
 SHOWN = (1, 2, 3, 5, 10)
 
 
-def ask_cells(table: PublishedTable, entries: Entries) -> PublishedTable:
-    """Ask in how many cells of a table of persons one of them counts at most."""
+def ask_cells(table: PublishedTable, entries: Entries, row: int) -> PublishedTable:
+    """Ask in how many cells of a table of persons, which stands in this `row` of the list, one of them counts."""
     most = max(1, entries.rows if entries.several_rows else MAX_CELLS)
     cells = st.number_input(
         _("{table}: cells in which a person may count, at most", table=plain(" × ".join(table.columns))),
         1,
         most,
         min(table.cells_per_person, most),
-        key=visit().key(f"cells-{'-'.join(sorted(table.columns))}"),
+        key=visit().key(f"cells-{row}-{'-'.join(sorted(table.columns))}"),
         help=_(
             "A person with several rows can be in several cells, such as one for each kind of visit. With 1, a person "
             "counts in one of them, drawn at random, and all such tables agree. With more, a person counts in up to "
@@ -47,7 +47,7 @@ def ask_cells(table: PublishedTable, entries: Entries) -> PublishedTable:
 
 def say_what_it_does(entries: Entries) -> None:
     """Say of each table of persons how exact it will be, beside the same table of rows; nothing is spent for it."""
-    for table in (each for each in entries.more if each.distinct):
+    for table in {frozenset(each.columns): each for each in entries.more if each.distinct}.values():
         name = plain(" × ".join(table.columns))
         widths = visit().once(f"as-rows-{name}", (entries, table), partial(_widths, entries, table))
         if entries.several_rows and entries.rows == 1:
