@@ -10,25 +10,23 @@ import subprocess
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # What is thrown away need not survive a power cut; a plain collation compares as the tables' own would not.
 _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=127.0.0.1")
 
 
 @contextmanager
-def spark() -> Iterator[SparkSession]:
-    """Spark on this machine alone, in two threads."""
+def spark(*, connect: bool = False) -> Iterator[Any]:
+    """Spark on this machine alone, in two threads: a session in this process, or one that `connect` reaches by gRPC."""
     from pyspark.sql import SparkSession
 
     assert shutil.which("java"), "Java is not installed; on Debian and Ubuntu: apt-get install default-jre-headless"
@@ -40,10 +38,12 @@ def spark() -> Iterator[SparkSession]:
         "spark.local.dir": home, "spark.log.level": "ERROR",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # of a run this short, compiling more is the half
     }  # fmt: skip
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # settings of the server, which a client passes on in vain as well
+        builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
     try:
         yield session
     finally:

@@ -18,6 +18,8 @@ from urllib.parse import parse_qsl, urlsplit
 import duckdb
 
 from dpengine.errors import PrivateReleaseError, TableError
+from dpengine.sources.databases import copying
+from dpengine.sources.databases.dialects import DIALECTS
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
@@ -78,7 +80,11 @@ def _connect(url: str) -> Any:
             builder = builder.config(setting, value)
         return ibis.pyspark.connect(builder.getOrCreate())
     waits = {} if "connect_timeout=" in url or not url.startswith("postgres") else {"connect_timeout": TIMEOUT}
-    return ibis.connect(url, **waits)
+    try:
+        return ibis.connect(url, **waits)
+    except (ImportError, ValueError) as error:  # no driver for the engine, or no such engine
+        known = ", ".join(f"{engine}://" for engine in [*DIALECTS, *copying.ENGINES["tested"]])
+        raise ConnectionError(f"{error}. Install the driver that Ibis names; tested are {known}") from None
 
 
 def _disconnect(backend: Any) -> None:

@@ -124,16 +124,8 @@ class RemoteTable(Table):
         """Run the statement as written; Ibis would re-parse it and alter literals."""
         with _plain_errors():
             frame = self._backend.raw_sql(statement)
-        context, tag = frame.sparkSession.sparkContext, f"private-release-{secrets.token_hex(8)}"
-        context.addJobTag(tag)  # marks the jobs of this thread, since others run theirs in the same session
-        before = context.getLocalProperty(_INTERRUPTED)
-        context.setLocalProperty(_INTERRUPTED, "true")  # else its tasks go on after it is cancelled
-        try:
-            with self._cancellable(partial(context.cancelJobsWithTag, tag)):
-                answer = [tuple(row) for row in frame.collect()]
-        finally:
-            context.removeJobTag(tag)
-            context.setLocalProperty(_INTERRUPTED, before)
+        with _spark_jobs(frame.sparkSession) as cancel, self._cancellable(cancel):
+            answer = [tuple(row) for row in frame.collect()]
         columns = zip(*answer, strict=True) if answer else [()] * len(types)
         kinds = [pa.int64() if kind == "int64" else pa.string() for kind in types.values()]
         return pa.table([pa.array(*each) for each in zip(columns, kinds, strict=True)], list(types))
@@ -155,6 +147,28 @@ class RemoteTable(Table):
             with self._ended:
                 self._running = None
                 self._ended.notify_all()
+
+
+@contextmanager
+def _spark_jobs(session: Any) -> Iterator[Callable[[], object]]:
+    """Give what cancels the jobs that this thread starts in the session; others run theirs in the same one."""
+    tag = f"private-release-{secrets.token_hex(8)}"
+    if not hasattr(session, "sparkContext"):  # Spark Connect: the session is in another process
+        session.addTag(tag)
+        try:
+            yield partial(session.interruptTag, tag)
+        finally:
+            session.removeTag(tag)
+        return
+    context = session.sparkContext
+    context.addJobTag(tag)
+    before = context.getLocalProperty(_INTERRUPTED)
+    context.setLocalProperty(_INTERRUPTED, "true")  # else its tasks go on after it is cancelled
+    try:
+        yield partial(context.cancelJobsWithTag, tag)
+    finally:
+        context.removeJobTag(tag)
+        context.setLocalProperty(_INTERRUPTED, before)
 
 
 def _type_name(dtype: Any) -> str:

@@ -1,7 +1,8 @@
 """Rows of engines that do not count here are copied: the same counts as here, of whatever the rows hold.
 
-ClickHouse and DataFusion are heavy, so they are in an environment of their own (`tests/engines.txt`), which the
-nightly run makes; there this file runs too. For engines that cannot run here, the statement is checked as text.
+ClickHouse, DataFusion and Spark Connect (which does count) are in an environment of their own (`tests/engines.txt`),
+which the nightly run makes; there this file runs too. For engines that cannot run here, the statement is checked as
+text.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import datetime as dt
 import importlib.util
 import math
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from sqlglot import expressions as sql
 from dpengine.counting.count import count, digest
 from dpengine.errors import TableError
 from dpengine.measure.strategy import decide
+from dpengine.sources import connections
 from dpengine.sources.databases.copying import ENGINES, select
 from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
@@ -44,7 +48,7 @@ HEAVY = [
             pytest.mark.skipif(not importlib.util.find_spec(driver), reason=f"{driver} is in tests/engines.txt"),
         ],
     )
-    for name, driver in (("clickhouse", "chdb"), ("datafusion", "datafusion"))
+    for name, driver in (("clickhouse", "chdb"), ("datafusion", "datafusion"), ("spark connect", "grpc"))
 ]
 
 
@@ -52,6 +56,12 @@ HEAVY = [
 def clickhouse() -> Iterator[Any]:
     with engines.clickhouse() as backend:
         yield backend
+
+
+@pytest.fixture(scope="module")
+def spark_connect() -> Iterator[Any]:
+    with engines.spark(connect=True) as session:
+        yield session
 
 
 @pytest.fixture(params=["sqlite", *HEAVY])
@@ -64,6 +74,8 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Ta
                 return ibis_tables.in_sqlite(table, tmp_path)
             case "clickhouse":
                 return ibis_tables.in_clickhouse(table, request.getfixturevalue("clickhouse"), tmp_path)
+            case "spark connect":
+                return ibis_tables.in_spark(table, request.getfixturevalue("spark_connect"), tmp_path)
         return ibis_tables.in_datafusion(table)
 
     return put
@@ -141,6 +153,18 @@ def test_a_copy_is_recognised_when_it_is_made_again(elsewhere: Callable[[pa.Tabl
         assert digest(one) == digest(again) != digest(other)
 
 
+@pytest.mark.nightly
+@pytest.mark.skipif(not importlib.util.find_spec("grpc"), reason="grpc is in tests/engines.txt")
+def test_a_statement_is_cancelled_by_spark_connect(spark_connect: Any) -> None:
+    endless = ibis.pyspark.connect(spark_connect).sql("SELECT id % 100 AS x FROM range(100000000000)")
+    with open_table(endless) as table, ThreadPoolExecutor(1) as pool:
+        work = pool.submit(digest, table)
+        time.sleep(3)
+        table.interrupt()
+        with pytest.raises(TableError, match="was stopped"):
+            work.result(60)
+
+
 # SQLite stores anything anywhere
 
 
@@ -173,6 +197,14 @@ def test_an_engine_that_cannot_be_read_is_told_with_those_that_can_be(tmp_path: 
     with pytest.raises(TableError, match=r"'sqlite' \(.*SQLite, .* are tested; .* as SQL text only") as caught:
         open_table(source)
     assert not any(hidden in str(caught.value) for hidden in (CANARY, "brief", str(tmp_path)))
+
+
+def test_of_an_engine_that_is_none_the_log_says_which_are_tested(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(TableError, match="'registry' cannot be read just now"):
+        connections.open_connection("registry", {"url": f"nosuch://reader:{CANARY}@db.example.org/t"}, "t")
+    (record,) = caplog.records
+    assert "tested are postgres://, pyspark://, duckdb://, sqlite://, clickhouse://" in record.getMessage()
+    assert CANARY not in record.getMessage()
 
 
 # Engines that do not run here
