@@ -22,7 +22,10 @@ from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read", "write"]
 
-CONTEXT = ["http://www.w3.org/ns/csvw", "https://w3id.org/csvw-eo/context.jsonld"]
+CONTEXT = [
+    "http://www.w3.org/ns/csvw",
+    "https://raw.githubusercontent.com/dscc-admin-ch/csvw-eo/main/csvw-eo-context.jsonld",
+]
 MANY_ROWS = 10**12  # a bound on the rows of any table, so that it says nothing of this one
 _PREFIXES = ("csvw-eo:", "csvw-safe:", "csvw-dp:", "csvw:", "public.", "bounds.", "synth.")
 _WHOLE = {

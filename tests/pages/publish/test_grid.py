@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.sources.codebook_file import xlsx_bytes
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
 from pages.parts.visit import saved_draft
+from pages.parts.visit.plan import plan_form
 from tests.corpus import statistical
 from tests.pages.visits import held, labelled, press, texts, visit
 
@@ -199,6 +200,8 @@ def test_a_codebook_of_another_house_is_read_without_what_was_measured(page: App
     assert declared(page, "region")["source"] == "codebook"
     assert [str(edge) for edge in declared(page, "score")["edges"]] == ["0", "30"]
     columns[0] |= {"nullableProportion": 0.25, "keyValues": ["North", "South", "East"]}
+    bins = [{"predicate": {"lowerBound": low, "upperBound": low + 15}} for low in (0, 15)]
+    columns[1] |= {"partitions": bins}
     measured = json.dumps({"publicLength": 344, "tableSchema": {"columns": columns}}).encode()
     labelled(page.get("file_uploader"), "Bring a codebook").upload("measured.json", measured).run()
     assert not page.exception
@@ -207,6 +210,9 @@ def test_a_codebook_of_another_house_is_read_without_what_was_measured(page: App
     assert said[0] == "Not read: table: the number of rows, which only the rows can tell"
     assert len(said) == 3
     assert not [number for number in ("344", "0.25") if number in str(said)]
+    assert len(declared(page, "score")["edges"]) == 3
+    leaving = plan_form.shareable(held(page).entries).declared
+    assert (leaving["region"]["values"], leaving["score"]["edges"]) == ([], [])
 
 
 def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:

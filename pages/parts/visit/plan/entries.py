@@ -70,8 +70,8 @@ class Draft:
 def shareable(entries: Entries) -> Entries:
     """Return the entries as they may leave this visit, in a file or with the tab.
 
-    A list of values that a data file itself suggests may be made from its rows: until a person confirms it, it is left
-    out. So are words and shapes for values that are not, or no longer, listed.
+    Values, bins and days that a file suggests may be made from rows: until a person confirms them, they are left out.
+    So are words and shapes for values that are not, or no longer, listed.
     """
     declared = {name: _confirmed_lists(column) for name, column in entries.declared.items()}
     told = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.told.items()}
@@ -79,7 +79,8 @@ def shareable(entries: Entries) -> Entries:
 
 
 def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
-    return column | {"values": []} if is_from_file(column) and "values" in column else column
+    blanks: dict[str, Any] = {"values": [], "edges": [], "from": "", "to": ""}
+    return column | {key: blanks[key] for key in blanks if key in column} if is_from_file(column) else column
 
 
 def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
