@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from dpengine.ask import ask
 from dpengine.bundle.signature import fingerprint
 from dpengine.choose import Candidates, draw_once
 from dpengine.measure.strategy import decide
+from dpengine.mechanism import Noise, run_mechanism
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent_at_most
@@ -151,6 +153,30 @@ def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None
     assert not [link for link in at.get("page_link") if "release=" in link.proto.query_string]
     at.query_params["release"] = drawn.release_id
     at.switch_page("pages/publish.py").run()
+    assert not at.exception
+
+
+class Noisy:
+    """A mechanism of others: noisy counts."""
+
+    name = "noisy <counts>"
+
+    def charge(self, plan: Plan) -> Fraction:
+        return plan.epsilon
+
+    def draw(self, counts: Any, noise: Noise) -> list[int]:
+        values: list[int] = noise.laplace(counts[("sex",)], noise.epsilon).tolist()
+        return values
+
+
+def test_what_a_mechanism_of_others_gave_is_shown_here_too(book: Ledger) -> None:
+    found = run_mechanism(Noisy(), pd.DataFrame({"sex": ["yes", "no"] * 50}), plan(epsilon="1000"), book)
+    at = page()
+    assert "1 mechanism" in texts(at)
+    assert json.loads(at.json[0].value) == found.value
+    at.query_params["release"] = found.release_id
+    at.switch_page("pages/publish.py").run()
+    assert "That entry is no release of tables" in texts(at)
     assert not at.exception
 
 
