@@ -18,6 +18,7 @@ from dpengine.translation.catalogue import _, mark, number
 __all__ = ["ALL", "Cells", "Fixed", "shown_label"]
 
 Fixed = Mapping[str, str | None]  # the label of a column of which one cell is shown, or ALL
+MAX_WIDER = 10  # times as wide as the narrowest: of pairs that are all noise, the intervals that a chart holds
 ALL = None  # all cells of a column together: the sum over it
 
 _NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")
@@ -96,7 +97,10 @@ class Cells:
         """
         whole = self.measure is None or self.measure.kind == "sum"
         with_zero = whole or self.of_pair
-        chosen = np.ones_like(self.noisy) if whole or self.noisy.all() else ~self.noisy
+        width = self.high - self.low
+        # Of a slope of too few people, all is possible: such an interval would hide those that say something.
+        some = width <= MAX_WIDER * width.min() if self.of_pair and width.size else np.ones_like(self.noisy)
+        chosen = some if whole or self.noisy.all() else ~self.noisy
         if not chosen.size:
             return 0.0, 1.0
         low, high = float(self.low[chosen].min()), float(self.high[chosen].max())
