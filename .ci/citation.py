@@ -61,7 +61,6 @@ def codemeta(project: dict[str, Any], version: str) -> dict[str, Any]:
         "keywords": project["keywords"],
         "programmingLanguage": "Python",
         "runtimePlatform": f"Python {project['requires-python']}",
-        "softwareRequirements": project["dependencies"],
     }
 
 

@@ -243,7 +243,9 @@ def test_every_page_has_its_notebook_in_the_documents_and_each_runs(
     assert not ledger().datasets(), "notebooks spend no budget but their own"
 
 
-@pytest.mark.parametrize("name", ["from_pandas", "simulate_first", "analyse_release"])
+@pytest.mark.parametrize(
+    "name", ["from_pandas", "analyse_release", pytest.param("simulate_first", marks=pytest.mark.nightly)]
+)
 def test_each_worked_notebook_runs_and_shows_what_each_cell_ends_with(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
