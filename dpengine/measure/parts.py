@@ -10,6 +10,7 @@ Tables with amounts are always measured as they are. A row spends the share of e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +33,7 @@ from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["InParts"]
+__all__ = ["InParts", "cells_apart"]
 
 RANGE = 27  # cells, measured one by one, that have the noise of a range: 12 to 160 of them (benchmarks/weights.py)
 
@@ -104,11 +105,6 @@ class InParts(Private):
         of_levels = [one for part in self._levels for one in allocate_levels(part, next(shares))]
         direct = [allocate(self.plan, table, next(shares)) for table in self._direct]
         return boxes, [*of_levels, *direct], next(shares, Fraction(0))
-
-    @property
-    def for_the_rest(self) -> Fraction:
-        """The part of ε that is left for a model of the rest."""
-        return self._parts[2]
 
     @property
     def marginals(self) -> Sequence[Columns]:
@@ -218,6 +214,19 @@ class InParts(Private):
             boxes=trees[0] if trees else None,
             more_boxes=tuple(trees[1:]),
         )
+
+
+def cells_apart(plan: Plan) -> float:
+    """Return how many cells, each measured with all of ε, have the total variance of counts measured apart.
+
+    If V_k is that of a part measured with all of ε, shares in proportion to the cube roots of V_k leave Σ V_k/share_k²,
+    which is (Σ V_k^(1/3))³. Tables with amounts are measured by themselves either way.
+    """
+    rest = plan.parts.rest
+    tables = maximal([table for table in rest.marginals if not plan.amounts(table)]) if rest is not None else []
+    worth = [_least_weight(plan, part) * cells_of_levels(part) for part in plan.parts.levels]
+    worth += [weight_within(plan, table) * plan.cells(table) for table in tables]
+    return math.fsum(cells ** (1 / 3) for cells in worth) ** 3 if len(worth) > 1 else math.inf
 
 
 def _least_weight(plan: Plan, part: Plan) -> float:

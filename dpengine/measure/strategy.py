@@ -33,9 +33,9 @@ from dpengine.measure.allocation import (
     check_rings,
     needs_a_model,
 )
-from dpengine.measure.levels import allocate_levels
+from dpengine.measure.levels import allocate_levels, cells_of_levels
 from dpengine.measure.measure import add_noise
-from dpengine.measure.parts import InParts
+from dpengine.measure.parts import InParts, cells_apart
 from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
@@ -309,17 +309,12 @@ def resolved(plan: Plan) -> Strategy:
 
 
 def _is_better_apart(plan: Plan) -> bool:
-    """Return whether tables at levels have to be measured apart, or the tables beside them are better modelled."""
+    """Return whether tables at levels have to be measured apart from the rest, or have less noise in total so."""
     if not plan.in_parts:
         return False
     if not plan.resolution.is_small:
         return True
-    rest = plan.parts.rest
-    if rest is None or plan.ranged:
-        return False
-    alone = rest.at(InParts(plan).for_the_rest)
-    tables = maximal(alone.supports)
-    return _is_sparse(alone, tables) or _noise_is_too_much(alone, tables)
+    return not plan.ranged and cells_apart(plan) < cells_of_levels(plan)
 
 
 def _is_long(plan: Plan) -> bool:

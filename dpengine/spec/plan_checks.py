@@ -65,8 +65,9 @@ def _check_levels_of_amounts(plan: Plan) -> None:
     """Refuse an amount at two levels of a column: only counts are made to agree along the levels."""
     for name in plan.amounts(()):
         tables = [table for table in plan.marginals if name in plan.amounts(table)]
-        levels = [level for level in plan.resolution.levels if any(level in table for table in tables)]
-        if len(levels) > 1:
+        at = [[level for level in chain if any(level in table for table in tables)]
+              for chain in plan.resolution.chains.values()]  # fmt: skip
+        for levels in (each for each in at if len(each) > 1):
             raise ValueError(
                 _(
                     "means, sums and quantiles of {amount!r} are asked for at two levels, {first} and {second}; ask "

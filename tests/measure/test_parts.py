@@ -174,6 +174,12 @@ def test_auto_measures_levels_apart_where_the_rest_is_better_modelled_or_one_tab
     assert type(decide(plan)) is InParts
     assert "which pairs to measure is chosen" in decide(plan).why
     assert type(decide(Plan(**fields, tables=[["place"], ["place@land", "c0"], ["c0"]]))) is Levels
+    apart = Plan(**fields, tables=[["place"], ["place@land"], ["c0"]])
+    joint = apart.model_copy(update={"strategy": "direct"})
+    assert type(decide(apart)) is InParts
+    assert type(decide(joint)) is Levels
+    errors = [predict(each).set_index("table")["mean_abs_error"] for each in (apart, joint)]
+    assert (errors[0] * 1.5 < errors[1]).all(), "one table of all columns adds up the noise of 31 cells"
     with pytest.raises(PlanError, match="above the limit"):
         Plan(**fields, tables=[["place"], ["place@land"], *rest], strategy="direct")
 
