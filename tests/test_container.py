@@ -80,6 +80,7 @@ landlock = pytest.mark.skipif(not read_only.is_possible(), reason="this kernel h
 
 
 @landlock
+@pytest.mark.nightly
 def test_a_release_needs_no_folder_but_those_of_ledger_notes_temporary_files_and_output(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
