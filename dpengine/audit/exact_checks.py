@@ -2,7 +2,7 @@
 
 A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
 cover: the distribution of the noise, private choices, the parts of ε of a release, how far a person moves
-all that is measured of amounts, levels and distinct persons, and reports of surveys.
+all that is measured of amounts, quantiles, levels and distinct persons, and reports of surveys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpengine.array_types import Floats
-from dpengine.audit.neighbours import NEIGHBOURS
+from dpengine.audit.neighbours import MOVES
 from dpengine.audit.publications import RELEASES, publish_once
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
@@ -55,7 +55,7 @@ def checks(epsilon: Fraction) -> Iterator[Check]:
     yield _far_scores(epsilon)
     for way in RELEASES:
         yield _parts(epsilon, way)
-    for way in NEIGHBOURS:
+    for way in MOVES:
         yield _moves(epsilon, way)
     yield from _surveys(epsilon)
 
@@ -107,7 +107,7 @@ def _parts(epsilon: Fraction, way: str) -> Check:
 
 def _moves(epsilon: Fraction, way: str) -> Check:
     """Count with and without each of some persons, and add up how far the counts move, over the scales of the noise."""
-    costs = NEIGHBOURS[way](epsilon).costs
+    costs = MOVES[way](epsilon).costs
     return Check(f"{way}: log of the largest ratio of any outcome", epsilon, float(max(costs)), len(costs))
 
 

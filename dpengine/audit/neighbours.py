@@ -3,7 +3,8 @@
 Noise is discrete Laplace. So the logarithm of the greatest ratio of probabilities of any outcome, with a person and
 without, is Σ |x − y|₁/scale over all that is measured, if x and y are the exact counts of both tables: a fraction, not
 an estimate (`costs`). Some outcome reaches it. It is computed from counts of both tables and from the scales of the
-noise, and takes no charge for granted. The same counts tell how much one outcome speaks for the person (`evidence`).
+noise, and takes no charge for granted. A quantile that is chosen adds what permute-and-flip can tell at most of scores
+that move so far. The same counts tell how much one outcome speaks for the person (`evidence`).
 
 In the adaptive way what is measured, and how finely, follows from an outcome, and both are about the one that was
 drawn. There the price of private choices, and of the sums by which a model is judged, is taken for granted in `costs`;
@@ -15,7 +16,7 @@ a row in a leaf where nobody was; somebody in more rows and cells than count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,14 +28,16 @@ import numpy as np
 from dpengine.array_types import Ints
 from dpengine.counting.count import count
 from dpengine.marginals.measurement import Measurement, Measurements
+from dpengine.measure.quantile_choice import Contest, contests
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.sources.open import open_table
+from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NEIGHBOURS", "Neighbours"]
+__all__ = ["MOVES", "NEIGHBOURS", "Neighbours"]
 
 Row: TypeAlias = tuple[str | None, ...]
 KEY = b"any"  # decides which rows of a person count; no guarantee depends on it
@@ -91,18 +94,34 @@ class Neighbours:
             int(each.sum()) / one.allocation.scale_in_units for each, one in zip(moved, measured.marginals, strict=True)
         )
         audit = measured.audit.epsilon if measured.audit else Fraction(0)
-        return sum(parts, audit) + sum((choice.epsilon for choice in measured.choices), Fraction(0))
+        choices = [choice.epsilon for choice in measured.choices]
+        choices += [self._cost_of_choice(*each) for each in self._contests(measured, with_person)]
+        return sum(parts, audit) + sum(choices, Fraction(0))
 
     def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
         """Return the exact counts of what was measured, in the same cells; `counts` are all that was asked for."""
         how = self._strategy
-        known = dict(zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True))
+        asked = zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True)
+        known = {key: values for key, values in asked if not isinstance(key[0], Stepped)}
         exact = known.get((one.allocation.columns, one.allocation.tally))
         if exact is None:  # the total, the only sum of others that is measured
             exact = np.asarray(counts[0].sum())
         for axis, bins in enumerate(one.merged):
             exact = np.add.reduceat(exact, np.flatnonzero(np.diff(bins, prepend=-1)), axis)
         return exact
+
+    def _contests(self, measured: Measurements, there: Sequence[Ints]) -> Iterator[tuple[Contest, Contest]]:
+        """Yield each choice of a quantile without anybody more, and the same from the counts `there`."""
+        tables = len(measured.marginals)
+        for one, x, y in zip(measured.quantiles, self.without[tables:], there[tables:], strict=False):
+            noisy = next(each for each in measured.marginals if one.share.amount in each.allocation.columns)
+            amount = self.plan.amount(one.share.amount)
+            yield from zip(*(contests(each, noisy, amount, one.share) for each in (x, y)), strict=True)
+
+    @staticmethod
+    def _cost_of_choice(without: Contest, there: Contest) -> Fraction:
+        """Return the most that a choice can tell: twice ε/2Δ for each unit by which a person moves a score."""
+        return int(np.abs(without.scores - there.scores).max()) * there.epsilon / there.sensitivity
 
     def _counts(self, person: Iterable[Row]) -> list[Ints]:
         how = self._strategy
@@ -119,6 +138,14 @@ def _amounts(epsilon: Fraction) -> Neighbours:
     """Means of one amount by group."""
     plan = _plan(epsilon, [SEX, AMOUNTS[0]], [{"columns": ["sex"], "mean": ["pay"]}])
     rows = (("f", "0"), ("f", "4.5"), ("m", "10"), ("m", None))
+    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+
+
+def _quantiles(epsilon: Fraction) -> Neighbours:
+    """The median of an amount by group, chosen with most of ε; the first person is above the median of the men."""
+    pay = {"name": "pay", "kind": "amount", "knots": [0, 2, 4, 6, 8, 10], "step": "0.5"}
+    plan = _plan(epsilon, [SEX, pay], [{"columns": ["sex"], "quantiles": {"pay": [0.5]}}], rows_about=10**9)
+    rows = (("f", "0"), ("f", "4.5"), *(("m", value) for value in ("1", "3", "5.5", "7", "10")), ("m", None))
     return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
 
 
@@ -176,3 +203,4 @@ NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     "levels": _levels,
     "distinct persons": _distinct,
 }
+MOVES = {**NEIGHBOURS, "quantiles": _quantiles}  # what is checked without chance

@@ -156,6 +156,19 @@ QUANTILES = Entry(
     ),
     mark("Quote the interval with every quantile."),
 )
+CHOSEN_QUANTILES = Entry(
+    mark("quantile"),
+    mark(
+        "The value that a part of the people of a cell have at most, of those whose amount is known: half of them at "
+        "the median, a quarter at quantile 0.25. In the tables for which the list of what was measured says so, it was "
+        "chosen privately among the values that it may have: the more people lie between a value and the true "
+        "quantile, the less likely it was chosen. In other tables, and for all people together, it is computed between "
+        "the declared knots of the amount. The interval holds the true quantile at least 95 times in 100. It ends at "
+        "knots, and where a group is too small for its noise, it is the whole range. The synthetic rows do not have "
+        "these quantiles."
+    ),
+    mark("Quote the interval with every quantile."),
+)
 ASSOCIATIONS = Entry(
     mark("covariance, correlation, slope"),
     mark(
@@ -278,7 +291,8 @@ def number_columns(result: Result) -> list[Entry]:
     plan = result.plan
     entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
     entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
-    entries += [QUANTILES] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
+    quantiles = CHOSEN_QUANTILES if result.measured.quantiles else QUANTILES
+    entries += [quantiles] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
     entries += [ASSOCIATIONS] if plan.associations(()) else []
     errors = model_errors(result)
     if errors:

@@ -11,7 +11,7 @@ from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
 from dpengine.estimate.estimates import error_by_size
 from dpengine.exact import exact_text
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Measurements
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, Allocation, Measurements
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -76,6 +76,10 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     if audit := measured.audit:
         allocation = Allocation((), audit.epsilon, audit.sensitivity)
         entries.append(_marginal(allocation, audit.sums.size) | {"purpose": AUDIT})
+    for one in measured.quantiles:
+        allocation = Allocation((*one.share.columns, one.share.amount), one.share.epsilon, one.share.sensitivity)
+        chosen = {"mechanism": PERMUTE_AND_FLIP, "purpose": QUANTILES}
+        entries.append(_marginal(allocation, one.places.size) | chosen)
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})

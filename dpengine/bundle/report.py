@@ -20,6 +20,7 @@ from dpengine.bundle.promises import promises_for_readers, table_files
 from dpengine.bundle.report_tables import count_texts, described, measure_texts, script_json
 from dpengine.charts import heatmap, levels, style
 from dpengine.charts.style import join_names, shorten
+from dpengine.marginals.measurement import QUANTILES
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
@@ -192,7 +193,7 @@ def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a measurement as readers see it: what was measured and how, its scale and part of ε also rounded."""
     mechanism, scale, epsilon = entry["mechanism"], Fraction(entry["scale"]), Fraction(entry["epsilon"])
     return {
-        "what": _purpose(entry.get("purpose", "")) or _measured(entry) or _("total"),
+        "what": _purpose(entry) or _measured(entry) or _("total"),
         "mechanism": _(mechanism),
         "cells": number(entry["cells"]),
         "scale": localised(entry["scale"]),
@@ -209,8 +210,11 @@ def _measured(entry: Mapping[str, Any]) -> str:
     return people_of if "cells_per_person" in entry else " × ".join(entry["columns"])
 
 
-def _purpose(purpose: str) -> str:
+def _purpose(entry: Mapping[str, Any]) -> str:
     """Return what was measured, if it is no table; manifests say it in English."""
+    purpose = entry.get("purpose", "")
+    if purpose == QUANTILES:
+        return f"{' × '.join(entry['columns'])}: {_(purpose)}"
     if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
         return _("up to {picks} pairs", picks=pairs[1])
     return _(purpose)

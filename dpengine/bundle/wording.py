@@ -50,7 +50,7 @@ class Wording:
     association_intervals: str = ""
 
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # Since version 3: which rows are counted, without and with a bound on the rows of a person.
 ALL_ROWS = "Counts, totals and their intervals are of rows."
@@ -279,7 +279,19 @@ _AMOUNTS = replace(
         "each by itself. Where a group is too small for its noise, it reaches over all values that are possible."
     ),
 )
-# A table for ranges beside others stands in version 4 alone; bundles of earlier versions that claim one are compared.
+# Version 6 says that some quantiles are chosen; which ones, its measurements say.
+_CHOICES = replace(
+    _AMOUNTS,
+    quantiles=mark(
+        "quantile: the value that the given part of the people, of those whose value is known, have at most; 0.5 is "
+        "the median. Where the measurements list a choice of quantiles of a table, each was chosen privately among "
+        "steps where noisy counts say that it may lie: a step is the less likely, the more people lie between it and "
+        "the true quantile. All others are computed from the same noisy counts as means, on straight lines between "
+        "knots, and of small groups drawn towards all people as far as they are noise. Quantiles lie on the declared "
+        "steps and rise with the part. Values in synthetic.csv do not have these quantiles."
+    ),
+)
+# A table for ranges beside others stands since version 4; bundles of earlier versions that claim one are compared.
 _TOGETHER = (
     mark(
         "estimate: of the table for ranges, least squares over all measured boxes of neighbouring cells, made "
@@ -333,6 +345,6 @@ def _with_ranges_beside(wording: Wording) -> Wording:
     )
 
 
-# Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`).
-_VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS}
+# Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles.
+_VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS, 6: _CHOICES}
 WORDINGS: Mapping[int, Wording] = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}

@@ -1,10 +1,10 @@
 """Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
 
 `count` needs one pass over the table, in constant memory, whatever the number of marginals; or one for each tally of a
-plan that counts persons beside rows (`spec.tallies`). Each used column becomes cell codes (`encoding`), the codes are
-added up in a few joint tables (`joint_tables`), and the marginals are sums of these. Rows in another engine are encoded
-and added up there (`pushdown`), in the same cells. With an ID column, each person keeps a bounded number of rows
-(`contribution_bounding`).
+plan that counts persons beside rows (`spec.tallies`), and one more where quantiles are chosen (`spec.numeric.steps`).
+Each used column becomes cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the
+marginals are sums of these. Rows in another engine are encoded and added up there (`pushdown`), in the same cells. With
+an ID column, each person keeps a bounded number of rows (`contribution_bounding`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dpengine.counting.scan import LocalRows
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.table import LocalTable, Table
+from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 
 __all__ = [
@@ -59,15 +60,17 @@ def count(
     ``plan.tallies`` counts it: rows or persons; by default the one that publishes it. `progress` receives the part done
     so far, from 0 to 1; an exception it raises aborts the counting.
 
-    Raises `TableError` as `check` does, and if the table turns out to be damaged.
+    A marginal that is `Stepped` has the bins of the amount's steps along its last axis; such are counted in a pass of
+    their own. Raises `TableError` as `check` does, and if the table turns out to be damaged.
     """
     check(table, plan)
     report = progress or (lambda part: None)
-    of = [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+    tally_of = [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+    of = [(tally, isinstance(each, Stepped)) for tally, each in zip(tally_of, marginals, strict=True)]
     found: dict[int, Ints] = {}
     report(0.0)
-    for done, tally in enumerate(passes := sorted({*of})):
-        places = [place for place, each in enumerate(of) if each == tally]
+    for done, (tally, stepped) in enumerate(passes := sorted({*of})):
+        places = [place for place, each in enumerate(of) if each == (tally, stepped)]
         joints = JointTables(plan, [marginals[place] for place in places])
         counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share(report, done, passes))
         found |= dict(zip(places, joints.marginals(counts), strict=True))
@@ -75,7 +78,7 @@ def count(
     return [found[place] for place in range(len(of))]
 
 
-def _share(progress: Callable[[float], None], done: int, passes: Sequence[int]) -> Callable[[float], None]:
+def _share(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:
     """Return what reports the progress of one of several passes as that of all."""
     return lambda part: progress((done + part) / len(passes))
 
@@ -102,11 +105,12 @@ def digest_of_texts(table: Table) -> bytes:
 def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> tuple[bytes, list[Ints] | None]:
     """Return the table's `digest` and, if one pass over the rows serves both, the counts of `count`; else None.
 
-    One pass serves both if the rows are streamed here and the unit is a row: choosing a person's rows takes a key that
-    depends on the digest. Raises `TableError` as `count` does.
+    One pass serves both if the rows are streamed here, the unit is a row, and none of `marginals` is `Stepped`:
+    choosing a person's rows takes a key that depends on the digest. Raises `TableError` as `count` does.
     """
     rows = _rows(table)
-    if not isinstance(rows, LocalRows) or table.digest or rows.table.frame is not None or plan.unit.id is not None:
+    one_pass = plan.unit.id is None and not any(isinstance(each, Stepped) for each in marginals)
+    if not isinstance(rows, LocalRows) or table.digest or rows.table.frame is not None or not one_pass:
         return digest(table), None
     check(table, plan)
     joints = JointTables(plan, marginals)

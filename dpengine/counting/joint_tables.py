@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpengine.array_types import Columns, Ints
-from dpengine.spec.domain import Amount
+from dpengine.spec.domain import Amount, Column
+from dpengine.spec.numeric.steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["JointTables", "cover"]
@@ -22,14 +23,18 @@ class JointTables:
 
     `columns` are the columns used by the plan, `sizes` their numbers of cells, and `axes` holds, for each joint table,
     the places of its columns among them. A joint table over amounts is counted in the units of their grains, so only
-    marginals over the same amounts are sums of it.
+    marginals over the same amounts are sums of it. If the marginals are `Stepped`, amounts are counted at their steps.
     """
 
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
         self._resolution, self._wanted = plan.resolution, marginals
+        stepped = any(isinstance(each, Stepped) for each in marginals)  # then all are: see `count.count`
         marginals = [plan.resolution.declared(each) for each in marginals]  # a coarser level is a sum of the column
         # Sorted by name, whatever their order in the plan: the order of codes decides which rows of a person are kept.
-        self.columns = [plan.column(name) for name in sorted(plan.used)]
+        columns = [plan.column(name) for name in sorted(plan.used)]
+        self.columns: list[Column] = [
+            at_steps(each) if stepped and isinstance(each, Amount) else each for each in columns
+        ]
         self.sizes = [column.size for column in self.columns]
         self._names = [column.name for column in self.columns]
         self.amounts = {axis: each for axis, each in enumerate(self.columns) if isinstance(each, Amount)}

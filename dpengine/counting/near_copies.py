@@ -17,6 +17,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.counting.fingerprint import Words, bins_of, words_of
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount
+from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 
 __all__ = ["of_table", "of_values"]
@@ -43,7 +44,8 @@ def of_values(table: Table, used: Sequence[str]) -> Sketch:
 
 def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> list[Histogram]:
     """Return the histograms of each used column's cells, and of the largest of the counted marginals."""
-    rows = dict(_in_rows(plan, columns, cells) for columns, cells in zip(marginals, counts, strict=True))
+    plain = ((each, cells) for each, cells in zip(marginals, counts, strict=True) if not isinstance(each, Stepped))
+    rows = dict(_in_rows(plan, columns, cells) for columns, cells in plain)
     counted = sorted(rows.items(), key=lambda each: each[1].size)
     single: dict[str, Ints] = {}
     for columns, cells in counted:

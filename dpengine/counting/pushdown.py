@@ -19,6 +19,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.numeric.steps import AmountAtSteps
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
@@ -45,6 +46,9 @@ def _name(group: Sequence[int]) -> str:
 
 def _cell(amount: Amount, axis: int) -> str:
     """Write the cell of a row's place, the lower of its two knots or that for missing values (`Amount.split`)."""
+    if isinstance(amount, AmountAtSteps):
+        bins = f"CAST((k{axis} - k{axis} % {amount.width}) / {amount.width} AS BIGINT)"
+        return f"CASE WHEN k{axis} > {amount.grid.steps} THEN {amount.declared_size} ELSE {bins} END AS j{axis}"
     inner = amount.knot_places[1:-1]
     whens = " ".join(f"WHEN k{axis} < {place} THEN {cell}" for cell, place in enumerate(inner))
     last = f"WHEN k{axis} > {amount.grid.steps} THEN {amount.declared_size} {whens} ELSE {len(inner)}"
@@ -53,6 +57,8 @@ def _cell(amount: Amount, axis: int) -> str:
 
 def _units(amount: Amount, axis: int) -> str:
     """Write the parts of a value that belong to the next cell."""
+    if isinstance(amount, AmountAtSteps):
+        return f"CAST(0 AS BIGINT) AS u{axis}"
     pieces = [(low, high, amount.parts // (high - low)) for low, high in pairwise(amount.knot_places)]
     whens = " ".join(f"WHEN k{axis} < {high} THEN (k{axis} - {low}) * {part}" for low, high, part in pieces[:-1])
     low, _, part = pieces[-1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -14,13 +16,14 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.translation.catalogue import mark
 
 __all__ = [
-    "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "Allocation", "Audit", "Boxes", "Choice",
-    "Measurement", "Measurements",
+    "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "QUANTILES", "Allocation", "Audit", "Boxes",
+    "Choice", "ChosenQuantiles", "Measurement", "Measurements", "QuantileShare",
 ]  # fmt: skip
 
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
 DISCRETE_LAPLACE = mark("discrete Laplace")
 PERMUTE_AND_FLIP = mark("permute-and-flip")
+QUANTILES = mark("quantiles, each chosen privately among steps of the amount, by the ranks of people")  # a purpose
 AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that separate cells by size
 
 
@@ -141,8 +144,30 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantileShare:
+    """The part of ε with which quantiles of an amount, at `parts` of the people, are chosen in each cell of a table.
+
+    `columns` are sorted. One person has at most `sensitivity` rows.
+    """
+
+    columns: Columns
+    amount: str
+    parts: tuple[Decimal, ...]
+    epsilon: Fraction
+    sensitivity: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenQuantiles:
+    """Quantiles that were chosen privately: places on the amount's grid, one axis a column and a last one for parts."""
+
+    share: QuantileShare
+    places: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class Measurements:
-    """All noisy results of one release: marginals and choices, and an audit and boxes if the strategy has them.
+    """All noisy results of one release: marginals, and choices, audit, boxes, quantiles if the strategy has them.
 
     `more_boxes` are those of further tables for ranges.
     """
@@ -152,11 +177,20 @@ class Measurements:
     audit: Audit | None = None
     boxes: Boxes | None = None
     more_boxes: tuple[Boxes, ...] = ()
+    quantiles: tuple[ChosenQuantiles, ...] = ()
 
     @property
     def trees(self) -> tuple[Boxes, ...]:
         """The boxes of each table that was measured in boxes."""
         return () if self.boxes is None else (self.boxes, *self.more_boxes)
+
+    def chosen(self, table: Columns, amount: str, parts: Sequence[Decimal]) -> Ints | None:
+        """Return the places of quantiles of `table` that were chosen, first axis the parts; None if none were."""
+        for one in self.quantiles:
+            if (one.share.columns, one.share.amount, one.share.parts) == (tuple(sorted(table)), amount, tuple(parts)):
+                places: Ints = np.moveaxis(one.places, -1, 0)
+                return places.transpose(0, *(1 + one.share.columns.index(name) for name in table))
+        return None
 
     @property
     def cost(self) -> Fraction:
@@ -169,4 +203,5 @@ class Measurements:
         parts = [each.allocation.epsilon for each in self.marginals] + [each.epsilon for each in self.choices]
         parts += [self.audit.epsilon] if self.audit is not None else []
         parts += [boxes.cost for boxes in self.trees]
+        parts += [each.share.epsilon for each in self.quantiles]
         return sum(parts, Fraction(0))

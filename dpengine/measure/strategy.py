@@ -22,7 +22,15 @@ import numpy as np
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
+from dpengine.marginals.measurement import (
+    PERMUTE_AND_FLIP,
+    Allocation,
+    Choice,
+    ChosenQuantiles,
+    Measurement,
+    Measurements,
+    QuantileShare,
+)
 from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import (
@@ -36,18 +44,19 @@ from dpengine.measure.allocation import (
 from dpengine.measure.levels import allocate_levels, cells_of_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.parts import InParts, cells_apart
+from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
+from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
 
-ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
@@ -75,17 +84,37 @@ class Direct(Strategy):
 
     @property
     def marginals(self) -> Sequence[Columns]:
-        return [allocation.columns for allocation in self.allocations]
+        tables = [allocation.columns for allocation in self.allocations]
+        return [*tables, *(Stepped((*each.columns, each.amount)) for each in self.quantiles)]
 
     @cached_property
-    def allocations(self) -> tuple[Allocation, ...]:
-        """Marginals and their parts of ε, which add up to it exactly. Raises `PlanError` if tables cannot agree."""
+    def divided(self) -> tuple[Allocation, ...]:
+        """Marginals and parts of ε before quantiles are chosen with some of it: they add up to ε exactly.
+
+        Raises `PlanError` if tables cannot agree.
+        """
         return allocate_directly(self.plan)
+
+    @cached_property
+    def _shared(self) -> tuple[tuple[Allocation, ...], tuple[QuantileShare, ...]]:
+        return divide_for_quantiles(self.plan, self.divided)
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Marginals and their parts of ε. Raises `PlanError` if tables cannot agree."""
+        return self._shared[0]
+
+    @property
+    def quantiles(self) -> tuple[QuantileShare, ...]:
+        """Quantiles that are chosen privately, with the rest of ε."""
+        return self._shared[1]
 
     @property
     def plan_id(self) -> str:
         """A table within a measured one changes nothing, so asking for it later is free."""
-        return self.plan.identity(*((each.columns, str(each.epsilon)) for each in self.allocations))
+        chosen = (("quantiles", each.columns, each.amount, list(map(str, each.parts)), str(each.epsilon))
+                  for each in self.quantiles)  # fmt: skip
+        return self.plan.identity(*((each.columns, str(each.epsilon)) for each in self.allocations), *chosen)
 
     def check(self) -> None:
         plan = self.plan
@@ -109,11 +138,32 @@ class Direct(Strategy):
         return min(math.sqrt(2 * self.plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
-        pairs = zip(counts, self.allocations, strict=True)
-        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))
+        tables = len(self.allocations)
+        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))
+        chosen = (
+            choose_quantiles(exact, _holding(share, noisy), self.plan.amount(share.amount), share)
+            for exact, share in zip(counts[tables:], self.quantiles, strict=True)
+        )
+        return Measurements(noisy, quantiles=tuple(chosen))
 
     def blank(self) -> Measurements:
-        return Measurements(tuple(self._zeros(each.columns, each.epsilon) for each in self.allocations))
+        zeros = tuple(self._zeros(each.columns, each.epsilon) for each in self.allocations)
+        shapes = ((*self.plan.shape(each.columns), len(each.parts)) for each in self.quantiles)
+        places = (np.zeros(shape, dtype=np.int64) for shape in shapes)
+        return Measurements(zeros, quantiles=tuple(map(ChosenQuantiles, self.quantiles, places)))
+
+
+def _holding(share: QuantileShare, noisy: Sequence[Measurement]) -> Measurement:
+    """Return the first noisy table that holds the columns and the amount of some quantiles."""
+    return next(one for one in noisy if {*share.columns, share.amount} <= {*one.allocation.columns})
+
+
+class _WithoutChoices(Direct):
+    """Measure what is asked; quantiles come from noisy tables alone."""
+
+    @property
+    def _shared(self) -> tuple[tuple[Allocation, ...], tuple[QuantileShare, ...]]:
+        return self.divided, ()
 
 
 class Optimised(Direct):
@@ -124,11 +174,11 @@ class Optimised(Direct):
         return _("Optimised, as the plan says: ε is divided so that the predicted error is least.")
 
     @cached_property
-    def allocations(self) -> tuple[Allocation, ...]:
+    def divided(self) -> tuple[Allocation, ...]:
         return allocate_optimally(self.plan)
 
 
-class Levels(Direct):
+class Levels(_WithoutChoices):
     """Measure a column at its published levels, each with all other columns; and tables with amounts beside these."""
 
     @property
@@ -138,7 +188,7 @@ class Levels(Direct):
         return f"{name}: {what}, with the parts of ε that leave the least error in all tables together."
 
     @cached_property
-    def allocations(self) -> tuple[Allocation, ...]:
+    def divided(self) -> tuple[Allocation, ...]:
         return (*allocate_levels(self.plan, self.plan.epsilon - sum(each.epsilon for each in self._soft)), *self._soft)
 
     @cached_property
@@ -157,7 +207,7 @@ class Levels(Direct):
         return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
-class Tallied(Direct):
+class Tallied(_WithoutChoices):
     """Measure tables of rows and tables of distinct persons, each tally directly with a part of ε."""
 
     @property
@@ -172,14 +222,14 @@ class Tallied(Direct):
     @cached_property
     def _each(self) -> tuple[Direct, ...]:
         parts = divide_over_tallies(self.plan)
-        return tuple(Direct(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
+        return tuple(_WithoutChoices(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
 
     @property
     def tallies(self) -> Sequence[int]:
         return [allocation.tally for allocation in self.allocations]
 
     @cached_property
-    def allocations(self) -> tuple[Allocation, ...]:
+    def divided(self) -> tuple[Allocation, ...]:
         return tuple(replace(one, tally=k) for k, each in enumerate(self._each) for one in each.allocations)
 
     @property

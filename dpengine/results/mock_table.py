@@ -15,6 +15,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import round_to_total
 from dpengine.measure.strategy import ASSUMED_ROWS
 from dpengine.spec.domain import Amount, Category, Column, Date, Number
+from dpengine.spec.numeric.steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["ASSUMED_ROWS", "mock_counts", "mock_rows"]
@@ -34,20 +35,24 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
     """
     plan = plan.tallies[plan.tally_of(table)].plan
     rows = plan.rows_about or ASSUMED_ROWS
-    counts: Ints = round_to_total(mock_rows(plan, table), rows * plan.grain(table))
+    grain = 1 if isinstance(table, Stepped) else plan.grain(table)
+    counts: Ints = round_to_total(mock_rows(plan, table), rows * grain)
     return counts
 
 
 def mock_rows(plan: Plan, table: Columns) -> Floats:
     """Return the expected rows in each cell, of which `mock_counts` makes whole numbers of units."""
-    declared = plan.resolution.declared(table)
+    stepped, declared = isinstance(table, Stepped), plan.resolution.declared(table)
     if declared != table:
-        return plan.resolution.coarsen(mock_rows(plan, declared), declared, table)
-    total = np.zeros(plan.shape(table))
+        fine = mock_rows(plan, Stepped(declared) if stepped else declared)
+        return plan.resolution.coarsen(fine, declared, table)
+    columns = [plan.column(name) for name in table]
+    columns = [at_steps(each) if stepped and isinstance(each, Amount) else each for each in columns]
+    total = np.zeros([column.size for column in columns])
     for latent_class, part in enumerate(LATENT_CLASSES):
         product: Floats = np.full((), part * (plan.rows_about or ASSUMED_ROWS))
-        for name in table:
-            product = np.multiply.outer(product, _profile(plan.column(name), latent_class))
+        for column in columns:
+            product = np.multiply.outer(product, _profile(column, latent_class))
         total += product
     return total
 

@@ -189,7 +189,8 @@ class Result(PublishedTables):
             made: tuple[Span, ...] = (self.pair_span(table, measure.pair),)
         else:
             everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
-            made = spans(self.plan, measure, found, everybody, self.estimates.soft)
+            chosen = self.measured.chosen(table, measure.amount, measure.parts)
+            made = spans(self.plan, measure, found, everybody, self.estimates.soft, chosen)
         if self.plan.cells(table) <= MAX_KEPT:
             self._spans[asked] = made
         return made

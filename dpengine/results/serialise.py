@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,16 @@ from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain, Marginal
-from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
+from dpengine.marginals.measurement import (
+    Allocation,
+    Audit,
+    Boxes,
+    Choice,
+    ChosenQuantiles,
+    Measurement,
+    Measurements,
+    QuantileShare,
+)
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.translation.catalogue import _, mark
 
@@ -72,6 +82,13 @@ def pack(
                                 for each in measured.more_boxes]  # fmt: skip
         arrays |= {f"boxes{k}_{name}": getattr(each, name)
                    for k, each in enumerate(measured.more_boxes) for name in BOXES}  # fmt: skip
+    if measured.quantiles:
+        shares = [one.share for one in measured.quantiles]
+        header["quantiles"] = [
+            (each.columns, each.amount, list(map(str, each.parts)), str(each.epsilon), each.sensitivity)
+            for each in shares
+        ]
+        arrays |= {f"quantiles{k}": one.places for k, one in enumerate(measured.quantiles)}
     rows = model.rows if isinstance(model, ConsistentTables) else model
     if isinstance(rows, SyntheticRows):
         header["rows"] = (rows.domain.names, rows.domain.sizes)
@@ -141,6 +158,13 @@ def unpack(
                       **{name: arrays[f"boxes{k}_{name}"] for name in BOXES})
                 for k, (columns, shape, epsilon, sensitivity) in enumerate(header.get("more_boxes", ()))
             )  # fmt: skip
+            quantiles = tuple(
+                ChosenQuantiles(
+                    QuantileShare(tuple(columns), name, tuple(map(Decimal, parts)), Fraction(epsilon), sensitivity),
+                    arrays[f"quantiles{k}"],
+                )
+                for k, (columns, name, parts, epsilon, sensitivity) in enumerate(header.get("quantiles", ()))
+            )
             model: ConsistentTables | SyntheticRows | None = None
             rows = None
             if "rows" in header:
@@ -163,7 +187,8 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measurements(measurements, choices, audit, boxes, more), model, story, amounts, apart
+    measured = Measurements(measurements, choices, audit, boxes, more, quantiles)
+    return header["plan"], measured, model, story, amounts, apart
 
 
 def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:

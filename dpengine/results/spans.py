@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpengine.array_types import Bools, Columns, Floats
+from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, SoftEstimates
 from dpengine.estimate.associations import associations
@@ -53,9 +53,17 @@ def decimals_of(width: float) -> int:
 
 
 def spans(
-    plan: Plan, measure: Measure, found: AmountTable, everybody: AmountTable, soft: SoftEstimates
+    plan: Plan,
+    measure: Measure,
+    found: AmountTable,
+    everybody: AmountTable,
+    soft: SoftEstimates,
+    chosen: Ints | None = None,
 ) -> tuple[Span, ...]:
-    """Return a span for each of the names of `measure` in the table `found`; `everybody` is the total."""
+    """Return a span for each of the names of `measure` in the table `found`; `everybody` is the total.
+
+    Quantiles that were `chosen` are places on the amount's grid, by part along the first axis.
+    """
     amount = plan.amount(measure.amount)
     match measure.kind:
         case "mean":
@@ -63,7 +71,7 @@ def spans(
         case "sum":
             return (_sums(amount, found, soft),)
         case _quantile:
-            return _quantiles(amount, found, measure, soft)
+            return _quantiles(amount, found, measure, soft, chosen)
 
 
 def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
@@ -96,9 +104,11 @@ def _sums(amount: Amount, found: AmountTable, soft: SoftEstimates) -> Span:
     return Span(sums, low, high, (low <= 0) & (high >= 0) & (high > low))
 
 
-def _quantiles(amount: Amount, found: AmountTable, measure: Measure, soft: SoftEstimates) -> tuple[Span, ...]:
+def _quantiles(
+    amount: Amount, found: AmountTable, measure: Measure, soft: SoftEstimates, chosen: Ints | None
+) -> tuple[Span, ...]:
     """Return quantiles; they and their ends are on the amount's grid."""
-    middles = fit_quantiles(amount, found.columns, found.known, measure.parts, soft)
+    middles = fit_quantiles(amount, found.columns, found.known, measure.parts, soft) if chosen is None else chosen
     ends = quantile_intervals(amount, found.columns, measure.parts, soft)
     made = []
     for middle, (low, high) in zip(middles, ends, strict=True):

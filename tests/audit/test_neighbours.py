@@ -16,12 +16,13 @@ import pytest
 from dpengine.array_types import Ints
 from dpengine.audit import exact_checks
 from dpengine.audit.bounds import least_epsilon
-from dpengine.audit.neighbours import NEIGHBOURS
+from dpengine.audit.neighbours import MOVES, NEIGHBOURS
 from dpengine.audit.publications import evidence, shown
 from dpengine.counting.contribution_bounding import bounded_rows
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.measure.levels import allocate_levels
+from dpengine.measure.quantile_choice import scores
 from dpengine.measure.strategy import decide
 from dpengine.spec.numeric.amount import Amount
 
@@ -29,9 +30,9 @@ EPSILON = Fraction(1, 3)
 MonkeyPatch = pytest.MonkeyPatch
 
 
-@pytest.mark.parametrize("way", NEIGHBOURS)
+@pytest.mark.parametrize("way", MOVES)
 def test_no_person_moves_all_that_is_measured_by_more_than_epsilon_and_the_audited_one_by_all_of_it(way: str) -> None:
-    costs = NEIGHBOURS[way](EPSILON).costs
+    costs = MOVES[way](EPSILON).costs
     assert costs[0] == max(costs) == EPSILON
 
 
@@ -65,6 +66,11 @@ def heavy_weights(patch: MonkeyPatch) -> None:
     patch.setattr(Amount, "corners", planted)
 
 
+def scores_in_half_rows(patch: MonkeyPatch) -> None:
+    """Scores of a quantile move by twice the sensitivity that is stated."""
+    patch.setattr("dpengine.measure.quantile_choice.scores", lambda counts, part: 2 * scores(counts, part))
+
+
 def levels_for_nothing(patch: MonkeyPatch) -> None:
     """The finest level has all of ε, and the others are charged nothing."""
 
@@ -85,6 +91,7 @@ def person_twice(patch: MonkeyPatch) -> None:
 
 FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
     "amounts": heavy_weights,
+    "quantiles": scores_in_half_rows,
     "two amounts": heavy_weights,
     "adaptive, amounts": heavy_weights,
     "levels": levels_for_nothing,
@@ -92,7 +99,7 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
 }
 
 
-@pytest.mark.parametrize("way", NEIGHBOURS)
+@pytest.mark.parametrize("way", MOVES)
 def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
     FAULTS[way](monkeypatch)
     check = exact_checks._moves(EPSILON, way)

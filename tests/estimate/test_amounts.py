@@ -31,6 +31,7 @@ from dpengine.measure.strategy import decide
 from dpengine.replicates import pack
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount
+from dpengine.spec.numeric.steps import Stepped, at_steps
 from tests.estimate.test_levels import given_noise
 
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 1, "missing": False}
@@ -60,6 +61,12 @@ def counts_of(plan: Plan, columns: tuple[Ints, Ints, Ints], marginals: list[Colu
     lower, units = amount.split(columns[2])
     found = []
     for marginal in marginals:
+        if isinstance(marginal, Stepped):
+            stepped = at_steps(amount)
+            counts = np.zeros([*plan.shape(marginal[:-1]), stepped.size], dtype=np.int64)
+            np.add.at(counts, (*(codes[name] for name in marginal[:-1]), stepped.split(columns[2])[0]), 1)
+            found.append(counts)
+            continue
         counts = np.zeros(plan.shape(marginal), dtype=np.int64)
         places = [lower if name == "pay" else codes[name] for name in marginal]
         if "pay" not in marginal:

@@ -52,7 +52,7 @@ def test_intervals_hold_the_true_quantile(epsilon: str, spread: str) -> None:
         pay = np.array(fine)[np.searchsorted(fine, pay)]
     plan = with_knots(epsilon, knots=fine)
     true, held, strategy = true_quantiles(groups, pay), 0, decide(plan)
-    exact = counts_of(plan, (groups, others, pay), [strategy.marginals[0]])
+    exact = counts_of(plan, (groups, others, pay), list(strategy.marginals))
     for _ in range(runs):
         estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
         spans = quantile_intervals(plan.amount("pay"), ("g",), PARTS, estimates.soft)

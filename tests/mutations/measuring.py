@@ -12,6 +12,7 @@ BOXES = "dpengine/measure/hierarchical.py"
 ALLOCATION = "dpengine/measure/allocation.py"
 LAPLACE = "dpengine/noise/laplace.py"
 SELECTION = "dpengine/noise/selection.py"
+CHOICE = "dpengine/measure/quantile_choice.py"
 
 BY_REPLAY = "tests/measure/test_private_replay.py"
 WHOLE_REPLAY = "tests/test_replay.py"
@@ -19,6 +20,7 @@ OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
 OF_AMOUNTS = "tests/counting/test_amounts.py"
+OF_CHOICE = "tests/measure/test_quantile_choice.py"
 OF_SELECTION = "tests/noise/test_selection.py"
 
 FAULTS = [
@@ -360,6 +362,41 @@ FAULTS = [
         "tests/estimate/test_quantiles.py::test_intervals_hold_the_true_quantile",
     ),
     Fault(
+        "each quantile of a table is chosen with all of its ε",
+        CHOICE,
+        "    epsilon = share.epsilon / len(share.parts)\n",
+        "    epsilon = share.epsilon\n",
+        OF_CHOICE + "::test_no_outcome_tells_more_of_a_person_than_epsilon",
+    ),
+    Fault(
+        "a quantile is chosen as if every row moved a rank as it moves that of the median",
+        CHOICE,
+        "    return max(p, q - p)\n",
+        "    return min(p, q - p)\n",
+        OF_CHOICE,
+    ),
+    Fault(
+        "a person's rows are ignored where quantiles are chosen",
+        CHOICE,
+        "sensitivity, scored = share.sensitivity * row_sensitivity(part), scores(exact, part)",
+        "sensitivity, scored = row_sensitivity(part), scores(exact, part)",
+        OF_CHOICE + "::test_no_outcome_tells_more_of_a_person_than_epsilon",
+    ),
+    Fault(
+        "quantiles are chosen beside all of ε",
+        CHOICE,
+        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation",
+        "allocation",
+        OF_CHOICE + "::test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help",
+    ),
+    Fault(
+        "a quantile that was chosen is charged to nobody",
+        "dpengine/marginals/measurement.py",
+        "        parts += [each.share.epsilon for each in self.quantiles]\n",
+        "",
+        OF_CHOICE + "::test_with_much_epsilon_the_published_quantile_is_the_true_one",
+    ),
+    Fault(
         "a table of more weight is measured beside all of ε",
         ALLOCATION,
         "    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)\n",
@@ -390,22 +427,21 @@ FAULTS = [
     Fault(
         "all levels are measured at the price of the finest",
         "dpengine/measure/strategy.py",
-        "        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))\n",
-        "        def noisy(exact: Ints, one: Allocation) -> Measurement:\n"
+        "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",
+        "        def drawn_for(exact: Ints, one: Allocation) -> Measurement:\n"
         "            finest = '@' not in ''.join(one.columns)\n"
         "            drawn = add_noise(exact, one if finest else replace(one, epsilon=self.plan.epsilon))\n"
         "            return replace(drawn, allocation=one)\n"
-        "        return Measurements(tuple(noisy(*pair) for pair in pairs))\n",
+        "        noisy = tuple(drawn_for(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",
         "tests/measure/test_levels.py::test_all_levels_are_measured_and_paid_for",
     ),
     Fault(
         "a level is looked at once more and charged nothing",
         "dpengine/measure/strategy.py",
-        "        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))\n",
+        "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",
         "        again = add_noise(counts[0], self.allocations[0]).values\n"
-        "        drawn = [add_noise(exact, allocation) for exact, allocation in pairs]\n"
-        "        drawn[0] = replace(drawn[0], values=(drawn[0].values + again) // 2)\n"
-        "        return Measurements(tuple(drawn))\n",
+        "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n"
+        "        noisy = (replace(noisy[0], values=(noisy[0].values + again) // 2), *noisy[1:])\n",
         "tests/measure/test_levels.py::test_all_levels_are_measured_and_paid_for",
     ),
     Fault(

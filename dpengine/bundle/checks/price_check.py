@@ -14,7 +14,7 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.reading import allocated_to, direct_marginals, reads
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
 
@@ -28,7 +28,15 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
     marginals: list[Allocation] = []
     whole: list[Allocation] = []  # without choices, the audit and boxes
     adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
+    chosen: list[Columns] = []
     for position, entry in enumerate(checked.measurements, start=1):
+        if entry.purpose == QUANTILES and not adaptive and checked.schema_version >= 6:
+            wrong = _wrong_choice(entry, plan)
+            wrong += [": it chooses the same quantiles again"] if tuple(entry.columns) in chosen else []
+            chosen.append(tuple(entry.columns))
+            spent += _positive(entry.epsilon) or 0
+            faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
+            continue
         allocation, wrong = _allocation(entry, plan, adaptive=adaptive)
         if allocation is not None:
             spent += allocation.epsilon
@@ -144,6 +152,23 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     merged = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
     if entry.mechanism != DISCRETE_LAPLACE or not (merged or entry.cells == plan.cells(allocation.columns)):
         faults.append(": mechanism or number of cells does not fit these columns")
+    return faults
+
+
+def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
+    """Check the scale, the sensitivity, the mechanism and the number of quantiles that were chosen privately."""
+    *table, amount = entry.columns or [""]
+    asked = (each for each in plan.marginals if {*each} == {*table} and len(each) == len(table))
+    parts = next((parts for each in asked if (parts := plan.quantiles(each, amount))), ())
+    if not parts or plan.tallied or plan.resolution.levels:
+        return [": plan.yaml has no such quantiles to choose"]
+    epsilon, faults = _positive(entry.epsilon), []
+    if epsilon is None or _positive(entry.scale) != plan.unit.rows / epsilon or entry.sensitivity != plan.unit.rows:
+        faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
+    if entry.mechanism != PERMUTE_AND_FLIP or entry.cells != plan.cells(tuple(table)) * len(parts):
+        faults.append(": mechanism or number of quantiles does not fit plan.yaml")
+    if entry.merged_to is not None or entry.units_per_row != 1 or entry.cells_per_person is not None:
+        faults.append(": a choice of quantiles is not merged, shared or of persons")
     return faults
 
 

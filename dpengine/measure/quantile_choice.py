@@ -1,0 +1,227 @@
+"""Quantiles of amounts chosen privately in each cell of a table, for plans that ask for few quantiles and no means.
+
+Part of what the table with the amount costs measures it as before: that gives counts, intervals, and where the quantile
+may lie. The rest chooses the quantile there, among the steps of the amount, by permute-and-flip on exact ranks. Noisy
+counts between knots know a rank only as well as all of their noise allows, and nothing within a piece; the choice has
+the noise of one rank, and no knots. So it is better for one quantile, and worse for many, which divide its ε.
+
+The score of a step v, for the part p of n people, is 0 if v is the quantile, else minus the distance from p·n to the
+ranks that v has: max(0, #(x < v) − p·n, p·n − #(x ≤ v)). One row more, below v, at v or above, moves each of the last
+two by 1 − p or by −p, so it moves the score by at most max(p, 1 − p), which is the sensitivity Δ of a row; k rows of a
+person by k·Δ. A row lies in one cell of the table. So the choices of one part in all cells cost one person no more than
+ε_part, whatever cells their rows are in: rows a in one cell and b in another shift the two log probabilities by at most
+ε_part·a/k and ε_part·b/k. The choices of the parts of a table share its ε evenly and add up (basic composition). Among
+which steps is chosen depends on noisy counts that are paid for, and on the plan.
+
+Source: permute-and-flip, McKenna & Sheldon 2020; the score as for medians in Smith 2011, "Privacy-preserving
+statistical estimation with optimal convergence rates", and in the libraries OpenDP and Tumult.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+from dpengine.marginals.measurement import Allocation, ChosenQuantiles, Measurement, QuantileShare
+from dpengine.noise.selection import permute_and_flip
+from dpengine.spec.domain import Amount
+from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.numeric.steps import at_steps
+from dpengine.spec.plan import Plan
+
+__all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quantiles", "row_sensitivity", "scores"]
+
+SHARE = Fraction(7, 10)  # of the ε of a table with an amount, where quantiles of it are chosen
+ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
+ENOUGH = 100  # expected people of a cell per unit of 1/ε of one quantile, below which nothing is chosen
+LINES = 0.1  # of a piece between knots: how far straight lines in it are typically off the quantile's rank
+MARGIN = 1.25  # by which a choice must be expected to be better than the noisy table
+TAIL = 2.2  # standard deviations that hold 95 % of sums of Laplace noise
+FEWEST, MOST = 32, 1000  # candidates, unless there are fewer steps
+
+
+def divide_for_quantiles(
+    plan: Plan, divided: Sequence[Allocation]
+) -> tuple[tuple[Allocation, ...], tuple[QuantileShare, ...]]:
+    """Return the allocations with less ε where quantiles are chosen, and the parts of ε for the choices.
+
+    Nothing is chosen where means, sums or slopes of the amount are asked for as well: quantiles then come with these at
+    no cost. Nor is it where groups are expected to be too small for it, or where the noisy table is expected to be as
+    good. All of this follows from the plan.
+    """
+    shares: list[QuantileShare] = []
+    for allocation in divided:
+        found = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
+        shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(found)) for each in found]
+    spent = {frozenset((*each.columns, each.amount)): each for each in shares}
+    left = (_less(allocation, [each for of, each in spent.items() if of <= {*allocation.columns}], divided)
+            for allocation in divided)  # fmt: skip
+    return tuple(left), tuple(shares)
+
+
+def _less(allocation: Allocation, within: Sequence[QuantileShare], divided: Sequence[Allocation]) -> Allocation:
+    """Return the allocation without `SHARE` of its ε, if it is the first one that holds some of the quantiles."""
+    own = any(_first_with(each, divided) is allocation for each in within)
+    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation
+
+
+def _first_with(share: QuantileShare, divided: Sequence[Allocation]) -> Allocation:
+    return next(each for each in divided if {*share.columns, share.amount} <= {*each.columns})
+
+
+def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, ...], str]]) -> list[QuantileShare]:
+    """Return the quantiles within a measured table that are worth choosing, as shares that have all of its ε."""
+    amounts = [name for name in allocation.columns if isinstance(plan.column(name), Amount)]
+    if len(amounts) != 1 or amounts[0] in {*plan.means(()), *plan.sums(())} or plan.associations(()):
+        return []
+    name = amounts[0]
+    found = [
+        QuantileShare(tuple(sorted(table)), name, parts, allocation.epsilon, plan.unit.rows)
+        for table in plan.marginals
+        if {*table, name} <= {*allocation.columns} and (parts := plan.quantiles(table, name))
+    ]
+    found = [each for each in found if (each.columns, name) not in done]
+    return [each for each in found if _is_worthwhile(plan, each, len(found))]
+
+
+def _is_worthwhile(plan: Plan, share: QuantileShare, tables: int) -> bool:
+    """Return whether a choice is expected to be nearer than the noisy table, with noise in ranks, in units of 1/ε."""
+    amount, cells = plan.amount(share.amount), plan.cells(share.columns)
+    people = (plan.rows_about or ASSUMED_ROWS) / cells * float(share.epsilon) / plan.unit.rows
+    each = len(share.parts) * tables / float(SHARE)
+    knots = len(amount.all_knots)
+    of_table = math.hypot(math.sqrt(knots / 2), LINES * people / knots)
+    fits = cells * (at_steps(amount).size) <= MAX_TABLE_CELLS
+    return fits and people >= ENOUGH * each and MARGIN * math.sqrt(2) * each <= of_table
+
+
+def scores(counts: Ints, part: Decimal) -> Ints:
+    """Return the score of each bin of steps, along the last axis, in units of 1/q of a row for a part p/q.
+
+    `counts` are people whose value is known.
+
+    >>> scores(np.array([1, 1, 2, 0]), Decimal("0.5"))
+    array([-2,  0,  0, -4])
+    """
+    p, q = Fraction(part).as_integer_ratio()
+    up_to = counts.cumsum(axis=-1)
+    people = up_to[..., -1:]
+    found: Ints = -np.maximum(0, np.maximum(q * (up_to - counts) - p * people, p * people - q * up_to))
+    return found
+
+
+def row_sensitivity(part: Decimal) -> int:
+    """Return by how much one row moves each of `scores` at most, in their units."""
+    p, q = Fraction(part).as_integer_ratio()
+    return max(p, q - p)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A choice of one quantile of one cell: candidates as places on the amount's grid, and their exact scores.
+
+    The scores are private. The rest follows from noisy counts and the plan.
+    """
+
+    cell: int
+    quantile: int
+    places: Ints
+    scores: Ints
+    epsilon: Fraction
+    sensitivity: int
+
+
+def contests(counts: Ints, measured: Measurement, amount: Amount, share: QuantileShare) -> Iterator[Contest]:
+    """Yield the choices of all quantiles in all cells of a table, which cost ε in all as `share` says.
+
+    `counts` are exact: one axis for each of `share.columns`, and one for the bins of the amount's steps. `measured` is
+    a noisy table that holds these columns and the amount; only it decides among which steps is chosen.
+    """
+    stepped, guess = at_steps(amount), _Guess(measured, amount, share)
+    bins, middles = stepped.declared_size, stepped.middles
+    exact = counts[..., :bins].reshape(-1, bins)
+    epsilon = share.epsilon / len(share.parts)
+    for k, part in enumerate(share.parts):
+        sensitivity, scored = share.sensitivity * row_sensitivity(part), scores(exact, part)
+        per_rank = float(epsilon) / (2 * share.sensitivity * max(float(part), 1 - float(part)))
+        for cell in range(len(exact)):
+            among = guess.candidates(cell, float(part), middles, per_rank)
+            yield Contest(cell, k, middles[among], scored[cell, among], epsilon, sensitivity)
+
+
+def choose_quantiles(counts: Ints, measured: Measurement, amount: Amount, share: QuantileShare) -> ChosenQuantiles:
+    """Choose the quantiles of each cell of a table, with ε in all as `share` says; the arguments are as in `contests`.
+
+    They rise with their part: sorting them is post-processing.
+    """
+    chosen = np.empty((math.prod(counts.shape[:-1]), len(share.parts)), dtype=np.int64)
+    for each in contests(counts, measured, amount, share):
+        winner = permute_and_flip(each.scores, each.epsilon, each.sensitivity)
+        chosen[each.cell, each.quantile] = each.places[winner]
+    return ChosenQuantiles(share, np.sort(chosen, axis=1).reshape(*counts.shape[:-1], len(share.parts)))
+
+
+class _Guess:
+    """Where quantiles may lie, from noisy counts at knots alone: all that is known before they are chosen."""
+
+    def __init__(self, measured: Measurement, amount: Amount, share: QuantileShare) -> None:
+        kept = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
+        others = tuple(axis for axis in range(measured.values.ndim) if axis not in kept)
+        noisy = measured.rows.sum(axis=others)
+        noisy = np.asarray(noisy).transpose(np.argsort(np.argsort(kept)))
+        knots = len(amount.all_knots)
+        rows = noisy.reshape(-1, noisy.shape[-1])[:, :knots].astype(np.float64)
+        summed = measured.values.size // noisy.size
+        self._at = np.array(amount.knot_places)
+        self._deviation = math.sqrt(2 * summed) * float(measured.allocation.scale)  # of the count at a knot
+        self._running = rows.cumsum(axis=1)
+        self._heights = self._parts_up_to()
+
+    def _parts_up_to(self) -> Floats:
+        """Return for each cell the part of its people up to the middle of each piece, drawn to all where it is noise.
+
+        With as many imagined people, spread as all are, as the number of people is uncertain by.
+        """
+        knots = self._running.shape[1]
+        everybody = np.maximum(np.diff(self._running.sum(axis=0), prepend=0.0), 1e-9).cumsum()
+        imagined = self._deviation * math.sqrt(knots) + 1e-9
+        people = np.maximum(self._running[:, -1:], 0.0)
+        parts = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
+        rising = (np.maximum.accumulate(parts, axis=1) + np.minimum.accumulate(parts[:, ::-1], axis=1)[:, ::-1]) / 2
+        found: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
+        return found
+
+    def candidates(self, cell: int, part: float, middles: Ints, per_rank: float) -> Ints:
+        """Return bins of steps within the interval of a quantile, about evenly many for people who are expected there.
+
+        `per_rank` is how much a person's distance from the rank weighs in the choice. Permute-and-flip does best among
+        candidates that are about as far apart as its noise.
+        """
+        low, high = self._interval(cell, part)
+        bins = np.flatnonzero((middles >= low) & (middles <= high))
+        if bins.size == 0:
+            bins = np.array([np.abs(middles - low).argmin(), np.abs(middles - high).argmin()])
+        at = np.concatenate([self._at[:1], (self._at[:-1] + self._at[1:]) / 2, self._at[-1:]])
+        heights = np.interp(middles[bins], at, np.concatenate([[0.0], self._heights[cell], [1.0]]))
+        span = max(heights[-1] - heights[0], 1e-9)
+        most = max(self._running[cell, -1], 0.0) + 2 * self._deviation * math.sqrt(self._running.shape[1])
+        wanted = min(max(math.ceil(most * span * per_rank), FEWEST), MOST)
+        _, first = np.unique(np.floor((heights - heights[0]) / span * wanted), return_index=True)
+        return np.union1d(bins[first], bins[[0, -1]])
+
+    def _interval(self, cell: int, part: float) -> tuple[int, int]:
+        """Return the knots between which a quantile is, for 95 % of noise (see `estimate.quantiles`)."""
+        running, last = self._running[cell], self._at.size - 1
+        before = np.arange(1, last + 1)
+        width = TAIL * self._deviation * np.sqrt((1 - part) ** 2 * before + part**2 * (last + 1 - before))
+        beyond = running[:-1] - part * running[-1]
+        fits = np.append(beyond >= -width, True) & np.append(True, beyond <= width)
+        fits |= not fits.any()
+        first = max(int(fits.argmax()) - 1, 0)
+        return int(self._at[first]), int(self._at[min(last - int(fits[::-1].argmax()) + 1, last)])

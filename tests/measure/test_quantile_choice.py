@@ -1,0 +1,229 @@
+"""Quantiles that are chosen: a person costs no more than ε in any neighbouring table, and what is chosen is right.
+
+What is exact has no false alarms. The tests that draw choose at so much ε that a wrong choice has a probability below
+1e-20: a step that is one person off has exp(−100) times the weight of the right one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpengine import Ledger, Plan, predict, release, verify
+from dpengine.array_types import Ints
+from dpengine.bundle.promises import promises
+from dpengine.counting.count import count
+from dpengine.marginals.measurement import QUANTILES, Allocation, Measurement, QuantileShare
+from dpengine.measure.quantile_choice import SHARE, choose_quantiles, contests, row_sensitivity, scores
+from dpengine.measure.strategy import decide
+from dpengine.noise.selection import permute_and_flip_probabilities
+from dpengine.sources.open import open_table
+from dpengine.spec.domain import Amount
+from dpengine.spec.numeric.steps import Stepped, at_steps
+from tests import ibis_tables
+from tests.bundle.test_verify import faults_of, stated
+from tests.bundles import members_of, zipped
+
+pytestmark = ibis_tables.TOLERATED
+
+PARTS = [Decimal(part) for part in ("0.5", "0.25", "0.9")]
+SEX = {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False}
+PAY = {"name": "pay", "kind": "amount", "knots": [0, 10, 20, 30, 40, 60], "step": "0.5"}
+SMALL = Amount(name="pay", low="0", high="4", knots=["0", "1", "2", "3", "4"])
+
+
+def plan_of(*tables: Any, epsilon: object = 1000, **more: Any) -> Plan:
+    town = {**SEX, "name": "town", "values": ["north", "south"]}
+    return Plan(dataset="d", epsilon=epsilon, columns=[SEX, town, PAY], tables=list(tables), **more)
+
+
+MEDIAN = {"columns": ["sex"], "quantiles": {"pay": [0.5]}}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_scores_are_distances_in_rank_and_one_row_moves_each_by_the_sensitivity_at_most(part: Decimal) -> None:
+    moved, p, q = 0, *Fraction(part).as_integer_ratio()
+    for held in itertools.product(range(4), repeat=3):
+        counts = np.array(held)
+        for place, score in enumerate(scores(counts, part)):
+            below, up_to, wanted = counts[:place].sum(), counts[: place + 1].sum(), Fraction(p, q) * counts.sum()
+            assert score == -q * max(0, below - wanted, wanted - up_to)
+        for place in range(3):
+            more = counts + np.eye(3, dtype=np.int64)[place]
+            moved = max(moved, int(np.abs(scores(more, part) - scores(counts, part)).max()))
+    assert moved == row_sensitivity(part)
+
+
+def noisy(share: QuantileShare, cells: int = 2) -> Measurement:
+    """A noisy table of given numbers, which tells all neighbours the same."""
+    values = np.tile([3, 9, 14, 9, 2, 1], (cells, 1))
+    return Measurement(Allocation((*share.columns, share.amount), Fraction(1), share.sensitivity), values)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_no_outcome_tells_more_of_a_person_than_epsilon(rows: int) -> None:
+    """All tables of two cells with few people, and every way to add a person of so many rows, in one cell or in both.
+
+    Probabilities are those of permute-and-flip from scores, ε and sensitivity as they are handed over to it.
+    """
+    share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(3, 2), rows)
+    added = list(itertools.product(range(2), range(6)))
+    worst = 0.0
+    for women, men in [((0, 0, 0, 0, 0), (1, 0, 2, 0, 1)), ((0, 2, 1, 1, 0), (0, 0, 0, 0, 1))]:
+        without = np.array([[*women, 0], [*men, 1]])
+        before = told(without, share)
+        for person in itertools.combinations_with_replacement(added, rows):
+            joined = without.copy()
+            np.add.at(joined, tuple(np.transpose(person)), 1)
+            after = told(joined, share)
+            worst = max(worst, sum(float(np.abs(x - y).max()) for x, y in zip(before, after, strict=True)))
+    assert 0.5 * share.epsilon < worst <= float(share.epsilon) * (1 + 1e-9)
+
+
+def told(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
+    """The logarithm of the probability of each candidate, for each choice."""
+    return [np.log(permute_and_flip_probabilities(each.scores, each.epsilon, each.sensitivity))
+            for each in contests(counts, noisy(share), SMALL, share)]  # fmt: skip
+
+
+def test_what_is_drawn_is_drawn_from_these_contests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The winner of each stands at its place, with nothing else done to it but sorting."""
+    share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(1), 3)
+    counts, asked = np.array([[5, 1, 1, 1, 9, 0], [0, 0, 7, 0, 0, 2]]), []
+
+    def last(scored: Ints, epsilon: Fraction, sensitivity: int) -> int:
+        asked.append((scored.tolist(), epsilon, sensitivity))
+        return len(scored) - 1
+
+    monkeypatch.setattr("dpengine.measure.quantile_choice.permute_and_flip", last)
+    chosen = choose_quantiles(counts, noisy(share), SMALL, share)
+    expected = list(contests(counts, noisy(share), SMALL, share))
+    assert asked == [(each.scores.tolist(), each.epsilon, each.sensitivity) for each in expected]
+    assert (
+        sum((epsilon for _, epsilon, _ in asked), Fraction(0)) == 2 * share.epsilon
+    )  # of two cells, each person in one
+    ends = np.array([each.places[-1] for each in expected]).reshape(3, 2).T
+    assert np.array_equal(chosen.places, np.sort(ends, axis=1))
+
+
+def test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help() -> None:
+    plan = plan_of(MEDIAN, ["town"], epsilon="7/3")
+    strategy = decide(plan)
+    (share,) = strategy.quantiles
+    table = next(each for each in strategy.allocations if "pay" in each.columns)
+    assert share.epsilon / (share.epsilon + table.epsilon) == SHARE
+    assert sum((each.epsilon for each in (*strategy.allocations, share)), Fraction(0)) == plan.epsilon
+    several = decide(plan_of(MEDIAN, {"columns": ["town", "sex"], "quantiles": {"pay": [0.5]}}, rows_about=10**6))
+    assert [each.columns for each in several.quantiles] == [("sex",), ("sex", "town")]
+    assert sum((each.epsilon for each in (*several.allocations, *several.quantiles)), Fraction(0)) == 1000
+    none = [
+        plan_of({**MEDIAN, "mean": ["pay"]}),  # quantiles come with means for nothing
+        plan_of(MEDIAN, epsilon="0.01"),  # groups too small for the noise
+        plan_of(MEDIAN, epsilon=2, rows_about=100),
+        plan_of({"columns": ["sex"], "quantiles": {"pay": [k / 20 for k in range(1, 20)]}}, epsilon="0.2"),  # too many
+        plan_of(MEDIAN, strategy="adaptive"),
+    ]
+    assert not any(getattr(decide(each), "quantiles", ()) for each in none)
+    assert (
+        decide(plan_of({"columns": ["sex"], "quantiles": {"pay": [0.25]}})).plan_id != decide(plan_of(MEDIAN)).plan_id
+    )
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    pay = np.clip(np.round(2 * rng.normal(28, 9, 4001)) / 2, 0, 60)
+    pay[:900] = 22.5  # many people at one value
+    rows = pd.DataFrame({"sex": rng.choice(["f", "m"], 4001), "town": rng.choice(["north", "south"], 4001), "pay": pay})
+    rows.loc[::9, "pay"] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("tables", [
+    [MEDIAN],
+    [{"columns": ["town", "sex"], "quantiles": {"pay": [0.5, 0.3]}}, ["town"]],
+    [{"columns": ["sex", "town"], "quantiles": {"pay": [0.1]}},
+     {"columns": ["town"], "quantiles": {"pay": [0.9, 0.1]}}],
+])  # fmt: skip
+def test_with_much_epsilon_the_published_quantile_is_the_true_one(tables: list[Any]) -> None:
+    rows, plan = frame(), plan_of(*tables, epsilon=1000, rows_about=10**9)
+    made = release(rows, plan)
+    assert made.measured.quantiles
+    assert made.measured.cost == 1000
+    for table in plan.marginals:
+        for part in plan.quantiles(table, "pay"):
+            found = made.tables[table].set_index(table[0] if len(table) == 1 else list(table))[f"quantile_{part}_pay"]
+            for name, pay in rows.dropna().groupby(table[0] if len(table) == 1 else list(table)).pay:
+                value = found[name]
+                assert (pay < value).sum() <= Fraction(part) * len(pay) <= (pay <= value).sum()
+
+
+def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> None:
+    ledger, plan = Ledger.in_memory(), plan_of(MEDIAN, epsilon="1.5")
+    first, again = (release(frame(), plan, ledger) for _ in range(2))
+    assert first.bundle == again.bundle
+    assert ledger.spent("d") == Fraction("1.5")
+    manifest = verify(first.bundle)
+    (entry,) = (each for each in manifest["measurements"] if each.get("purpose") == QUANTILES)
+    assert (entry["columns"], entry["epsilon"], entry["sensitivity"]) == (["sex", "pay"], "1.05", 1)
+    assert predict(plan).set_index("table")["quantile_0.5_pay_half_width_95"]["sex"] > 0
+
+
+@pytest.mark.parametrize(("edit", "fault"), [
+    (("sensitivity", 2), "does not protect a person"),
+    (("epsilon", "1"), "does not protect a person"),
+    (("cells", 3), "number of quantiles does not fit"),
+    (("mechanism", "discrete Laplace"), "mechanism or number of quantiles"),
+    (("columns", ["town", "pay"]), "no such quantiles"),
+    (("columns", []), "no such quantiles"),
+    (("merged_to", [2]), "not merged"),
+    (("purpose", "something else"), "a row is not 40 units of these columns"),
+])  # fmt: skip
+def test_what_is_changed_of_a_choice_is_found(edit: tuple[str, object], fault: str) -> None:
+    members = members_of(BUNDLE)
+    stated("measurements", 1, edit[0], value=edit[1])(members)
+    assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))
+
+
+BUNDLE = release(frame(), plan_of(MEDIAN, epsilon="1.5")).bundle
+
+
+def test_earlier_versions_say_nothing_of_choices_and_make_none() -> None:
+    members = members_of(BUNDLE)
+    plan = Plan.loads(members["plan.yaml"].decode())
+    said = [promises(plan, version)["post_processing"] for version in (4, 5, 6)]
+    assert said[0] == said[1] != said[2]
+    stated("schema_version", value=5)(members)
+    assert any("a row is not 40 units" in each for each in faults_of(zipped(members)))
+
+
+@pytest.mark.parametrize("step", ["0.5", "0.01"])
+def test_steps_are_counted_alike_here_and_in_another_engine(step: str) -> None:
+    """Also where neighbouring steps stand together in a bin, beside a table of the amount's knots."""
+    pay = {**PAY, "step": step}
+    plan = Plan(dataset="d", epsilon=1, columns=[SEX, pay], tables=[MEDIAN])
+    amount, rows = at_steps(plan.amount("pay")), frame()
+    places = np.round(rows.pay / float(step)).fillna(amount.grid.steps + 1).to_numpy(dtype=np.int64)
+    expected = np.zeros((2, amount.size), dtype=np.int64)
+    bins = np.where(places > amount.grid.steps, amount.declared_size, places // amount.width)
+    np.add.at(expected, ((rows.sex == "m").to_numpy(dtype=np.int64), bins), 1)
+    assert (amount.width > 1) == (step == "0.01")
+    for source in (rows, ibis_tables.in_duckdb(pa.Table.from_pandas(rows, preserve_index=False))):
+        with open_table(source) as table:
+            soft, found = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
+        assert np.array_equal(found, expected)
+        assert soft.sum() == len(rows) * plan.grain(("sex", "pay"))
+
+
+def test_bins_of_steps_hold_the_whole_range() -> None:
+    amount = at_steps(Amount(name="x", low="0", high="9999", missing=False))
+    assert amount.middles[0] == 1
+    assert amount.middles[-1] == amount.grid.steps
+    assert replace(Allocation(("x",), Fraction(1), 1)).grain == amount.grain == 1
