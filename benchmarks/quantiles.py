@@ -8,9 +8,9 @@
 
 Pure ε, one row a person, added or removed; groups, bounds, steps and knots are declared. Shown is the root mean square
 of (median − true median) over groups and runs, as a part of the range. Peers choose each quantile by an exponential
-mechanism, which spends all of its ε on one value; so they divide ε over the quartiles. Here all quantiles, the counts
-and their intervals come from one measurement of ε. So a single median is better found by peers (and here by a single
-question, see Ask), and several quantiles are better found here unless there is much ε.
+mechanism, which spends all of its ε on one value; so they divide ε over the quartiles. Here several quantiles, their
+intervals and the counts come from one measurement of ε. A median alone is chosen with 7/10 of ε where groups are
+expected to be large enough (`measure.quantile_choice`), and counts and intervals have the rest.
 
 It also prints how often intervals hold, and how wide they are.
 """
@@ -39,8 +39,12 @@ SCRIPTS, DATA = Path(__file__).parent / "peers", Path(__file__).parent.parent / 
 PEERS = ("opendp", "tumult")
 EPSILONS, RUNS, FEWER = ("0.1", "1", "3"), 40, 6
 ASKED = {"alone": [0.5], "of three quartiles": [0.25, 0.5, 0.75]}
-# Of the error of the best peer, for a median among three quartiles, by ε; the median alone has no limit.
-BEST = {"0.1": 0.5, "1": 1.2, "3": 2.5}
+# Of the error of the best peer, by ε; wanted is 1. A median alone is above it where nothing is chosen, at ε = 0.1, and
+# for small groups at much ε, since 3/10 of ε are kept for counts and intervals.
+BEST = {
+    "alone": {"0.1": 1.7, "1": 1.4, "3": 1.7},
+    "of three quartiles": {"0.1": 0.5, "1": 1.2, "3": 1.3},
+}
 COVERED = 0.95
 
 
@@ -147,7 +151,7 @@ def main() -> None:
                   f"intervals hold {held:.1%}, of a width of {width:.3f}", flush=True)  # fmt: skip
             if held < COVERED:
                 faults.append(f"intervals hold in {held:.1%} of cases for {table.name} at ε = {epsilon}")
-            if which != "alone" and ratio > BEST[epsilon]:
+            if ratio > BEST[which][epsilon]:
                 faults.append(f"{table.name} at ε = {epsilon}: {ratio:.2f} of the best peer's error")
     print("\n".join(faults) or "within all limits")
     sys.exit(bool(faults))
