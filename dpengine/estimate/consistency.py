@@ -9,9 +9,10 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 2. *Round*, from one table to the next along the tree: within the rows that two tables share, the counts of the first
    bind the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
-   (Cox 1987). They are fitted by one joint table, which is rounded and then repaired.
-4. Where that joint table is too large to write down, the fitted pairs are returned: synthetic rows that come near to
+   (Cox 1987). If none has more than two columns, the fitted pairs are returned: synthetic rows that come near to
    them (`synthesis.generate_rows`) take the place of the tables.
+4. Larger ones are fitted by one joint table, which is rounded and then repaired; or, where it is too large to write
+   down, by their pairs.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def make_consistent(
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
     Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
-    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table
-    that holds all of them would be too large.
+    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where only pairs
+    overlap in a ring, or a joint table that holds all of them would be too large.
     """
     sums = [float(one.astype(np.float64).sum()) for one in values]
     total = max(0, round(float(squares.estimate((), values, sums))))
@@ -101,7 +102,8 @@ def make_consistent(
     order = junction_order([*fitted])
     if order is not None:
         return ConsistentTables(_round_along(order, fitted, total))
-    if math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
+    only_pairs = max(map(len, fitted)) < 3
+    if only_pairs or math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
         return _pairs(total, single, fitted)
     return through_one_table(fitted, single, total)
 

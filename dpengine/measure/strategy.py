@@ -57,7 +57,7 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
 
-MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
+MEASURE_ALL = 0.15  # of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)

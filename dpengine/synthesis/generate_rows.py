@@ -46,6 +46,8 @@ BATCHES = 192  # of rows in a pass, about
 # each other's gain.
 ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
 PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, if there are several
+ROUNDS = 4  # over the worst rows of all levels in the end, if there are several
+WORST = 0.3  # of the rows of a level
 
 
 @dataclass(frozen=True)
@@ -125,18 +127,34 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return values[None].astype(np.int32), counts[values]
     (weight, rows), *finer = _levels(people, COARSE if widest <= 2 else COARSE_WIDE)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
-    codes, weights = _along_tree(model, names, rows), np.full(rows, weight, dtype=np.int64)
-    _repair(codes, weight, _excess(model, starts, codes, weights), starts, ACCEPTED[: PASSES[0]] if finer else ACCEPTED)
+    first = _along_tree(model, names, rows)
+    levels, source = [(weight, first)], [np.arange(rows)]
+    excess = _excess(model, starts, levels)
+    _repair(first, weight, excess, starts, ACCEPTED[: PASSES[0]] if finer else ACCEPTED)
     for weight, count in finer:
-        source = np.arange(count) * rows // count
-        finer_codes = codes[:, source]
-        excess = _excess(model, starts, np.hstack((codes, finer_codes)), np.append(weights, np.full(count, weight)))
-        _repair(finer_codes, weight, excess, starts, ACCEPTED[: PASSES[2 if (weight, count) == finer[-1] else 1]])
-        changed = (finer_codes != codes[:, source]).any(axis=0)
-        np.add.at(weights, source[~changed], weight)
-        codes = np.hstack((codes, finer_codes[:, changed]))
-        weights = np.append(weights, np.full(np.count_nonzero(changed), weight))
-    return codes, weights
+        source.append(np.arange(count) * rows // count)
+        levels.append((weight, first[:, source[-1]]))
+        excess = _excess(model, starts, levels)
+        _repair(levels[-1][1], weight, excess, starts, ACCEPTED[: PASSES[2 if (weight, count) == finer[-1] else 1]])
+    for _ in range(ROUNDS if finer else 0):
+        for weight, codes in levels:
+            worst = _worst(codes, excess, starts)
+            some = codes[:, worst]
+            _repair(some, weight, excess, starts, ACCEPTED[1:2])
+            codes[:, worst] = some
+    return _merged(levels, source)
+
+
+def _merged(levels: list[tuple[int, Codes]], source: list[Ints]) -> tuple[Codes, Ints]:
+    """Return the rows of all levels and their weights; a row that is still as its source adds to the weight of that."""
+    weight, first = levels[0]
+    codes, weights = [first], [np.full(first.shape[1], weight, dtype=np.int64)]
+    for (weight, finer), places in zip(levels[1:], source[1:], strict=True):
+        changed = (finer != first[:, places]).any(axis=0)
+        np.add.at(weights[0], places[~changed], weight)
+        codes.append(finer[:, changed])
+        weights.append(np.full(np.count_nonzero(changed), weight))
+    return np.hstack(codes), np.concatenate(weights)
 
 
 def _levels(people: int, coarse: int) -> list[tuple[int, int]]:
@@ -189,23 +207,35 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
     return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
-def _excess(model: Pairwise, starts: Ints, codes: Codes, weights: Ints) -> npt.NDArray[np.float32]:
+def _excess(model: Pairwise, starts: Ints, levels: list[tuple[int, Codes]]) -> npt.NDArray[np.float32]:
     """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
     excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
-    part = int(weights.sum()) / model.total
+    part = sum(weight * codes.shape[1] for weight, codes in levels) / model.total
     names = list(model.one)
     for i, a in enumerate(names):
         for k, b in enumerate(names[:i]):
             table = model.pair(b, a)
             counts = np.zeros(table.size, dtype=np.int64)
-            np.add.at(counts, codes[k] * table.shape[1] + codes[i], weights)
+            for weight, codes in levels:
+                counts += weight * np.bincount(codes[k] * table.shape[1] + codes[i], minlength=table.size)
             difference = counts.reshape(table.shape) - part * table
             excess[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = difference
             excess[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = difference.T
     return excess
+
+
+def _worst(codes: Codes, excess: npt.NDArray[np.float32], starts: Ints) -> Ints:
+    """Return the places, rising, of the rows whose pairs of values occur too often by most."""
+    values = codes + starts[:-1, None]
+    score = np.zeros(codes.shape[1], dtype=np.float32)
+    for i in range(len(codes)):
+        for k in range(i):
+            score += excess[values[k], values[i]]
+    count = max(1, int(WORST * score.size))
+    return np.sort(_greatest(score, min(count, score.size)))
 
 
 def _repair(
