@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.synthesis.date_texts import read_day, write_day
+from dpengine.synthesis.date_texts import ISO, read_day, write_day
 
 FORMATS = [
     "%d.%m.%Y", "%-d.%-m.%y", "%m/%d/%Y", "%-m/%-d/%Y", "%Y%m%d", "%d%m%y", "%b %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j",
@@ -22,6 +22,8 @@ FORMATS = [
 
 
 ENGINE = duckdb.connect()
+# What is written in ISO 8601 is read in any format, as the engine's own function does not.
+OTHER_TEXTS = st.text("0123456789 ./-:aeJnu", max_size=12).filter(lambda text: not ISO.fullmatch(text))
 
 
 def engine(sql: str, *values: object) -> object:
@@ -31,7 +33,7 @@ def engine(sql: str, *values: object) -> object:
 
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=20, deadline=None)
-@given(day=st.dates(), text=st.text("0123456789 ./-:aeJnu", max_size=12))
+@given(day=st.dates(), text=OTHER_TEXTS)
 def test_the_engine_writes_and_reads_the_same(format: str, day: date, text: str) -> None:
     written = write_day(day, format)
     assert written == engine("strftime(?::DATE, ?)", day, format)

@@ -16,7 +16,8 @@ from tests.pages.visits import held, settled, visit, whole
 SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "placeholder", "text"}
 WORD = re.compile(r"[^\W\d_]{2,}")
 NAMES = {  # the same in every language
-    "Census income 1994–95", "RAND health insurance", "UTF-8", "Excel", "CSV", "CC BY 4.0", "data@example.org",
+    "Census income 1994–95", "RAND health insurance", "UTF-8", "Excel", "CSV", "CSVW-EO", "CC BY 4.0",
+    "data@example.org",
 }  # fmt: skip
 WRITTEN = {"2020 to 2024 by year, written 31/12/2024"}  # by people, into a cell
 
