@@ -361,6 +361,7 @@ def answers(url: str) -> list[object]:
     return result
 
 
+@pytest.mark.nightly
 def test_a_damaged_byte_never_changes_an_answer(url: str, path: Path) -> None:
     for number in range(3):
         charge(Ledger(url), f"{number}", payload=secrets.token_bytes(2000))

@@ -47,6 +47,7 @@ def test_a_bound_follows_from_how_often_outputs_speak_for_the_person() -> None:
     assert shown("direct", Fraction(1), np.zeros(9), np.zeros(9)).least_epsilon == 0
 
 
+@pytest.mark.nightly
 def test_a_release_with_a_quarter_of_its_noise_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A miss has a probability below 1e-8: it takes ten wrong sides of sixty, each with a chance of 0.018."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.actions import choose_all, press, publish, upload
@@ -20,6 +21,7 @@ def people_csv(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_an_average_by_state_and_sex_and_counts_by_county(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     upload(page, people_csv(tmp_path))

@@ -34,14 +34,15 @@ def pictures(page: Page) -> list[str]:
     return seen
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("lab", "control", "choice"),
     [
         ("Definition", "definition_epsilon", ""),
-        pytest.param("Risk", "risk_form", "original", marks=pytest.mark.nightly),
-        pytest.param("Survey", "survey_epsilon", "", marks=pytest.mark.nightly),
-        pytest.param("Choose", "choose_epsilon", "", marks=pytest.mark.nightly),
-        pytest.param("Learn", "learn_epsilons", "3", marks=pytest.mark.nightly),
+        ("Risk", "risk_form", "original"),
+        ("Survey", "survey_epsilon", ""),
+        ("Choose", "choose_epsilon", ""),
+        ("Learn", "learn_epsilons", "3"),
     ],
 )
 def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(

@@ -20,7 +20,8 @@ CONTRAST = """selector => {
   return (high + 0.05) / (low + 0.05); }"""
 
 
-@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("dark", [False, True])
 def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_path: Path, dark: bool) -> None:
     page = new_page(width=390, height=844, dark=dark)
     path = tmp_path / "clinic.csv"

@@ -6,6 +6,7 @@ import struct
 from itertools import combinations
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from dpengine import Plan, preview
@@ -28,6 +29,7 @@ def many_tables() -> Plan:
     return Plan(dataset="d", title="Many", epsilon=1, columns=[region, month, *others], tables=tables)
 
 
+@pytest.mark.nightly
 def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser, tmp_path: Path) -> None:
     result = preview(many_tables())
     (tmp_path / "report.html").write_text(report.render(result, describe(result)), encoding="utf-8")

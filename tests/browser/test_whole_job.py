@@ -167,6 +167,7 @@ def test_it_fits_a_phone_in_the_dark(new_page: NewPage) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") != "rgb(255, 255, 255)"
 
 
+@pytest.mark.nightly
 def test_a_direct_visit_to_any_page_comes_through_the_entry_and_is_for_everybody(new_page: NewPage) -> None:
     for path in ("/accuracy", "/budget", "/ask", "/verify"):
         page = new_page(path)

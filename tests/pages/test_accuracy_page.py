@@ -247,6 +247,7 @@ def test_errors_of_means_are_shown_in_the_unit_of_their_column() -> None:
     assert "95 in 100 counts are within" in texts(at)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("plan", [WITH_MEANS, AT_LEVELS], ids=["means", "levels"])
 def test_every_view_can_be_had_of_means_and_of_levels(plan: Plan, view: str) -> None:

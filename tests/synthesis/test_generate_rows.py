@@ -60,7 +60,7 @@ def test_pairs_counted_from_the_rows_are_within_two_percent_of_the_model() -> No
         assert np.abs(rows.table((a, b)) - model.pair(a, b)).sum() < 0.02 * 20_000
 
 
-@pytest.mark.parametrize("widest", [2, 3])
+@pytest.mark.parametrize("widest", [2, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("times", [7, 10, 500, 123_457])
 def test_with_weights_less_than_one_in_a_thousand_people_is_in_a_wrong_cell(times: int, widest: int) -> None:
     model = larger(model_of(people(20_000, 12), 12), times)
@@ -92,6 +92,7 @@ def test_heavy_rows_in_wrong_cells_are_repaired_in_the_end(monkeypatch: pytest.M
     assert repaired < 0.8 * off(realise(model, 2), model)
 
 
+@pytest.mark.nightly
 def test_work_and_memory_do_not_grow_with_the_number_of_people() -> None:
     model = model_of(people(20_000, 12), 12)
     made: list[object] = []
@@ -102,6 +103,7 @@ def test_work_and_memory_do_not_grow_with_the_number_of_people() -> None:
     assert many < 4 * few
 
 
+@pytest.mark.nightly
 def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
     model = larger(model_of(people(20_000, 12), 12), 1000)
     wrong = []

@@ -127,6 +127,7 @@ def test_more_doubles_can_be_looked_at() -> None:
     assert len(at.dataframe[1].value) > few
 
 
+@pytest.mark.nightly
 def test_the_audit_catches_half_the_noise_and_finds_ours_within_its_promise() -> None:
     at = page("Try to break ours")
     assert "Nothing has been run at this ε yet" in texts(at)

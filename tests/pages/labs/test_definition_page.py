@@ -110,6 +110,7 @@ def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
     assert "a group of three within 20.1" in texts(at)
 
 
+@pytest.mark.nightly
 def test_the_engine_is_audited_when_asked_and_claim_and_bound_stand_side_by_side(
     at: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
