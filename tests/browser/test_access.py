@@ -51,6 +51,7 @@ def chooser(page: Page) -> FileChooser:
             assert time.monotonic() < until, "no window for a file opens"
 
 
+@pytest.mark.nightly
 def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new_page: NewPage, tmp_path: Path) -> None:
     page, keys = new_page(stranger=True), "document.activeElement.textContent === '{}'"
     expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()

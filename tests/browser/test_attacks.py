@@ -13,7 +13,8 @@ def attack(page: Page, name: str) -> None:
     press(page.locator(".st-key-attacks_attack").get_by_role("radio", name=name))
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), pytest.param(390, 844, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_a_register_is_reconstructed_from_true_counts_and_not_from_ours(
     new_page: NewPage, width: int, height: int
 ) -> None:

@@ -63,6 +63,7 @@ def test_another_page_cannot_show_this_one_in_a_frame(chromium: Browser, attacke
     page.close()
 
 
+@pytest.mark.nightly
 def test_texts_from_people_are_neither_links_nor_icons(new_page: NewPage, app: Served, tmp_path: Path) -> None:
     text = "www.evil.example me@evil.example http://evil.example :material/delete: :smile: [a](http://evil.example)"
     plan = dpe.Plan(

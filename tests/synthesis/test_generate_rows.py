@@ -192,6 +192,7 @@ def test_one_column_alone_is_as_the_model_has_it() -> None:
     assert weights.tolist() == [2, 5_000_001]
 
 
+@pytest.mark.nightly
 def test_any_number_of_people_can_be_generated() -> None:
     model = model_of(people(1000, 3), 3)
     for count in (0, 1, 2, 7, 2500, MAX_ONCE, MAX_ONCE + 1, 1_000_003):
