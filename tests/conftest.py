@@ -27,8 +27,8 @@ from tests.plans import CLINIC
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The same examples in each run; PRIVATE_RELEASE_EXAMPLES asks for more of them.
-EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "20"))
+# The same examples in each run, more of them by night; PRIVATE_RELEASE_EXAMPLES asks for yet more.
+EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "20" if os.environ.get("PRIVATE_RELEASE_NIGHTLY") else "10"))
 settings.register_profile("ci", max_examples=EXAMPLES, deadline=None, derandomize=True)
 settings.load_profile("ci")
 

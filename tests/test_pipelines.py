@@ -135,6 +135,7 @@ def test_a_server_that_is_down_has_it_too(job: list[str]) -> None:
     assert "cannot be reached" in done.stderr
 
 
+@pytest.mark.nightly
 def test_progress_is_on_the_terminal_of_standard_error_and_nowhere_else(job: list[str]) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "dpengine", *job, "--json"]
@@ -153,6 +154,7 @@ def test_without_a_terminal_nothing_is_shown(job: list[str]) -> None:
     assert line.startswith("private-release: the ledger is new: ")
 
 
+@pytest.mark.nightly
 def test_the_scheduled_job_publishes_what_is_verified_and_ends_with_the_status_of_what_failed(
     job: list[str], tmp_path: Path, postgres: str
 ) -> None:

@@ -235,6 +235,7 @@ AT_LEVELS = Plan(dataset="d", epsilon=1, rows_about=5000, columns=COUNTIES,
                  tables=[["county", "sex"], ["county@state"]])  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_errors_of_means_are_shown_in_the_unit_of_their_column() -> None:
     at = page(WITH_MEANS, "Every table")
     width = predict(WITH_MEANS).set_index("table")["mean_pay_half_width_95"]["sex"]

@@ -176,6 +176,7 @@ def test_run_it_again_takes_other_people() -> None:
     assert metrics(at) != before
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [4, 8])
 def test_a_few_films_find_people_in_ratings_and_nobody_in_a_release(known: int) -> None:
     at = whole(lesson("A few films").select_slider(key="risk_known").set_value(known).run())

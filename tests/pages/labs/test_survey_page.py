@@ -50,6 +50,7 @@ def numbers(values: object) -> list[float]:
     return list(values)  # type: ignore[call-overload]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", survey.METHODS)
 def test_estimates_are_near_the_truth_for_every_method(method: str) -> None:
     at = page()
