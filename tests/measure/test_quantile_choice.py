@@ -10,6 +10,7 @@ import itertools
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -187,16 +188,18 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     (("purpose", "something else"), "a row is not 40 units of these columns"),
 ])  # fmt: skip
 def test_what_is_changed_of_a_choice_is_found(edit: tuple[str, object], fault: str) -> None:
-    members = members_of(BUNDLE)
+    members = members_of(_bundle())
     stated("measurements", 1, edit[0], value=edit[1])(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))
 
 
-BUNDLE = release(frame(), plan_of(MEDIAN, epsilon="1.5")).bundle
+@cache
+def _bundle() -> bytes:
+    return release(frame(), plan_of(MEDIAN, epsilon="1.5")).bundle
 
 
 def test_earlier_versions_say_nothing_of_choices_and_make_none() -> None:
-    members = members_of(BUNDLE)
+    members = members_of(_bundle())
     plan = Plan.loads(members["plan.yaml"].decode())
     said = [promises(plan, version)["post_processing"] for version in (4, 5, 6)]
     assert said[0] == said[1] != said[2]
