@@ -62,6 +62,8 @@ if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
   Rscript -e 'quit(status = !requireNamespace("jsonlite", quietly = TRUE))' || install r-cran-jsonlite "jsonlite for R"
   Rscript --version
   .venv/bin/uv pip install --quiet --python .venv/bin/python polars==2.1.0
+  step "systemd, which reads its units"
+  command -v systemd-analyze >/dev/null || install systemd "systemd-analyze"
 fi
 
 step "Style"
@@ -86,7 +88,7 @@ if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
   for file in requirements engines; do
     .venv/bin/uv pip install --quiet --python .venv/engines/bin/python -r "tests/$file.txt"
   done
-  .venv/engines/bin/python -m pytest -n 0 --timeout 300 tests/sources/databases/test_copying.py
+  PRIVATE_RELEASE_ENGINES=1 .venv/engines/bin/python -m pytest -n 0 --timeout 300 tests/sources/databases/test_copying.py
 else
   step "Not run: $(grep -rho "mark.nightly" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
 fi

@@ -8,7 +8,6 @@ text.
 from __future__ import annotations
 
 import datetime as dt
-import importlib.util
 import math
 import sqlite3
 import time
@@ -40,16 +39,7 @@ pytestmark = ibis_tables.TOLERATED
 
 CANARY = "ZZ_CANARY_7f3a"
 ODD = "a \"b\" [c] `d` 'e'; --"  # a name
-HEAVY = [
-    pytest.param(
-        name,
-        marks=[
-            pytest.mark.nightly,
-            pytest.mark.skipif(not importlib.util.find_spec(driver), reason=f"{driver} is in tests/engines.txt"),
-        ],
-    )
-    for name, driver in (("clickhouse", "chdb"), ("datafusion", "datafusion"), ("spark connect", "grpc"))
-]
+HEAVY = [pytest.param(name, marks=pytest.mark.engines) for name in ("clickhouse", "datafusion", "spark connect")]
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +143,7 @@ def test_a_copy_is_recognised_when_it_is_made_again(elsewhere: Callable[[pa.Tabl
         assert digest(one) == digest(again) != digest(other)
 
 
-@pytest.mark.nightly
-@pytest.mark.skipif(not importlib.util.find_spec("grpc"), reason="grpc is in tests/engines.txt")
+@pytest.mark.engines
 def test_a_statement_is_cancelled_by_spark_connect(spark_connect: Any) -> None:
     endless = ibis.pyspark.connect(spark_connect).sql("SELECT id % 100 AS x FROM range(100000000000)")
     with open_table(endless) as table, ThreadPoolExecutor(1) as pool:
