@@ -90,5 +90,5 @@ if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
   done
   PRIVATE_RELEASE_ENGINES=1 .venv/engines/bin/python -m pytest -n 0 --timeout 300 tests/sources/databases/test_copying.py
 else
-  step "Not run: $(grep -rho "mark.nightly" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
+  step "Not run: $(grep -rhoE "mark\.(nightly|engines)" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
 fi
