@@ -12,6 +12,7 @@ BOXES = "dpengine/measure/hierarchical.py"
 ALLOCATION = "dpengine/measure/allocation.py"
 LAPLACE = "dpengine/noise/laplace.py"
 SELECTION = "dpengine/noise/selection.py"
+SPARSE = "dpengine/noise/sparse.py"
 CHOICE = "dpengine/measure/quantile_choice.py"
 
 BY_REPLAY = "tests/measure/test_private_replay.py"
@@ -22,6 +23,7 @@ OF_LAPLACE = "tests/noise/test_laplace.py"
 OF_AMOUNTS = "tests/counting/test_amounts.py"
 OF_CHOICE = "tests/measure/test_quantile_choice.py"
 OF_SELECTION = "tests/noise/test_selection.py"
+OF_SPARSE = "tests/noise/test_sparse.py"
 
 FAULTS = [
     # The adaptive way
@@ -229,6 +231,57 @@ FAULTS = [
         "if measured.cost != self.plan.epsilon:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
+    ),
+    # Keys of a universe
+    Fault(
+        "keys without people are never shown",
+        SPARSE,
+        "passed = _number_passed(keys - places.size, scale, least)",
+        "passed = 0",
+        OF_SPARSE,
+        quick=True,
+    ),
+    Fault(
+        "keys are shown by their exact numbers",
+        SPARSE,
+        "reached = noisy >= least",
+        "reached = counts >= least",
+        OF_SPARSE,
+    ),
+    Fault(
+        "as many keys pass as if nobody had any",
+        SPARSE,
+        "passed = _number_passed(keys - places.size, scale, least)",
+        "passed = min(_number_passed(keys, scale, least), keys - places.size)",
+        OF_SPARSE,
+    ),
+    Fault(
+        "what is shown is in an order that tells who has people",
+        SPARSE,
+        "    order = np.argsort(shown)\n",
+        "    order = np.arange(shown.size)\n",
+        OF_SPARSE,
+    ),
+    Fault(
+        "keys without people show the least number alone",
+        SPARSE,
+        "least + _geometric(scale, passed)",
+        "np.full(passed, least)",
+        OF_SPARSE,
+    ),
+    Fault(
+        "how many keys pass is decided by 64 bits",
+        SPARSE,
+        "        if word >= high:\n",
+        "        if word >= low:\n",
+        OF_SPARSE,
+    ),
+    Fault(
+        "the least number that is shown keeps another chance",
+        "dpengine/noise/threshold.py",
+        "    while not _is_rare(keys, scale, least, chance):\n",
+        "    least -= 1\n    while False:\n",
+        "tests/noise/test_threshold.py",
     ),
     # The sampler and the coins
     Fault(
