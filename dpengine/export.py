@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from dpengine import discovery, safe_csv
 from dpengine.array_types import Columns
+from dpengine.bundle.archive import opened
+from dpengine.bundle.checks.found import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
@@ -75,9 +77,8 @@ def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
     except OSError as error:
         raise ReleaseError(f"the bundle cannot be read ({error.strerror})") from None
     manifest = verify(content, key)
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        plan = Plan.loads(file.read("plan.yaml").decode())
-    return Published(manifest, plan, content)
+    with opened(content) as members:
+        return Published(manifest, plan_in(members), content)
 
 
 def export(bundle: str | Path | bytes, form: str | Export, output: str | Path) -> None:

@@ -180,6 +180,8 @@ def _check(mechanism: Mechanism, plan: Plan) -> None:
         raise PlanError("the mechanism needs a name")
     if plan.amounts(()) or plan.tallied:
         raise PlanError("a mechanism gets counts of rows: leave means, sums, quantiles and distinct persons out")
+    if plan.finds:
+        raise PlanError("a mechanism gets counts in stated cells: state the edges of bins that a release would find")
     stated = mechanism.charge(plan)
     if not isinstance(stated, int | Fraction) or stated != plan.epsilon:
         raise PlanError("the mechanism does not state the plan's ε as its exact price; nothing was read or spent")

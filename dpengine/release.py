@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -20,7 +20,11 @@ from dpengine.bundle import signature, write
 from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
-from dpengine.measure.strategy import decide
+from dpengine.counting.steps import count_steps
+from dpengine.estimate.found_cells import resolve
+from dpengine.marginals.measurement import Measurements
+from dpengine.measure.search import check_searches, search
+from dpengine.measure.strategy import Strategy, decide, resolved
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table
@@ -99,7 +103,8 @@ def release(
 
     The release is ε-differentially private for `plan.unit` under adding or removing one person: each measurement has
     noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
-    post-processing.
+    post-processing. Where a plan asks for cells to be found, the rows are counted once more, in the cells that follow
+    from the first noisy counts (`measure.search`); this, too, is between the first draw and the record.
 
     Its bundle is signed by the key of the ledger, which the first release makes. A release that an earlier version
     stored is signed as soon as there is a key.
@@ -112,9 +117,11 @@ def release(
             return release(opened, plan, ledger, progress=progress, other_people=other_people)
     report = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
+    plan = plan.as_written
     sent = plan_digest(plan)
     strategy = decide(plan)
     strategy.check()
+    check_searches(plan)
     plan, plan_id = strategy.plan, strategy.plan_id
     count.check(table, plan)
 
@@ -123,32 +130,63 @@ def release(
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
     signer: Ed25519PrivateKey | None = None
+    key = b""
 
-    def prepare() -> Sequence[Ints]:
-        nonlocal signer
+    def prepare() -> _Exact:
+        nonlocal signer, key
         report("checking the plan")
         check_makeable(plan)
         signer = keep_signing_key(book)
         report("counting")
         key = _truncation_key(book, fingerprint, plan_id)
         exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies)
+        steps = count_steps(table, plan, truncation_key=key)
         count.check_unchanged(table)
-        return exact
+        return _Exact(exact, steps)
 
-    def draw(exact: Sequence[Ints]) -> Outcome:
-        measured = strategy.measure(lambda marginals: exact)
-        release_id, created, payload = payload_of(plan, measured)
+    def draw(exact: _Exact) -> Outcome:
+        found, measured = _measured(table, strategy, exact, key)
+        release_id, created, payload = payload_of(found, measured)
         return Outcome(release_id, created, measured.cost, payload)
 
-    def sketch(exact: Sequence[Ints]) -> Sketch:
-        return near_copies.of_table(table, plan, strategy.marginals, exact)
+    def sketch(exact: _Exact) -> Sketch:
+        return near_copies.of_table(table, plan, strategy.marginals, exact.tables)
 
     charge = Charge(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
         other_people=other_people, plan_sha256=sent,
     )  # fmt: skip
     made = book.charge_once(charge, prepare, draw, reopen, sketch, report)
-    return replace(made, plan=plan, signing_key=signer or signing_key(book))
+    return replace(made, plan=_as_asked(plan, made.plan), signing_key=signer or signing_key(book))
+
+
+class _Exact(NamedTuple):
+    """Exact counts: of the tables, and of the steps on which cells are found."""
+
+    tables: Sequence[Ints]
+    steps: Sequence[Ints]
+
+
+def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tuple[Plan, Measurements]:
+    """Measure by `strategy`; return the plan, with the cells that were found for it, and what was measured.
+
+    Rows are counted in found cells after these are found. Tables that were counted before, in cells of one width, only
+    show that they can be counted, and serve for the sketch of the table.
+    """
+    plan = strategy.plan
+    if not plan.finds:
+        return plan, strategy.measure(lambda marginals: exact.tables)
+    searches = search(plan, exact.steps)
+    found = resolve(plan, searches)
+    way = resolved(found)
+    counted = count.count(table, found, way.marginals, truncation_key=key, tallies=way.tallies)
+    count.check_unchanged(table)
+    return found, replace(way.measure(lambda marginals: counted), searches=searches)
+
+
+def _as_asked(plan: Plan, stored: Plan) -> Plan:
+    """Return `plan`, which may say more to readers than the stored one, with the cells that were found."""
+    return plan.with_columns({name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.finds})
 
 
 def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:

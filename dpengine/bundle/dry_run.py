@@ -10,11 +10,14 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpengine.accounting.drawing import check_reopens
 from dpengine.array_types import Columns
 from dpengine.bundle import write
 from dpengine.errors import PlanError
+from dpengine.estimate.found_cells import resolve
+from dpengine.measure.search import blank_searches
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result, conclude
 from dpengine.spec.plan import Plan
@@ -38,7 +41,7 @@ def check_makeable(plan: Plan) -> None:
         return
     _check_reads_back(plan)
     try:
-        blank = conclude(tried := _tried(plan), resolved(tried).blank())
+        blank = _blank(_tried(plan))
         check_reopens(blank, blank.to_bytes(), Result.from_bytes)
         write.try_out(blank)
     except PlanError:
@@ -54,6 +57,12 @@ def check_makeable(plan: Plan) -> None:
     _known[identity] = None
     if len(_known) > MAX_KNOWN:
         _known.popitem(last=False)
+
+
+def _blank(plan: Plan) -> Result:
+    searches = blank_searches(plan)
+    found = resolve(plan, searches)
+    return conclude(found, replace(resolved(found).blank(), searches=searches))
 
 
 def _check_reads_back(plan: Plan) -> None:

@@ -11,7 +11,14 @@ from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
 from dpengine.estimate.estimates import error_by_size
 from dpengine.exact import exact_text
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, Allocation, Measurements
+from dpengine.marginals.measurement import (
+    DISCRETE_LAPLACE,
+    PERMUTE_AND_FLIP,
+    QUANTILES,
+    SEARCH,
+    Allocation,
+    Measurements,
+)
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -83,6 +90,9 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})
+    for each in measured.searches:
+        allocation = Allocation(each.columns, each.epsilon, each.sensitivity)
+        entries.append(_marginal(allocation, each.values.size) | {"purpose": SEARCH})
     return entries
 
 

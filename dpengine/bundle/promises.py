@@ -85,7 +85,8 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     if schema_version >= 5:
         tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
     texts = ["report.html", "registry.yaml"]
-    return ["README.txt", "plan.yaml", *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
+    found = ["found.json"] if plan.finds else []
+    return ["README.txt", "plan.yaml", *found, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
 
 
 def slug(name: str) -> str:
@@ -159,7 +160,7 @@ def _cells(plan: Plan, name: str) -> dict[str, Any]:
     coarse = {} if declared == name else {"level_of": declared}
     return coarse | {
         "kind": column.kind,
-        "source": column.source,
+        "source": column.origin,
         "cells": column.size,
         "labels": list(column.labels),
         "other": column.other,
@@ -199,8 +200,8 @@ def _has_quantiles(plan: Plan) -> bool:
 
 def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
     """Return how means, quantiles and slopes are made, and amounts of synthetic rows; earlier versions do not say."""
-    said = [(_has_means(plan), wording.means), (_has_quantiles(plan), wording.quantiles),
-            (bool(plan.associations(())), wording.associations),
+    said = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
+            (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
             (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
     return [sentence for has, sentence in said if has and sentence]
 

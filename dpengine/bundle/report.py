@@ -20,7 +20,7 @@ from dpengine.bundle.promises import promises_for_readers, table_files
 from dpengine.bundle.report_tables import count_texts, described, measure_texts, script_json
 from dpengine.charts import heatmap, levels, style
 from dpengine.charts.style import join_names, shorten
-from dpengine.marginals.measurement import QUANTILES
+from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
@@ -48,6 +48,7 @@ SOURCES = {
     "typed": mark("typed by a person"),
     "codebook": mark("from a codebook"),
     "standard": mark("from a standard list"),
+    "found": mark("found privately, with a part of ε"),
     "confirmed": mark("seen in the data, confirmed as public by the owner"),
 }
 ABOUT = {
@@ -213,7 +214,7 @@ def _measured(entry: Mapping[str, Any]) -> str:
 def _purpose(entry: Mapping[str, Any]) -> str:
     """Return what was measured, if it is no table; manifests say it in English."""
     purpose = entry.get("purpose", "")
-    if purpose == QUANTILES:
+    if purpose in (QUANTILES, SEARCH):
         return f"{' × '.join(entry['columns'])}: {_(purpose)}"
     if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
         return _("up to {picks} pairs", picks=pairs[1])
@@ -247,7 +248,7 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
         "kind": _(KINDS[column.kind]),
         "extent": extent or ", ".join(shorten(words[:6])) + (" …" if len(words) > 6 else ""),
         "cells": column.size,
-        "source": _(SOURCES[column.source]),
+        "source": _(SOURCES[column.origin]),
         "unlisted": other,
         "missing": _("counted as (missing)") if column.missing else other,
     }

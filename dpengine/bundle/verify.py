@@ -24,6 +24,7 @@ from dpengine.array_types import Columns, Floats
 from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
+from dpengine.bundle.checks.found import with_found_cells
 from dpengine.bundle.checks.portal_check import wrong_portals
 from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, wrong_prices
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
@@ -114,6 +115,11 @@ def _examined(members: Archive, *, apart: bool) -> dict[str, Any]:
         if name not in members:
             raise ReleaseError(f"{name} is missing")
     plan, faults = _read_plan(members)
+    if plan is not None:
+        try:
+            plan = with_found_cells(members, plan)
+        except ReleaseError as error:
+            faults += map(str, error.faults)
     text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
     if plan is not None and count_values(text) > sizes.manifest_values(plan):
         raise ReleaseError("manifest.json holds more values than that of this plan can")
@@ -165,6 +171,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
+    if checked.schema_version < 6 and plan.finds:
+        wrong.append("schema_version")
     if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
         wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):

@@ -31,9 +31,9 @@ class Wording:
     """The sentences of one schema version.
 
     `several_values` has a place `{id}` for the column that names a person; it stands in `not_protected` where a
-    person is named by such a column, `several_rows` where a row is a person. `means`, `quantiles`, `associations` and
-    `amounts` are added to `post_processing`, and `mean_intervals` and those of others to `intervals`, where a plan has
-    these.
+    person is named by such a column, `several_rows` where a row is a person. `found`, `means`, `quantiles`,
+    `associations` and `amounts` are added to `post_processing`, and `mean_intervals` and those of others to
+    `intervals`, where a plan has these.
     """
 
     post_processing: Mapping[Estimator, tuple[str, ...]]
@@ -48,6 +48,7 @@ class Wording:
     mean_intervals: str = ""
     quantile_intervals: str = ""
     association_intervals: str = ""
+    found: str = ""
 
 
 SCHEMA_VERSION = 6
@@ -289,6 +290,11 @@ _CHOICES = replace(
         "the true quantile. All others are computed from the same noisy counts as means, on straight lines between "
         "knots, and of small groups drawn towards all people as far as they are noise. Quantiles lie on the declared "
         "steps and rise with the part. Values in synthetic.csv do not have these quantiles."
+    ),
+    found=mark(
+        "cells that were found: for each column whose cells the plan does not state, noisy counts over its declared "
+        "range were measured first, with the part of ε that the plan says. found.json holds them, and the cells follow "
+        "from them alone, by a fixed rule. Then the tables were measured in these cells."
     ),
 )
 # A table for ranges beside others stands since version 4; bundles of earlier versions that claim one are compared.

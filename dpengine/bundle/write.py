@@ -21,6 +21,7 @@ from dpengine import safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle import archive, registry, signature
 from dpengine.bundle.archive import Piece
+from dpengine.bundle.checks import found
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import file_names, parquet_name, table_files
 from dpengine.results.published_columns import header, number_columns
@@ -118,6 +119,8 @@ def _contents(
 
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
+    if result.plan.finds:
+        yield found.FILE, [found.written(result.measured.searches).encode()]
     for table, name in table_files(result.plan).items():
         cells = result.cells(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]

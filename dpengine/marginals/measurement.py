@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +17,28 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.translation.catalogue import mark
 
 __all__ = [
-    "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "QUANTILES", "Allocation", "Audit", "Boxes",
-    "Choice", "ChosenQuantiles", "Measurement", "Measurements", "QuantileShare",
+    "AUDIT_EDGES",
+    "DISCRETE_LAPLACE",
+    "PARTS",
+    "PERMUTE_AND_FLIP",
+    "QUANTILES",
+    "SEARCH",
+    "Allocation",
+    "Audit",
+    "Boxes",
+    "Choice",
+    "ChosenQuantiles",
+    "Measurement",
+    "Measurements",
+    "QuantileShare",
+    "Search",
 ]  # fmt: skip
 
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
 DISCRETE_LAPLACE = mark("discrete Laplace")
 PERMUTE_AND_FLIP = mark("permute-and-flip")
 QUANTILES = mark("quantiles, each chosen privately among steps of the amount, by the ranks of people")  # a purpose
+SEARCH = mark("where the values of the column lie, to find its cells")  # a purpose
 AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that separate cells by size
 
 
@@ -143,6 +158,9 @@ class Boxes:
         return self.epsilon * int(cells.max()) / PARTS
 
 
+Search: TypeAlias = Boxes  # what the cells of a column are found from: the noisy steps of its range
+
+
 @dataclass(frozen=True, slots=True)
 class QuantileShare:
     """The part of ε with which quantiles of an amount, at `parts` of the people, are chosen in each cell of a table.
@@ -169,7 +187,8 @@ class ChosenQuantiles:
 class Measurements:
     """All noisy results of one release: marginals, and choices, audit, boxes, quantiles if the strategy has them.
 
-    `more_boxes` are those of further tables for ranges.
+    `more_boxes` are those of further tables for ranges. `searches` are what the cells of columns were found from,
+    before all else was measured.
     """
 
     marginals: tuple[Measurement, ...]
@@ -178,6 +197,7 @@ class Measurements:
     boxes: Boxes | None = None
     more_boxes: tuple[Boxes, ...] = ()
     quantiles: tuple[ChosenQuantiles, ...] = ()
+    searches: tuple[Search, ...] = ()
 
     @property
     def trees(self) -> tuple[Boxes, ...]:
@@ -204,4 +224,5 @@ class Measurements:
         parts += [self.audit.epsilon] if self.audit is not None else []
         parts += [boxes.cost for boxes in self.trees]
         parts += [each.share.epsilon for each in self.quantiles]
+        parts += [each.cost for each in self.searches]
         return sum(parts, Fraction(0))

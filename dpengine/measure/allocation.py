@@ -154,7 +154,7 @@ def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Col
     weights = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
     total = sum(weights)
     return tuple(
-        allocate(plan, table, plan.epsilon * weight / total) for table, weight in zip(tables, weights, strict=True)
+        allocate(plan, table, plan.for_tables * weight / total) for table, weight in zip(tables, weights, strict=True)
     )
 
 
@@ -201,13 +201,13 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     candidates = _candidates(plan, [allocation.columns for allocation in direct])
     if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
         return direct
-    given = {allocation.columns: float(allocation.epsilon / plan.epsilon) for allocation in direct}
+    given = {allocation.columns: float(allocation.epsilon / plan.for_tables) for allocation in direct}
     weights = _least_variance(plan, candidates, [given.get(columns, 0.003) for columns in candidates])
     whole = np.floor(PARTS * weights / weights.sum()).astype(int)
     whole[whole < PARTS // 1000] = 0  # a marginal that is not worth measuring
     whole[int(whole.argmax())] += PARTS - int(whole.sum())
     found = tuple(
-        allocate(plan, columns, plan.epsilon * int(part) / PARTS)
+        allocate(plan, columns, plan.for_tables * int(part) / PARTS)
         for columns, part in zip(candidates, whole, strict=True)
         if part
     )

@@ -95,7 +95,7 @@ class InParts(Private):
         if rest is not None and self.workload is not None:
             each = (weight_within(plan, table) * plan.cells(table) for table in maximal(rest.marginals))
             roots.append(sum(map(root_of_cells, each)))
-        return [plan.epsilon * root / sum(roots) for root in roots]
+        return [plan.for_tables * root / sum(roots) for root in roots]
 
     @cached_property
     def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
@@ -129,7 +129,7 @@ class InParts(Private):
     def check(self) -> None:
         boxes, direct, rest = self._parts
         rows = self.plan.unit.rows
-        if any(rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.epsilon, *([rest] if rest else []))):
+        if any(rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.for_tables, *([rest] if rest else []))):
             raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
         if any(rows / each.epsilon > MAX_ADAPTIVE_SCALE for each in boxes):
             raise PlanError(_("epsilon is too small for ranges beside other tables: raise it, or ask for fewer tables"))

@@ -47,9 +47,9 @@ class Hierarchical(Private):
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         return Measurements(
-            (), boxes=boxes_of(self.plan, counts[0], allocate(self.plan, self.columns, self.plan.epsilon))
+            (), boxes=boxes_of(self.plan, counts[0], allocate(self.plan, self.columns, self.plan.for_tables))
         )
 
     def blank(self) -> Measurements:
-        boxes = blank_boxes(self.columns, self.plan.shape(self.columns), self.plan.epsilon, self.plan.unit.rows)
+        boxes = blank_boxes(self.columns, self.plan.shape(self.columns), self.plan.for_tables, self.plan.unit.rows)
         return Measurements((), boxes=boxes)

@@ -189,7 +189,10 @@ class Levels(_WithoutChoices):
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
-        return (*allocate_levels(self.plan, self.plan.epsilon - sum(each.epsilon for each in self._soft)), *self._soft)
+        return (
+            *allocate_levels(self.plan, self.plan.for_tables - sum(each.epsilon for each in self._soft)),
+            *self._soft,
+        )
 
     @cached_property
     def _soft(self) -> tuple[Allocation, ...]:
@@ -293,7 +296,7 @@ class Adaptive(Private):
 
     @property
     def for_counts(self) -> Fraction:
-        return self.plan.epsilon - sum((each.epsilon for each in self._for_amounts), Fraction(0))
+        return self.plan.for_tables - sum((each.epsilon for each in self._for_amounts), Fraction(0))
 
     @cached_property
     def _for_amounts(self) -> tuple[Allocation, ...]:
@@ -314,7 +317,7 @@ class Adaptive(Private):
         return replace(measured, marginals=(*measured.marginals, *amounts))
 
     def blank(self) -> Measurements:
-        workload, epsilon = self.workload, self.plan.epsilon
+        workload, epsilon = self.workload, self.plan.for_tables
         columns = [(), *((name,) for name in workload.sizes), *([workload.whole] if workload.whole else [])]
         choice = Choice("nothing", PERMUTE_AND_FLIP, epsilon, self.plan.unit.rows)
         audit = blank_audit(workload, epsilon, self.plan.unit.rows) if workload.audited else None
@@ -373,10 +376,10 @@ def _is_long(plan: Plan) -> bool:
 
 def _is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether noise in the one table that holds all others would exceed its counts, if these are known."""
-    per_row = float(plan.epsilon) / plan.unit.rows
+    per_row = float(plan.for_tables) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
-    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.epsilon) > SPARSE * plan.rows_about
+    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.for_tables) > SPARSE * plan.rows_about
 
 
 def _noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:

@@ -26,7 +26,10 @@ Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact count
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here."""
+    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here.
+
+    What finds cells was measured before, or is yet to be (`measure.search`): a strategy is of the tables alone.
+    """
 
     plan: Plan
     closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
@@ -71,14 +74,14 @@ class Strategy(ABC):
         return replace(self, plan=self.plan.at(epsilon))
 
     def measure(self, counted: Counter) -> Measurements:
-        """Measure, for exactly `plan.epsilon`.
+        """Measure the tables, for exactly `plan.for_tables`.
 
-        `counted` is called once, with `marginals`. The result is `plan.epsilon`-differentially private for `plan.unit`,
-        when one person is added or removed. No progress is reported: how far a measurement is depends on its noise,
-        which nobody may see before it is paid for.
+        `counted` is called once, with `marginals`. The result is `plan.for_tables`-differentially private for
+        `plan.unit`, when one person is added or removed. No progress is reported: how far a measurement is depends on
+        its noise, which nobody may see before it is paid for.
         """
         measured = self._measure(counted(self.marginals))
-        if measured.cost != self.plan.epsilon:
+        if measured.cost != self.plan.for_tables:
             raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
         return measured
 
@@ -104,7 +107,7 @@ class Private(Strategy):
     @property
     def for_counts(self) -> Fraction:
         """The part of ε that is left for counts."""
-        return self.plan.epsilon
+        return self.plan.for_tables
 
     def check(self) -> None:
         if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:

@@ -18,6 +18,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle import archive
 from dpengine.bundle.archive import Archive, Piece, Source
 from dpengine.bundle.checks import sizes
+from dpengine.bundle.checks.found import plan_in
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
@@ -36,7 +37,6 @@ from dpengine.replicates.draw import (
 )
 from dpengine.results.published_columns import NUMBERS, header, published_name
 from dpengine.results.result import Result
-from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
@@ -165,7 +165,7 @@ def basis_from(source: Source) -> Basis:
     """
     manifest = verify(source)
     with archive.opened(source) as members:
-        plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
+        plan = plan_in(members)
         if plan.ranged and estimator(plan) is not Estimator.LEAST_SQUARES:
             raise ReleaseError(
                 _(

@@ -118,8 +118,8 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     import pandas as pd
 
     columns = tuple(sorted({*plan.resolution.finest(plan.released)}))
-    even = plan.epsilon / len(plan.marginals)
-    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.epsilon),)
+    even = plan.for_tables / len(plan.marginals)
+    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.for_tables),)
     widths = []
     for table in plan.marginals:
         alone = (allocate(plan, tuple(sorted(table)), even),)

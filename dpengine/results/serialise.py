@@ -89,6 +89,11 @@ def pack(
             for each in shares
         ]
         arrays |= {f"quantiles{k}": one.places for k, one in enumerate(measured.quantiles)}
+    if measured.searches:
+        header["searches"] = [(each.columns, each.shape, str(each.epsilon), each.sensitivity)
+                              for each in measured.searches]  # fmt: skip
+        arrays |= {f"search{k}_{name}": getattr(each, name)
+                   for k, each in enumerate(measured.searches) for name in BOXES}  # fmt: skip
     rows = model.rows if isinstance(model, ConsistentTables) else model
     if isinstance(rows, SyntheticRows):
         header["rows"] = (rows.domain.names, rows.domain.sizes)
@@ -153,10 +158,13 @@ def unpack(
                 columns, shape, epsilon, sensitivity = header["boxes"]
                 kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
                 boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
-            more = tuple(
-                Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity,
-                      **{name: arrays[f"boxes{k}_{name}"] for name in BOXES})
-                for k, (columns, shape, epsilon, sensitivity) in enumerate(header.get("more_boxes", ()))
+            more, searches = (
+                tuple(
+                    Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity,
+                          **{name: arrays[f"{prefix}{k}_{name}"] for name in BOXES})
+                    for k, (columns, shape, epsilon, sensitivity) in enumerate(header.get(entry, ()))
+                )
+                for entry, prefix in (("more_boxes", "boxes"), ("searches", "search"))
             )  # fmt: skip
             quantiles = tuple(
                 ChosenQuantiles(
@@ -187,7 +195,7 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    measured = Measurements(measurements, choices, audit, boxes, more, quantiles)
+    measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches)
     return header["plan"], measured, model, story, amounts, apart
 
 

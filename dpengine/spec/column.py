@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import Field, field_validator
 
@@ -58,6 +59,25 @@ class ColumnBase(Declared):
     @abstractmethod
     def declared_size(self) -> int:
         """Number of declared cells, known without making their labels."""
+
+    @property
+    def share(self) -> Fraction:
+        """The part of ε that finds the declared cells; 0 where they are stated."""
+        return Fraction(0)
+
+    @property
+    def as_written(self) -> Self:
+        """The column as a plan states it, without cells that were found."""
+        return self
+
+    def with_cells_of(self, found: ColumnBase) -> Self:
+        """Return the column with the cells that were found for `found`, which was declared alike."""
+        return self
+
+    @property
+    def origin(self) -> str:
+        """Where the cells come from: what `source` says, or that they were found."""
+        return "found" if self.share else self.source
 
     @property
     def groupings(self) -> Mapping[str, Sequence[str]]:

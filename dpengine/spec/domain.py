@@ -20,19 +20,30 @@ import calendar
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
-from pydantic import Field, PlainSerializer, SkipValidation, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    SkipValidation,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
-from dpengine.exact import DecimalLike
+from dpengine.exact import DecimalLike, decimal, exact_text
 from dpengine.spec.categories.category import Category
 from dpengine.spec.categories.nesting import bins_of, nested_bins, nested_periods
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.bins import Bins, even_edges, read_bins, step_edges
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.translation.catalogue import _
 
@@ -43,6 +54,7 @@ __all__ = [
 
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
 Period = Literal["day", "week", "month", "quarter", "year"]
+_OF_BINS = ("bins", "low", "high", "from", "to", "step")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
@@ -64,6 +76,12 @@ class Number(ColumnBase):
 
     >>> Number(name="age", edges={"from": 0, "to": 60, "bins": 12}, levels={"20-year": 20}).groupings["20-year"][:5]
     ('[0, 20)', '[0, 20)', '[0, 20)', '[0, 20)', '[20, 40)')
+
+    With `bins` instead of edges, so many bins are found privately (`spec.numeric.bins`). Their edges lie on the steps
+    of a range, which plan files call ``from``, ``to`` and ``step``. Until they are found, they have one width.
+
+    >>> Number(name="pay", low=0, high=1000, step=10, bins=4).declared
+    ('[0, 250)', '[250, 500)', '[500, 750)', '[750, 1000]')
     """
 
     kind: Literal["number"] = "number"
@@ -71,6 +89,10 @@ class Number(ColumnBase):
     edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
     whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29 for [18, 30)")
+    low: Decimal | None = Field(default=None, alias="from")
+    high: Decimal | None = Field(default=None, alias="to")
+    step: Decimal | None = None
+    bins: Annotated[Bins | None, BeforeValidator(read_bins)] = None
     levels: Annotated[
         SkipValidation[Mapping[str, Decimal | tuple[Decimal, ...]]], PlainSerializer(dict, return_type=dict[str, Any])
     ] = Field(default={}, description="wider bins by name, given by their width or edges, such as 20-year: 20")
@@ -78,14 +100,80 @@ class Number(ColumnBase):
     if TYPE_CHECKING:
 
         def __init__(
-            self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
+            self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike] = ...,
             format: NumberFormat = ..., whole: bool = ...,
+            low: DecimalLike = ..., high: DecimalLike = ..., step: DecimalLike = ...,
+            bins: Bins | int | Mapping[str, Any] | None = ...,
             levels: Mapping[str, DecimalLike | Sequence[DecimalLike] | Mapping[str, DecimalLike]] = ...,
             kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
+    @model_validator(mode="before")
+    @classmethod
+    def _edges_of_bins(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or fields.get("bins") is None:
+            if isinstance(fields, dict) and any(fields.get(name) is not None for name in _OF_BINS):
+                raise ValueError(_("from, to and step go with bins; a column with edges needs none of them"))
+            return fields
+        if "edges" in fields or fields.get("levels"):
+            raise ValueError(
+                _("a column whose bins are found has neither edges nor levels: say from, to, step and bins")
+            )
+        bounds = [fields.get(name, fields.get(other)) for name, other in (("from", "low"), ("to", "high"))]
+        if None in bounds:
+            raise ValueError(_("bins are found between 'from' and 'to', in steps of 'step': say all three"))
+        low, high, step = (decimal(value) for value in (*bounds, fields.get("step", 1)))
+        return {**fields, "step": step, "edges": step_edges(str(fields.get("name", "")), low, high, step)}
+
     _read = field_validator("edges", mode="before")(read_edges)
     _check = field_validator("edges")(check_edges)
+
+    @model_validator(mode="after")
+    def _found_or_even(self) -> Number:
+        if self.bins is not None:
+            steps, bins = self.edges, self.bins
+            if bins.found:
+                if len(bins.found) != bins.count + 1 or not {*bins.found} <= {*steps}:
+                    raise ValueError(_("edges that were found lie on the steps, one more than there are bins"))
+                check_edges(bins.found)
+            self.__dict__["edges"] = bins.found or even_edges(steps, bins.count)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_bins(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = plain(self)
+        return {name: each for name, each in values.items() if each is not None or name not in _OF_BINS}
+
+    @property
+    def share(self) -> Fraction:
+        return self.bins.share if self.bins is not None else Fraction(0)
+
+    @property
+    def as_written(self) -> Number:
+        return self.with_edges(()) if self.bins is not None and self.bins.found else self
+
+    def with_cells_of(self, found: ColumnBase) -> Number:
+        return self.with_edges(found.bins.found) if isinstance(found, Number) and found.bins is not None else self
+
+    def with_edges(self, found: tuple[Decimal, ...]) -> Number:
+        """Return the column with the edges that were found for its bins; without any, as it was written."""
+        assert self.bins is not None, "a column whose bins are found"
+        bins = self.bins.model_copy(update={"found": found})
+        edges = found or even_edges(self.steps.edges, bins.count)
+        return self._changed(bins=bins, edges=edges)
+
+    @cached_property
+    def steps(self) -> Number:
+        """The column with each step of its range as a bin, on which its bins are found."""
+        assert self.low is not None, "a column whose bins are found"
+        assert self.high is not None, "a column whose bins are found"
+        assert self.step is not None, "a column whose bins are found"
+        edges = step_edges(self.name, self.low, self.high, self.step)
+        return self._changed(bins=None, low=None, high=None, step=None, whole=False, edges=edges)
+
+    def _changed(self, **changes: Any) -> Number:
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**fields | changes)  # a copy would keep the labels of the old edges
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -263,7 +351,11 @@ def plan_entry(column: Column) -> dict[str, Any]:
     plain = column.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     plain |= {"kind": column.kind, "source": column.source}
     if isinstance(column, Number):
-        plain["edges"] = list(column.edges)
+        if column.bins is None:
+            plain["edges"] = list(column.edges)
+        else:  # the share stands there also where it is the usual one
+            del plain["edges"]
+            plain["bins"] = {"count": column.bins.count, "share": exact_text(column.bins.share)} | plain["bins"]
         if column.levels:
             wider = column.levels.items()
             plain["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
@@ -280,7 +372,14 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", "levels", *FOR_READERS}
     )
     if isinstance(column, Number):
-        plain["edges"] = [f"{edge:f}" for edge in column.edges]
+        plain = {name: each for name, each in plain.items() if name not in _OF_BINS}
+        if column.bins is None:
+            plain["edges"] = [f"{edge:f}" for edge in column.edges]
+        else:  # what they are found to be follows from the release
+            plain["bins"] = [column.bins.count, exact_text(column.bins.share)]
+            plain["steps"] = [
+                f"{each.normalize():f}" for each in (column.low, column.high, column.step) if each is not None
+            ]
     if isinstance(column, Category):
         plain["values"] = list(column.values)
     if isinstance(column, Amount):

@@ -30,7 +30,7 @@ from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
-from dpengine.spec.plan_checks import check_tables
+from dpengine.spec.plan_checks import check_not_found, check_tables
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
@@ -294,6 +294,29 @@ class Plan(WithTallies, WithParts, Declared):
         """Return the number of cells of `table`."""
         return math.prod(self.shape(table))
 
+    @cached_property
+    def finds(self) -> tuple[str, ...]:
+        """Names of the columns in use whose cells a release finds, in declared order."""
+        return tuple(name for name in self.used if self._by_name[name].share)
+
+    @property
+    def for_tables(self) -> Fraction:
+        """The part of ε that is left for the tables when cells have been found."""
+        return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))
+
+    @property
+    def as_written(self) -> Plan:
+        """The plan as a plan file states it: with no cells that a release has found."""
+        return self.with_columns({name: self._by_name[name].as_written for name in self.finds})
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Plan:
+        """Return the plan with other columns in place of those of these names."""
+        if all(self._by_name[name] is column for name, column in columns.items()):
+            return self
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        changed = tuple(columns.get(column.name, column) for column in self.columns)
+        return type(self).model_construct(**fields | {"columns": changed})
+
     def at(self, epsilon: object) -> Plan:
         """Return the same plan at another ε. Raises `PlanError`."""
         try:
@@ -342,8 +365,8 @@ class Plan(WithTallies, WithParts, Declared):
         return plan_html.render(self)
 
     def dumps(self) -> str:
-        """Return the text of a plan file."""
-        return strict_yaml.dump(self.to_dict())
+        """Return the text of a plan file, without cells that a release has found."""
+        return strict_yaml.dump(self.as_written.to_dict())
 
     def save(self, path: str | Path) -> None:
         """Write a plan file."""
@@ -355,7 +378,9 @@ class Plan(WithTallies, WithParts, Declared):
 
         Raises `PlanError` with every fault found.
         """
-        return cls(**codebook.resolve(strict_yaml.mapping(text, mark("a plan")), folder))
+        plan = cls(**codebook.resolve(strict_yaml.mapping(text, mark("a plan")), folder))
+        check_not_found(plan)
+        return plan
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpengine.errors import PlanError
+from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
+from dpengine.spec.numeric.bins import MAX_SHARE
 from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
     from dpengine.spec.plan import Plan
 
-__all__ = ["check_tables"]
+__all__ = ["check_not_found", "check_tables"]
 
 MIN_KNOTS = 5  # of an amount, for its quantiles
 SUGGESTED = 20  # pieces between knots
@@ -59,6 +63,38 @@ def check_tables(plan: Plan) -> None:
     plan.resolution.check_counting(plan.supports)
     _check_levels_of_amounts(plan)
     check_distinct(plan)
+    _check_shares(plan)
+
+
+def check_not_found(plan: Plan) -> None:
+    """Refuse a plan file that holds what only a release can find. Raises `PlanError`."""
+    if plan.finds and plan.as_written != plan:
+        raise PlanError(_("what is found by a release stands in its files, not in a plan: leave 'found' out"))
+
+
+def _check_shares(plan: Plan) -> None:
+    """Refuse found cells where too little of ε would be left, or where persons are counted beside rows."""
+    if not plan.finds:
+        return
+    names = ", ".join(plan.finds)
+    if (share := sum((plan.column(name).share for name in plan.finds), Fraction(0))) > MAX_SHARE:
+        raise ValueError(
+            _(
+                "finding the cells of {columns} would take {share} of ε, at most {most} is possible: find fewer, or "
+                "give each a smaller share",
+                columns=names,
+                share=exact_text(share),
+                most=exact_text(MAX_SHARE),
+            )
+        )
+    if plan.tallied:
+        raise ValueError(
+            _(
+                "tables of distinct persons cannot stand beside cells that are found ({columns}); use a plan for each, "
+                "or state the cells",
+                columns=names,
+            )
+        )
 
 
 def _check_levels_of_amounts(plan: Plan) -> None:

@@ -14,7 +14,7 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.reading import allocated_to, direct_marginals, reads
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, Allocation
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
 
@@ -29,6 +29,7 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
     whole: list[Allocation] = []  # without choices, the audit and boxes
     adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
     chosen: list[Columns] = []
+    searched: list[Columns] = []
     for position, entry in enumerate(checked.measurements, start=1):
         if entry.purpose == QUANTILES and not adaptive and checked.schema_version >= 6:
             wrong = _wrong_choice(entry, plan)
@@ -36,6 +37,11 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
             chosen.append(tuple(entry.columns))
             spent += _positive(entry.epsilon) or 0
             faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
+            continue
+        if entry.purpose == SEARCH and plan.finds:
+            searched.append(tuple(entry.columns))
+            spent += _positive(entry.epsilon) or 0
+            faults += [f"manifest.json: measurement {position}{fault}" for fault in _wrong_search(entry, plan)]
             continue
         allocation, wrong = _allocation(entry, plan, adaptive=adaptive)
         if allocation is not None:
@@ -49,6 +55,8 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
             marginals.append(allocation)
             whole += [allocation] if entry.purpose is None else []
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
+    if searched != [(name,) for name in plan.finds]:
+        faults.append("manifest.json: each column whose cells were found is to be searched once")
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
     if not adaptive:
@@ -78,7 +86,7 @@ def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
 
 def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> list[str]:
     """Check that the tables for ranges were measured in boxes, and nothing else was."""
-    boxes = [entry for entry in checked.measurements if entry.purpose is not None]
+    boxes = [entry for entry in checked.measurements if entry.purpose not in (None, SEARCH)]
     found = [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes]
     if not ranged or found == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
@@ -169,6 +177,19 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
         faults.append(": mechanism or number of quantiles does not fit plan.yaml")
     if entry.merged_to is not None or entry.units_per_row != 1 or entry.cells_per_person is not None:
         faults.append(": a choice of quantiles is not merged, shared or of persons")
+    return faults
+
+
+def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
+    """Check the share of ε, the scale, the sensitivity and the mechanism by which the cells of a column were found."""
+    share = next((plan.column(name).share for name in plan.finds if [name] == entry.columns), Fraction(0))
+    epsilon, faults = _positive(entry.epsilon), []
+    if epsilon is None or epsilon != plan.epsilon * share:
+        faults.append(": epsilon is not the share that plan.yaml gives")
+    if epsilon is None or _positive(entry.scale) != plan.unit.rows / epsilon or entry.sensitivity != plan.unit.rows:
+        faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
+    if entry.mechanism != DISCRETE_LAPLACE or entry.merged_to is not None or entry.units_per_row != 1:
+        faults.append(": mechanism does not fit this purpose")
     return faults
 
 

@@ -10,6 +10,7 @@ import math
 
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import MAX_BYTES
+from dpengine.bundle.checks.found import FILE, found_bytes
 from dpengine.results.published_columns import NUMBERS, number_columns
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
@@ -46,6 +47,8 @@ def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
         return manifest_bytes(plan)
     if name == "plan.yaml":
         return strict_yaml.MAX_BYTES
+    if name == FILE:
+        return found_bytes(plan)
     if name == "synthetic.csv":
         return MAX_BYTES
     if table is None:

@@ -71,6 +71,13 @@ class Question(Declared):
     def _answerable(self) -> Question:
         if self.by:
             self._check_groups()
+        columns = [*self.by, *(condition.column for condition in self.where)]
+        columns += [self.statistic.of] if isinstance(self.statistic, Mode) else []
+        for column in columns:
+            if column.share:
+                raise ValueError(
+                    _("the cells of {name!r} are found by a release only: state them to ask about it", name=column.name)
+                )
         if self.scale > MAX_SCALE:
             raise ValueError(_("the noise would be wider than can be drawn; choose a larger step, or a larger ε"))
         return self

@@ -1,0 +1,130 @@
+"""The noisy counts from which a release found the cells of columns, in a file of its bundle: `found.json`.
+
+By column it holds the boxes that were measured, a list for each of their numbers (`marginals.measurement.Boxes`). The
+plan in the bundle is as it was written. Whoever reads the bundle computes the cells again from these counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from dpengine.array_types import Ints
+from dpengine.bundle.archive import Archive
+from dpengine.errors import ReleaseError
+from dpengine.estimate.found_cells import resolve
+from dpengine.marginals.measurement import Boxes, Search
+from dpengine.spec import strict_yaml
+from dpengine.spec.domain import Number
+from dpengine.spec.plan import Plan
+
+__all__ = ["FILE", "found_bytes", "plan_in", "searches_in", "with_found_cells", "written"]
+
+FILE = "found.json"
+MOST_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
+BOX_BYTES = 100
+ARRAYS = ("parents", "first", "last", "parts", "values")
+
+Numbers = Annotated[list[Annotated[int, Field(ge=-(2**62), le=2**62)]], Field(min_length=1)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    parents: Numbers
+    first: Numbers
+    last: Numbers
+    parts: Numbers
+    values: Numbers
+
+
+_FILE = TypeAdapter(dict[str, _Entry])
+
+
+def written(searches: Sequence[Search]) -> str:
+    """Return the text of the file, the numbers of each column on lines of their own."""
+    columns = {one.columns[0]: {name: getattr(one, name).ravel().tolist() for name in ARRAYS} for one in searches}
+    lines = (
+        f"{json.dumps(column, ensure_ascii=False)}: {{\n"
+        + ",\n".join(f'"{name}": {json.dumps(numbers)}' for name, numbers in arrays.items())
+        + "}"
+        for column, arrays in columns.items()
+    )
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def plan_in(members: Archive) -> Plan:
+    """Return the plan of a bundle, with the cells that its release found.
+
+    Raises `PlanError` and `ReleaseError` where these cannot be read.
+    """
+    return with_found_cells(members, Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode()))
+
+
+def with_found_cells(members: Archive, plan: Plan) -> Plan:
+    """Return `plan`, as it was written, with the cells that the bundle's release found. Raises `ReleaseError`."""
+    return resolve(plan, searches_in(members, plan)) if plan.finds else plan
+
+
+def found_bytes(plan: Plan) -> int:
+    """Return the most bytes that the file can have in a bundle of `plan`."""
+    return 10_000 + sum(6 * len(name) + MOST_BOXES * BOX_BYTES * _steps(plan, name) for name in plan.finds)
+
+
+def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
+    """Read from a bundle what the cells of `plan` were found from. Raises `ReleaseError` if it cannot be so."""
+    if FILE not in members:
+        raise ReleaseError(f"{FILE} is missing")
+    try:
+        entries = _FILE.validate_json(members.read(FILE, found_bytes(plan)))
+    except ValidationError:
+        raise ReleaseError(f"{FILE} does not hold the counts of boxes, by column") from None
+    if tuple(entries) != plan.finds:
+        raise ReleaseError(f"{FILE} is not of the columns whose cells are found by plan.yaml")
+    return tuple(_search(plan, name, entry) for name, entry in entries.items())
+
+
+def _search(plan: Plan, name: str, entry: _Entry) -> Search:
+    arrays: dict[str, Any] = {each: np.array(getattr(entry, each), dtype=np.int64) for each in ARRAYS}
+    steps = _steps(plan, name)
+    if len({numbers.size for numbers in arrays.values()}) > 1 or not _is_tree(**arrays, steps=steps):
+        raise ReleaseError(f"{FILE}: what is there of {name} is not a tree of boxes over the steps of its range")
+    arrays |= {end: arrays[end][:, None] for end in ("first", "last")}
+    epsilon = plan.epsilon * plan.column(name).share
+    found = Boxes((name,), (steps,), epsilon, plan.unit.rows, **arrays)
+    try:
+        cost = found.cost
+    except ValueError:
+        cost = None
+    if cost != epsilon:
+        raise ReleaseError(f"{FILE}: the boxes of {name} do not cost the share of ε that plan.yaml gives")
+    return found
+
+
+def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
+    """Return whether the first box is all steps, and the boxes within each one follow it and cover it once."""
+    if parents.size > MOST_BOXES * steps or (parents[0], first[0], last[0]) != (-1, 0, steps):
+        return False
+    own = np.arange(parents.size)[1:]
+    if not (parts.min() >= 1 and (first >= 0).all() and (first < last).all() and (last <= steps).all()):
+        return False
+    if not ((parents[1:] >= 0) & (parents[1:] < own)).all():
+        return False
+    order = np.lexsort((first[1:], parents[1:]))
+    family, begins, ends = parents[1:][order], first[1:][order], last[1:][order]
+    begin, end = np.diff(family, prepend=-1) > 0, np.diff(family, append=parents.size) > 0
+    return bool(
+        (begins[begin] == first[family[begin]]).all()
+        and (ends[end] == last[family[end]]).all()
+        and (begins[1:] == ends[:-1])[~begin[1:]].all()
+    )
+
+
+def _steps(plan: Plan, name: str) -> int:
+    column = plan.column(name)
+    assert isinstance(column, Number), "a column whose bins are found"
+    return column.steps.declared_size

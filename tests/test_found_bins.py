@@ -1,0 +1,153 @@
+"""Bins that are found privately: what they cost, what they depend on, and that readers find the same ones."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpengine as dpe
+from dpengine.estimate.found_cells import resolve
+from dpengine.measure.strategy import decide, resolved
+from tests.bundles import members_of, zipped
+from tests.replay import price, recorded, replayed
+
+PLAN = """
+dataset: pay
+epsilon: "1"
+columns:
+  - {name: pay, kind: number, from: 0, to: 400, step: 5, bins: 6}
+  - {name: sex, kind: category, values: [f, m]}
+tables: [[pay, sex], [sex]]
+"""
+
+
+def people(count: int = 600) -> pd.DataFrame:
+    """Many of no pay, and the others with ever fewer the higher it is."""
+    pay = np.where(np.arange(count) % 3 == 0, 0, np.round(np.linspace(0, 1, count) ** 4 * 400))
+    return pd.DataFrame({"pay": pay, "sex": np.where(np.arange(count) % 2, "f", "m")})
+
+
+def plan(text: str = PLAN, **changes: str) -> dpe.Plan:
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    return dpe.Plan.loads(text)
+
+
+def test_a_release_finds_its_bins_and_readers_find_the_same(tmp_path: Path) -> None:
+    ledger = dpe.Ledger.in_memory()
+    finished = dpe.release(people(), plan(), ledger)
+    assert ledger.spent("pay") == finished.measured.cost == 1
+    assert [(each.columns, each.cost) for each in finished.measured.searches] == [(("pay",), Fraction(1, 10))]
+    labels = finished.plan.column("pay").labels
+    assert len(labels) == 8
+    finished.save(tmp_path / "found.zip")
+    assert dpe.verify(tmp_path / "found.zip")["domain"]["pay"] | {"labels": []} == {
+        "kind": "number", "source": "found", "cells": 8, "labels": [], "other": True, "missing": True,
+    }  # fmt: skip
+    assert dpe.Plan.loads(members_of(finished.bundle)["plan.yaml"].decode()) == plan()
+    read = dpe.published(tmp_path / "found.zip")
+    assert read.plan.column("pay").labels == labels
+    assert list(read.tables["pay", "sex"]["pay"].astype(str)[::4]) == list(labels)
+
+
+def test_the_same_plan_again_costs_nothing() -> None:
+    ledger = dpe.Ledger.in_memory()
+    first = dpe.release(people(), plan(), ledger)
+    again = [dpe.release(people(), each, ledger) for each in (plan(), first.plan)]
+    assert {each.release_id for each in again} == {first.release_id}
+    assert {each.plan.column("pay").labels for each in again} == {first.plan.column("pay").labels}
+    assert ledger.spent("pay") == 1
+    assert first.plan.key == plan().key
+    assert first.plan.as_written == plan()
+
+
+def test_another_share_is_another_release() -> None:
+    keys = {decide(plan(PLAN.replace("bins: 6", bins))).plan_id for bins in (
+        "bins: 6", "bins: {count: 6, share: 1/5}", "bins: 7")}  # fmt: skip
+    assert len(keys) == 3
+    stated = PLAN.replace("from: 0, to: 400, step: 5, bins: 6", "edges: [0, 65, 135, 200, 265, 335, 400]")
+    assert decide(plan(stated)).plan_id not in keys
+
+
+@pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
+def test_whatever_the_rows_only_what_was_paid_for_decides(strategy: str) -> None:
+    """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
+    asked = plan(PLAN + f"strategy: {strategy}\n")
+    rows = people(90)
+    first = recorded(rows, asked)
+    assert not first.error
+    for neighbour in (rows.iloc[1:], rows.iloc[:-1], pd.concat([rows, pd.DataFrame({"pay": [333], "sex": ["f"]})])):
+        there = replayed(neighbour, asked, first)
+        assert there.shown == first.shown
+        assert price(first, there) <= 1
+
+
+def test_predictions_are_those_of_the_tables_share() -> None:
+    stated = PLAN.replace("from: 0, to: 400, step: 5, bins: 6", "edges: {from: 0, to: 400, bins: 6}").replace(
+        '"1"', '"0.9"'
+    )
+    expected, found = (dpe.predict(each)["half_width_95"].tolist() for each in (plan(stated), plan()))
+    assert found == expected
+
+
+@pytest.fixture(scope="module")
+def bundle() -> bytes:
+    return dpe.release(people(), plan()).bundle
+
+
+TAMPERED: dict[str, Any] = {
+    "a noisy count": lambda found: found["values"].__setitem__(-1, found["values"][-1] + 4000),
+    "a part of ε": lambda found: found["parts"].__setitem__(0, found["parts"][0] + 1),
+    "a box": lambda found: found["last"].__setitem__(1, found["last"][1] + 1),
+    "a parent": lambda found: found["parents"].__setitem__(-1, len(found["parents"])),
+    "a number": lambda found: found["values"].pop(),
+    "a list": lambda found: found.pop("values"),
+}
+
+
+@pytest.mark.parametrize("what", [*TAMPERED, "the file"])
+def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) -> None:
+    members = members_of(bundle)
+    found = json.loads(members["found.json"])
+    if what == "the file":
+        del members["found.json"]
+    else:
+        TAMPERED[what](found["pay"])
+        members["found.json"] = json.dumps(found).encode()
+    where = r"manifest\.json: domain" if what == "a noisy count" else r"found\.json"
+    with pytest.raises(dpe.ReleaseError, match=where):
+        dpe.verify(zipped(members))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("from: 0, to: 400, step: 5, bins: 81", "81 bins cannot be found in 80 steps"),
+        ("from: 0, to: 400, step: 7, bins: 6", "must be a multiple of the step"),
+        ("from: 0, to: 4000000, step: 1, bins: 6", "choose a larger step"),
+        ("from: 0, bins: 6", "say all three"),
+        ("from: 0, to: 400, edges: [0, 400]", "go with bins"),
+        ("edges: [0, 400], bins: 6", "neither edges nor levels"),
+        ("from: 0, to: 400, bins: {count: 6, share: 1}", "from 1/1000 to 1/2"),
+        ("from: 0, to: 40, bins: {count: 2, found: [0, 1, 40]}", "leave 'found' out"),
+    ],
+)
+def test_bins_that_cannot_be_found_are_refused(column: str, message: str) -> None:
+    with pytest.raises(dpe.PlanError, match=message):
+        plan(PLAN.replace("from: 0, to: 400, step: 5, bins: 6", column))
+
+
+def test_the_cells_that_follow_are_a_function_of_the_noisy_counts() -> None:
+    finished = dpe.release(people(), plan())
+    assert resolve(plan(), finished.measured.searches) == finished.plan
+    assert resolved(finished.plan).plan.for_tables == Fraction(9, 10)
+    column = finished.plan.column("pay")
+    assert isinstance(column, dpe.Number)
+    assert set(column.edges) <= {Decimal(5 * k) for k in range(81)}
