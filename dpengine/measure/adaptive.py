@@ -1,9 +1,11 @@
 """Wide tables: which pairs of columns to measure, and how finely, chosen privately while measuring.
 
-Part of ε measures the total and every single column; a model that takes columns as independent follows. Then, in
-one to three phases, part of ε chooses the pairs that the model gets most wrong, by exact permute-and-flip, part
-measures them, and the model is fitted again (`marginals.pairwise`). How ε is divided follows from the *public error*:
-the expected error of the single columns had they all of ε, a function of ε, sizes and the noisy total alone.
+Part of ε measures the total and, where single columns will be noisy, how strongly columns depend on each other. Unless
+that is clear, all the rest measures single columns. Otherwise part measures every single column, and a model that takes
+columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model gets most
+wrong, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). How ε is
+divided follows from the *public error*: the expected error of the single columns had they all of ε, a function of ε,
+sizes and the noisy total alone.
 
 Exact counts come in; only noisy numbers and private choices go out. All decisions (phases, parts of ε, merged bins,
 candidates) depend on public structure and on what was measured before. So the whole is ε-differentially private by
@@ -14,6 +16,7 @@ up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows,
 * score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and times a weight
   of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
+* mean strength of dependence along a tree, four times Δ (`pair_selection.dependence`);
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
@@ -40,6 +43,7 @@ from dpengine.measure.pair_selection import (
     choose_pairs,
     full_resolution,
     list_candidates,
+    measure_dependence,
     merged_bins,
     selection_part,
 )
@@ -56,6 +60,8 @@ COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half 
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
 LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
+SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
+WORTH = 10.0  # times the public error that columns have to depend on each other, for pairs to be measured
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
@@ -87,7 +93,7 @@ def measure_adaptively(
     for_whole = _reserve_for_whole(run, total)
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))
-    if run.left - for_columns >= PARTS // 100:
+    if run.left - for_columns >= PARTS // 100 and not _columns_are_all(run, error, total):
         run.measure_columns(for_columns)
         _measure_pairs_in_phases(run, error)
     if run.left:
@@ -134,6 +140,21 @@ def _part_for_columns(run: Run, error: float) -> float:
     return min(max(odds / (1 + odds), 0.1), 0.97)
 
 
+def _columns_are_all(run: Run, error: float, total: float) -> bool:
+    """Return whether to spend all that is left on single columns: pairs are worth their ε only by a clear dependence.
+
+    It has to be a multiple of the columns' own public error, and is measured if that is neither tiny nor too large.
+    """
+    if run.workload.whole or error <= SMALL_ERROR:
+        return False
+    worth = WORTH * error
+    if worth >= 2:  # dependence is a distance of two distributions
+        return True
+    columns = len(run.workload.sizes)
+    parts = PARTS * min(max(2 * columns / float(run.roots.sum()) ** 2, 0.005), 0.02)
+    return measure_dependence(run, parts) < worth * total
+
+
 def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
     """Measure sums of |X − M| over the cells of the audited tables, by size of M.
 
@@ -165,7 +186,7 @@ def _measure_pairs_in_phases(run: Run, error: float) -> None:
     """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three."""
     resolutions = merged_bins(run.model())
     tree_is_all = len(run.workload.pairs) < len(run.workload.sizes)
-    parts = PHASES[1 if error > 0.02 or tree_is_all else 2 if error > 0.003 else 3]
+    parts = PHASES[1 if error > 0.02 or tree_is_all else 2 if error > SMALL_ERROR else 3]
     for_pairs = run.left
     for number, part in enumerate(parts):
         budget = int(for_pairs * part) if number + 1 < len(parts) else run.left

@@ -11,16 +11,21 @@ import numpy as np
 
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.graphs import Components
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Choice
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Choice
 from dpengine.marginals.pairwise import Pair, Pairwise, merge
 from dpengine.measure.workload import Run
+from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip
 from dpengine.translation.catalogue import mark
 
-__all__ = ["GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "merged_bins", "selection_part"]
+__all__ = [
+    "GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence", "merged_bins",
+    "selection_part",
+]  # fmt: skip
 
 GRAIN = 256  # counts and models are compared in these parts of a row
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
+MOVED = 4  # rows by which one row more or less changes `dependence` at most, with its margins
 THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
 SELECTION_ODDS = 12.0  # of choosing to measuring, in the budget, if one cell is seen above noise
 
@@ -46,6 +51,42 @@ class Candidate:
         threshold = round(GRAIN * THRESHOLD * scale)
         seen = self.model >= THRESHOLD * scale
         return int((self.wrong()[seen] - threshold).sum())
+
+
+def dependence(counts: Ints) -> int:
+    """Return Σ |x − a·b/n| over the cells of a pair, in 256ths of a row, rounded down: a and b are its exact margins.
+
+    One row more changes it by at most `MOVED`: its own cell by one row, and the table a·b/n, which had n rows and gets
+    n + 1, by (3n + 1)/(n + 1) < 3 rows in all: n/(n + 1) where all of it is scaled down, the rest where the row's two
+    margins grow.
+
+    >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN
+    10.0
+    """
+    total = int(counts.sum())
+    if total == 0:
+        return 0
+    exact = counts if total < 2**31 else counts.astype(object)  # up to 2·n² is added up
+    apart = np.abs(total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0))).sum()
+    return GRAIN * int(apart) // total
+
+
+def measure_dependence(run: Run, parts: float) -> float:
+    """Measure the mean `dependence` of the pairs along their strongest tree, in rows.
+
+    A tree over the workload's pairs has the same number of edges whatever the counts. Each edge weighs at most `MOVED`
+    rows more or less for every row, so the greatest sum over a tree does by at most that times the number of edges.
+    """
+    strengths = {pair: dependence(run.counts[pair]) for pair in run.workload.pairs}
+    joined = Components(name for pair in strengths for name in pair)
+    edges = [strengths[pair] for pair in sorted(strengths, key=lambda pair: -strengths[pair]) if joined.add(*pair)]
+    epsilon = run.take(parts)
+    sensitivity = MOVED * GRAIN * len(edges) * run.sensitivity
+    noisy = perturb(np.array(sum(edges)), sensitivity / epsilon)
+    run.choices.append(
+        Choice(mark("how strongly columns depend on each other"), DISCRETE_LAPLACE, epsilon, sensitivity)
+    )
+    return int(noisy) / (GRAIN * len(edges))
 
 
 def weighted(score: int, weight: Fraction) -> int:

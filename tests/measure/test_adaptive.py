@@ -16,7 +16,7 @@ from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.adaptive import _audit, _how_wrong
-from dpengine.measure.pair_selection import GRAIN, Candidate, _bins
+from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
 from dpengine.results.mock_table import mock_counts
@@ -77,6 +77,30 @@ def test_no_score_moves_by_more_than_one_row(scale: float) -> None:
     moved = [abs(Candidate(("a", "b"), (), other, model).score(scale) - here) for other in neighbours(exact)]
     assert max(moved) <= GRAIN
     assert scale > 5 or max(moved) == GRAIN, "where cells are seen, the bound is reached"
+
+
+def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
+    """Least where all rows have one value of a column, to which a row with another value is added."""
+    chance = np.random.default_rng(1)
+    tables = [chance.poisson(mean, (3, 4)) for mean in (0.2, 1, 8)] * 20
+    one_value = np.array([[0, 0, 490], [0, 0, 0], [0, 0, 650], [0, 0, 570]])
+    moves = [
+        max(abs(dependence(other) - dependence(exact)) for other in neighbours(exact) if other.min() >= 0)
+        for exact in (*tables, one_value, np.zeros((2, 2), dtype=np.int64))
+    ]
+    assert max(moves) <= MOVED * GRAIN
+    assert moves[-2] > 0.99 * MOVED * GRAIN, "the bound is all but reached"
+    large = 2**32 * np.array([[5, 0], [0, 5]])
+    assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
+
+
+def test_how_strongly_columns_depend_is_the_mean_along_the_strongest_tree() -> None:
+    tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
+    counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
+    run = Run(Workload(dict.fromkeys("abc", 2), list(counts)), counts, Fraction(10**9), 3)
+    assert measure_dependence(run, 1000) == pytest.approx((100 + 20) / 2, abs=0.1)
+    assert run.choices[0].sensitivity == 2 * MOVED * GRAIN * 3
+    assert run.choices[0].epsilon == 10**9 * Fraction(1000, 10**6)
 
 
 def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:

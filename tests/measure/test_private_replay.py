@@ -74,13 +74,15 @@ def one_table(rows: int) -> tuple[Workload, Ints]:
 
 # Workload and counts, ε for a row, and what is to happen: how often the mean error is measured, and pairs are chosen.
 CASES = {
-    "one phase, a tree of pairs": (*four_columns(400, tied=0.8), "1/4", (0, 1)),
+    "one phase, a tree of pairs": (*four_columns(4000, tied=0.8), "1/4", (1, 1)),
+    "one phase, of columns that hardly depend on each other": (*four_columns(4000), "1/4", (1, 0)),
+    "so few rows that no pair is worth its noise": (*four_columns(300, tied=0.8), "1/4", (0, 0)),
     "three phases, all three": (*four_columns(600_000, tied=0.02), "1/20", (3, 3)),
     "three phases, then all that is left at once": (*four_columns(40_000, tied=0.7), "1/2", (1, 0)),
     "three phases, and nothing to learn": (*four_columns(40_000), "1/2", (1, 0)),
-    "one phase, of large tables": (*large_tables(9000), "1/6", (0, 1)),
+    "one phase, of large tables": (*large_tables(9000), "1/6", (1, 1)),
     "one table": (*one_table(900), "1/5", (0, 0)),
-    "one phase, of pairs of unequal weight": (*weighted(400), "1/4", (0, 1)),
+    "one phase, of pairs of unequal weight": (*weighted(4000), "1/4", (1, 1)),
 }
 cases = pytest.mark.parametrize("case", CASES)
 units = pytest.mark.parametrize("unit", UNITS)
@@ -130,7 +132,12 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
         second = replayed_work(measured(case, unit, more), first)
         assert second.stored == first.stored
         costs.append(prices(first, second))
-    assert sum(map(max, zip(*costs, strict=True))) == epsilon
+    greatest = list(map(max, zip(*costs, strict=True)))
+    for choice in RESULTS[first.stored].choices:
+        if choice.what.startswith("how strongly"):  # these counts are not those that it moves by most
+            assert 0 < greatest[1] <= choice.epsilon
+            greatest[1] = choice.epsilon
+    assert sum(greatest) == epsilon
 
 
 @cases

@@ -53,6 +53,20 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "how strongly columns depend is taken to move as little as a single cell",
+        PAIRS,
+        "MOVED = 4 ",
+        "MOVED = 1 ",
+        OF_ADAPTIVE + "::test_no_row_moves_how_strongly_columns_depend_by_more_than_stated",
+    ),
+    Fault(
+        "a person's rows are ignored where dependence is measured",
+        PAIRS,
+        "MOVED * GRAIN * len(edges) * run.sensitivity",
+        "MOVED * GRAIN * len(edges)",
+        OF_ADAPTIVE + "::test_how_strongly_columns_depend_is_the_mean_along_the_strongest_tree",
+    ),
+    Fault(
         "a person's rows are ignored in private selection",
         PAIRS,
         "permute_and_flip(scores[places], each, GRAIN * run.sensitivity)",
