@@ -5,8 +5,9 @@ privately, while measuring, which pairs of columns to measure (`measure.adaptive
 how finely to measure it (`measure.ranges`).
 
 *auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
-that its columns and pairs are better evidence than its own noisy counts; or the tables overlap so widely that they can
-agree only through a model, and measuring each of them is predicted to have more noise than the model has error.
+that its columns and pairs are better evidence than its own noisy counts; or pairs of columns close a ring, and
+measuring each of them is predicted to have more noise than a model has error; or larger tables can agree only through
+a model (`measure.rows_and_noise`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import (
     allocate_amounts,
-    allocate_by_cells,
     allocate_directly,
     allocate_optimally,
     check_rings,
@@ -46,10 +46,11 @@ from dpengine.measure.measure import add_noise
 from dpengine.measure.parts import InParts, cells_apart
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
+from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table, noise_is_too_much
 from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
-from dpengine.noise.moments import MAX_SCALE, mean_absolute
+from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
@@ -57,9 +58,6 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
 
-MEASURE_ALL = 0.15  # of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
-SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
-SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
 MAX_SYNTHETIC = 20_000_000  # rows
 
@@ -79,7 +77,7 @@ class Direct(Strategy):
         return _(
             "Direct: measuring all {tables} tables leaves noise of only about {noise} of all rows in each.",
             tables=len(tables),
-            noise=portion(_noise_in_a_table(self.plan, tables)),
+            noise=portion(noise_in_a_table(self.plan, tables)),
         )
 
     @property
@@ -260,7 +258,7 @@ class Adaptive(Private):
     @property
     def why(self) -> str:
         plan, tables = self.plan, maximal(self.plan.supports)
-        if self.decided and _is_sparse(plan, tables):
+        if self.decided and is_sparse(plan, tables):
             return _(
                 "Adaptive: with about {rows} rows, noise would bury so many cells; so part of ε measures columns and "
                 "pairs, the rest the whole table, and a model draws on all of these.",
@@ -270,7 +268,7 @@ class Adaptive(Private):
             return _(
                 "Adaptive: measuring all {tables} tables would leave noise of about {noise} of all rows in each.",
                 tables=len(tables),
-                noise=portion(_noise_in_a_table(plan, tables)),
+                noise=portion(noise_in_a_table(plan, tables)),
             )
         if len(tables) == 1:
             return _(
@@ -338,7 +336,7 @@ def decide(plan: Plan) -> Strategy:
     if plan.resolution.levels:
         return resolved(private if _is_long(plan) or _is_better_apart(private) else plan)
     tables = maximal(plan.supports)
-    if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
+    if not (_is_long(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
@@ -372,24 +370,3 @@ def _is_better_apart(plan: Plan) -> bool:
 
 def _is_long(plan: Plan) -> bool:
     return any(plan.cells(table) > FLAT_CELLS for table in plan.ranged)
-
-
-def _is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Return whether noise in the one table that holds all others would exceed its counts, if these are known."""
-    per_row = float(plan.for_tables) / plan.unit.rows
-    if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
-        return False
-    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.for_tables) > SPARSE * plan.rows_about
-
-
-def _noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
-    if len(tables) == 1 or not needs_a_model(plan, tables):
-        return False
-    return max(map(len, tables)) > 2 or _noise_in_a_table(plan, tables) > MEASURE_ALL
-
-
-def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
-    rows = plan.rows_about or ASSUMED_ROWS
-    noise = math.fsum(plan.cells(each.columns) * float(each.scale) for each in allocate_by_cells(plan, tables))
-    return noise / (len(tables) * rows)

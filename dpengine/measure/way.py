@@ -17,7 +17,7 @@ from dpengine.measure.allocation import allocate
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["Private", "Strategy"]
+__all__ = ["MAX_ADAPTIVE_SCALE", "Private", "Strategy"]
 
 MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 

@@ -175,20 +175,17 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     """Return the least ε, in millionths, at which every cell of every published table is within ±`half_width`.
 
     "Within" holds with probability `confidence` for each cell by itself. Raises `PlanError` if no ε in range does it,
-    and for an adaptive plan, whose errors can only be simulated: try some values with `predict` there.
+    and where the plan is adaptive, or *auto* would be at the ε that is found: errors can only be simulated there, so
+    try some values with `predict`.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> float(epsilon_for(plan, half_width=10))
     0.284349
     """
     strategy = decide(plan)
-    if not strategy.closed_form:
-        raise PlanError(
-            _(
-                "for an adaptive plan, ε cannot be worked out from an error: "
-                "try some values of ε, and see the error of each"
-            )
-        )
+    if not strategy.closed_form:  # more ε may be enough to measure every table
+        strategy = decide(plan.at(MAX_EPSILON))
+    _check_closed_form(strategy)
     if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
         raise PlanError(_("a half-width is a number, 0 or more"))
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
@@ -216,7 +213,20 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
             middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2
             least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
         low = enough
-    return Fraction(low, 10**6)
+    found = Fraction(low, 10**6)
+    _check_closed_form(decide(plan.at(found)))
+    return found
+
+
+def _check_closed_form(strategy: Strategy) -> None:
+    """Refuse a strategy whose errors can only be simulated. Raises `PlanError`."""
+    if not strategy.closed_form:
+        raise PlanError(
+            _(
+                "for an adaptive plan, ε cannot be worked out from an error: "
+                "try some values of ε, and see the error of each"
+            )
+        )
 
 
 def half_width_curves(

@@ -111,6 +111,21 @@ def test_auto_measures_columns_and_pairs_beside_a_table_too_large_for_its_rows()
     assert decide(alone).plan_id == decide(sparse_plan()).plan_id != decide(sparse_plan(strategy="direct")).plan_id
 
 
+def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_too_much() -> None:
+    pairs = letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05", rows_about=5000)
+    assert decide(pairs).plan.strategy == "adaptive"
+    assert "noise of about 171 % of all rows" in decide(pairs).why
+    decide(pairs.at("0.001")).check()
+    for measured in (
+        pairs.at("1"),
+        pairs.at("0.0009"),  # too small to choose anything
+        letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05"),  # of nobody knows how many rows
+        letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], epsilon="0.05", rows_about=5000),  # a tree
+        letters_plan([2, 2, 2], {"each": 2}, epsilon="0.01", rows_about=1000),  # measured as one table
+    ):
+        assert decide(measured).closed_form
+
+
 def test_an_epsilon_too_small_for_adaptive_is_refused() -> None:
     plan = letters_plan([9, 9], {"each": 2}, strategy="adaptive", epsilon="0.0009")
     with pytest.raises(PlanError, match="too small to choose"):

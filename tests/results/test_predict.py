@@ -145,6 +145,20 @@ def test_epsilon_for_is_the_least_that_does_it(tables: object, half_width: float
     assert predict(plan.at(less))["half_width_95"][:cells].max() > half_width
 
 
+def test_epsilon_for_works_wherever_auto_measures_every_table() -> None:
+    """The plan's own ε may be too small for that; where the ε that is found is, nothing can be promised."""
+    plan = letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05", rows_about=5000)
+    assert not decide(plan).closed_form
+    assert (
+        epsilon_for(plan, 10)
+        == epsilon_for(plan.at(2), 10)
+        == epsilon_for(plan.model_copy(update={"strategy": "direct"}), 10)
+    )
+    for wide in (plan, plan.at(2)):
+        with pytest.raises(PlanError, match="try some values"):
+            epsilon_for(wide, 1000)
+
+
 def test_a_half_width_out_of_reach_is_refused() -> None:
     plan = letters_plan([3, 3], [["a", "b"]])
     assert epsilon_for(plan, 0) > 1

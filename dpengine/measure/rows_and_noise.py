@@ -1,0 +1,56 @@
+"""Whether tables that are measured would have so much noise for the expected rows that a model is better.
+
+Functions of the plan alone, by which *auto* decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpengine.array_types import Columns
+from dpengine.marginals.graphs import junction_order
+from dpengine.measure.allocation import allocate_by_cells, allocate_directly, needs_a_model
+from dpengine.measure.quantile_choice import ASSUMED_ROWS
+from dpengine.measure.way import MAX_ADAPTIVE_SCALE
+from dpengine.noise.moments import mean_absolute
+from dpengine.spec.plan import Plan
+
+__all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
+
+MEASURE_ALL = 0.15  # of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
+MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
+SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
+SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
+
+
+def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
+    """Return whether noise in the one table that holds all others would exceed its counts, if these are known."""
+    per_row = float(plan.for_tables) / plan.unit.rows
+    if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
+        return False
+    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.for_tables) > SPARSE * plan.rows_about
+
+
+def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
+    """Return whether a model of pairs is needed, or is predicted to be nearer than tables that are measured.
+
+    Pairs that agree without a model too get one if the number of rows is stated and noise is clearly too much: their
+    errors are exact otherwise. Where one table of all columns is measured, its sums are hard to beat.
+    """
+    if len(tables) == 1:
+        return False
+    if needs_a_model(plan, tables):
+        return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > MEASURE_ALL
+    if plan.rows_about is None or plan.amounts(()) or max(map(len, tables)) > 2 or junction_order(tables) is not None:
+        return False
+    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE or noise_in_a_table(plan, tables) <= MEASURE_ALL_OF_FEW:
+        return False
+    return len(allocate_directly(plan)) > 1
+
+
+def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
+    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
+    rows = plan.rows_about or ASSUMED_ROWS
+    noise = math.fsum(plan.cells(each.columns) * float(each.scale) for each in allocate_by_cells(plan, tables))
+    return noise / (len(tables) * rows)
