@@ -23,7 +23,7 @@ from dpengine.counting import count, near_copies
 from dpengine.counting.steps import count_steps
 from dpengine.estimate.found_cells import resolve
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.search import check_searches, search
+from dpengine.measure.search import Exact, check_searches, search
 from dpengine.measure.strategy import Strategy, decide, resolved
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
@@ -161,10 +161,10 @@ def release(
 
 
 class _Exact(NamedTuple):
-    """Exact counts: of the tables, and of the steps on which cells are found."""
+    """Exact counts: of the tables, and of the steps and keys from which cells are found."""
 
     tables: Sequence[Ints]
-    steps: Sequence[Ints]
+    steps: Sequence[Exact]
 
 
 def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tuple[Plan, Measurements]:

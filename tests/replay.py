@@ -29,7 +29,7 @@ from dpengine import Ledger, Plan, PrivateReleaseError, Question, ask, choose, o
 from dpengine.accounting.entry import Kind
 from dpengine.array_types import Ints
 from dpengine.choose import Candidates, draw_once
-from dpengine.noise import laplace, selection
+from dpengine.noise import laplace, selection, sparse
 from dpengine.release import reopen
 from dpengine.results import answer
 
@@ -100,6 +100,12 @@ def recorded_work(work: Callable[[Tape], object], *, without_noise: bool = False
         tape.draws.append(Draw("noise", np.array(exact), (Fraction(scale), exact.shape), output))
         return np.array(output)
 
+    def keys(places: Ints, counts: Ints, universe: int, scale: Fraction, least: int) -> tuple[Ints, Ints]:
+        noisy = places[counts >= least], counts[counts >= least]
+        output = noisy if without_noise else _SPARSE(places, counts, universe, scale, least)
+        tape.draws.append(Draw("keys", np.array([places, counts]), (Fraction(scale), universe, least), output))
+        return output
+
     def choice(draw: selection.Draw) -> Callable[..., int]:
         def chosen(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
             best = int(scores.argmax())
@@ -110,7 +116,7 @@ def recorded_work(work: Callable[[Tape], object], *, without_noise: bool = False
 
         return chosen
 
-    with _standing_in(noise, choice):
+    with _standing_in(noise, keys, choice):
         work(tape)
     return tape
 
@@ -130,13 +136,17 @@ def replayed_work(work: Callable[[Tape], object], first: Tape) -> Tape:
     def noise(exact: Ints, scale: Fraction) -> Ints:
         return np.array(given("noise", exact, (Fraction(scale), exact.shape)))
 
+    def keys(places: Ints, counts: Ints, universe: int, scale: Fraction, least: int) -> tuple[Ints, Ints]:
+        shown: tuple[Ints, Ints] = given("keys", np.array([places, counts]), (Fraction(scale), universe, least))
+        return shown
+
     def choice(draw: selection.Draw) -> Callable[..., int]:
         def chosen(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
             return int(given("choice", scores, (draw, epsilon, sensitivity, monotone, scores.shape)))
 
         return chosen
 
-    with _standing_in(noise, choice):
+    with _standing_in(noise, keys, choice):
         work(tape)
     assert not tape.difference, tape.difference  # the release itself only says that it failed
     assert tape.error or next(forced, None) is None, "control flow differs: one draw less"
@@ -151,11 +161,16 @@ def price(here: Tape, there: Tape) -> Fraction:
 def prices(here: Tape, there: Tape) -> list[Fraction]:
     """Return what each draw costs if the two tapes are of neighbours: |x − x′|₁ / scale for noise, for a choice its ε.
 
+    Keys of a universe that have no rows in one of the two tables have the count 0 there.
+
     Raises AssertionError if scores move further than a choice was told: by more than its sensitivity, or, if it was
     told that all move alike, in different directions. A shift that all scores have in common is no move.
     """
     each = []
     for one, other in zip(here.draws, there.draws, strict=True):
+        if one.kind == "keys":
+            each.append(_moved_keys(one, other) / _fraction(one.parameters[0]))
+            continue
         moved = [int(a) - int(b) for a, b in zip(one.exact.ravel(), other.exact.ravel(), strict=True)]
         if one.kind == "noise":
             each.append(sum(map(abs, moved)) / _fraction(one.parameters[0]))
@@ -171,7 +186,9 @@ def cost(here: Tape, there: Tape) -> float:
     """Return the log of the greatest ratio by which the outputs are more likely on one table than on the other."""
     exact, chosen = Fraction(0), 0.0
     for one, other in zip(here.draws, there.draws, strict=True):
-        if one.kind == "noise":
+        if one.kind == "keys":
+            exact += _moved_keys(one, other) / _fraction(one.parameters[0])
+        elif one.kind == "noise":
             exact += int(np.abs(one.exact - other.exact).sum()) / _fraction(one.parameters[0])
         else:
             chosen += abs(math.log(_chance(one) / _chance(other)))
@@ -185,6 +202,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tolist()
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _moved_keys(one: Draw, other: Draw) -> int:
+    """Return how far the counts of all keys of a universe lie apart, in L1."""
+    counts = [dict(zip(*draw.exact.tolist(), strict=True)) for draw in (one, other)]
+    return sum(abs(counts[0].get(place, 0) - counts[1].get(place, 0)) for place in {*counts[0], *counts[1]})
 
 
 def _fraction(value: object) -> Fraction:
@@ -203,20 +226,22 @@ _LAWS: dict[selection.Draw, Callable[..., Any]] = {
     selection.permute_and_flip: selection.permute_and_flip_probabilities,
     selection.exponential_mechanism: selection.exponential_probabilities,
 }
-_PERTURB = laplace.perturb
-_DRAWING = ["measure.measure", "measure.adaptive", "measure.hierarchical", "measure.pair_selection",
+_PERTURB, _SPARSE = laplace.perturb, sparse.sparse_histogram
+_DRAWING = ["measure.measure", "measure.adaptive", "measure.hierarchical", "measure.pair_selection", "measure.search",
             "mechanisms.scalar_queries", "ask", "choose"]  # fmt: skip
 
 
 @contextmanager
-def _standing_in(noise: Callable[..., Any], choice: Callable[[selection.Draw], Callable[..., Any]]) -> Iterator[None]:
-    """Put `noise` and `choice` in place of the mechanisms, wherever a module of the engine names them."""
+def _standing_in(
+    noise: Callable[..., Any], keys: Callable[..., Any], choice: Callable[[selection.Draw], Callable[..., Any]]
+) -> Iterator[None]:
+    """Put `noise`, `keys` and `choice` in place of the mechanisms, wherever a module of the engine names them."""
     for name in _DRAWING:
         importlib.import_module(f"dpengine.{name}")
-    stand_ins = {_PERTURB: noise} | {draw: choice(draw) for draw in _LAWS}
+    stand_ins = {_PERTURB: noise, _SPARSE: keys} | {draw: choice(draw) for draw in _LAWS}
     with pytest.MonkeyPatch.context() as patch:
         for module_name, module in list(sys.modules.items()):
-            if not module_name.startswith("dpengine.") or module in (laplace, selection):
+            if not module_name.startswith("dpengine.") or module in (laplace, selection, sparse):
                 continue
             for name, known in [each for each in vars(module).items() if not each[0].startswith("__")]:
                 if callable(known) and any(known is mechanism for mechanism in stand_ins):

@@ -17,7 +17,9 @@ from dpengine.marginals.measurement import (
     QUANTILES,
     SEARCH,
     Allocation,
+    FoundKeys,
     Measurements,
+    Search,
 )
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
@@ -92,8 +94,18 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
         entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})
     for each in measured.searches:
         allocation = Allocation(each.columns, each.epsilon, each.sensitivity)
-        entries.append(_marginal(allocation, each.values.size) | {"purpose": SEARCH})
+        entries.append(_marginal(allocation, _searched(each)) | _shown_from(each) | {"purpose": SEARCH})
     return entries
+
+
+def _searched(search: Search) -> int:
+    """Return how many numbers were measured to find cells: boxes, or all keys of a universe."""
+    return search.universe if isinstance(search, FoundKeys) else search.values.size
+
+
+def _shown_from(search: Search) -> dict[str, int]:
+    """Say from which noisy number on keys are shown."""
+    return {"shown_from": search.least} if isinstance(search, FoundKeys) else {}
 
 
 def _persons(plan: Plan, tally: int) -> dict[str, int]:

@@ -53,6 +53,7 @@ class MeasurementEntry(_Shape):
     merged_to: list[int] | None = None
     units_per_row: int = 1
     cells_per_person: int | None = None  # where persons are counted, and not rows
+    shown_from: int | None = None  # of keys of a universe: the least noisy number that is shown
 
 
 class TableEntry(_Shape):

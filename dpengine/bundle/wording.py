@@ -293,8 +293,9 @@ _CHOICES = replace(
     ),
     found=mark(
         "cells that were found: for each column whose cells the plan does not state, noisy counts over its declared "
-        "range were measured first, with the part of ε that the plan says. found.json holds them, and the cells follow "
-        "from them alone, by a fixed rule. Then the tables were measured in these cells."
+        "range, or over all values that are possible, were measured first, with the part of ε that the plan says. "
+        "found.json holds them, and the cells follow from them alone, by a fixed rule. Then the tables were measured "
+        "in these cells."
     ),
 )
 # A table for ranges beside others stands since version 4; bundles of earlier versions that claim one are compared.

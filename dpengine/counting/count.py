@@ -20,11 +20,13 @@ from dpengine.counting.scan import LocalRows
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.table import LocalTable, Table
+from dpengine.spec.domain import Category
 from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "check", "check_unchanged", "count", "digest", "digest_and_count", "digest_of_texts", "distinct_texts", "row_count",
+    "check", "check_unchanged", "count", "count_keys", "digest", "digest_and_count", "digest_of_texts",
+    "distinct_texts", "row_count",
 ]  # fmt: skip
 
 
@@ -76,6 +78,18 @@ def count(
         found |= dict(zip(places, joints.marginals(counts), strict=True))
     report(1.0)
     return [found[place] for place in range(len(of))]
+
+
+def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) -> tuple[Ints, Ints]:
+    """Return which keys of the universe of a column have rows, as places in increasing order, and how many rows each.
+
+    The values of the column `name` are to be found. `truncation_key` decides which rows are kept of persons with more
+    than ``plan.unit.rows``, among those with a key. Raises `TableError` as `count` does.
+    """
+    column = plan.column(name)
+    assert isinstance(column, Category), "only values of category columns are found"
+    check(table, plan)
+    return _rows(table).count_keys(column, plan.unit, truncation_key)
 
 
 def _share(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:

@@ -12,15 +12,16 @@ import numpy as np
 from dpengine import arrow
 from dpengine.array_types import Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
-from dpengine.counting.encoding.remote_sql import code_of, identity
+from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
 from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, text_sums
 from dpengine.counting.joint_tables import JointTables
+from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
-from dpengine.spec.domain import Amount, Column
+from dpengine.spec.domain import Amount, Category, Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.numeric.steps import AmountAtSteps
-from dpengine.spec.plan import Plan
+from dpengine.spec.plan import Plan, Unit
 from dpengine.translation.catalogue import _
 
 __all__ = ["RemoteRows"]
@@ -140,6 +141,16 @@ class RemoteRows:
             places = tuple(found[f"g{axis}"][some] + moved.count(axis) for axis in axes)
             np.add.at(counts, places, weights[some])
         return counts
+
+    def count_keys(self, column: Category, unit: Unit, key: bytes) -> tuple[Ints, Ints]:
+        """Return the places of the keys that people have in the column's universe, in order, and their counts."""
+        dialect, points = self.table.dialect, universe_of(column).has_points
+        cells = {field.name: (f"c{i}", field.type) for i, field in enumerate(self.table.columns)}
+        text = key_text(*cells[column.name], dialect, points=points)
+        person = None if unit.id is None else identity(*cells[unit.id], dialect)
+        query = held_keys(column, text, person, unit, key, dialect, self.table.rows)
+        answer = self.table.ask(query, {"k": "string", "n": "int64"})
+        return counts_by_place(column, zip(*(answer.column(name).to_pylist() for name in "kn"), strict=True))
 
     def digest(self) -> bytes:
         """Return the digest of the content, computed where the rows are (`fingerprint.text_sums`)."""

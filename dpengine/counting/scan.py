@@ -23,16 +23,17 @@ from dpengine import arrow
 from dpengine.array_types import Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
 from dpengine.counting.encoding.coding import Coding
-from dpengine.counting.encoding.local_sql import code_of, identity
+from dpengine.counting.encoding.local_sql import code_of, identity, key_text
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
 from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
 from dpengine.counting.joint_tables import JointTables
+from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
 from dpengine.sources.table import LocalTable
-from dpengine.spec.domain import Column, Date
+from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.plan import Plan
+from dpengine.spec.plan import Plan, Unit
 from dpengine.sql import literal
 from dpengine.translation.catalogue import _
 
@@ -87,6 +88,14 @@ class LocalRows:
         bounded = bounded_rows(coded, len(codings), kept.rows, key, LOCAL, kept.cells, joints.places(kept.columns))
         self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
+
+    def count_keys(self, column: Category, unit: Unit, key: bytes) -> tuple[Ints, Ints]:
+        """Return the places of the keys that people have in the column's universe, in order, and their counts."""
+        text = key_text(*self._place_and_type(column.name), points=universe_of(column).has_points)
+        person = None if unit.id is None else identity(*self._place_and_type(unit.id))
+        with self.table.connection() as connection:
+            found = connection.execute(held_keys(column, text, person, unit, key, LOCAL)).fetchall()
+        return counts_by_place(column, found)
 
     def digest(self) -> bytes:
         """Return the digest of the content (`fingerprint`)."""

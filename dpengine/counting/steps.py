@@ -1,24 +1,27 @@
-"""Count the steps of a column whose bins are found: the same rows as in its tables, in the finest cells."""
+"""Count what the cells of columns are found from: the steps of a range, in the rows of its tables, or held keys."""
 
 from __future__ import annotations
 
 from dpengine.array_types import Ints
-from dpengine.counting.count import count
+from dpengine.counting.count import count, count_keys
 from dpengine.sources.table import Table
-from dpengine.spec.domain import Number
+from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
 __all__ = ["count_steps", "plan_of_steps"]
 
 
-def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints]:
-    """Return for each of `plan.finds` the exact number of rows in each step of its range.
+def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints | tuple[Ints, Ints]]:
+    """Return for each of `plan.finds` the exact number of rows in each step of its range, or of each key with rows.
 
-    Rows with another value, or none, are left out. At most `plan.unit.rows` rows of a person count, chosen as
-    `count` chooses them. Raises `TableError` as `count` does.
+    Keys are given by their places (`count.count_keys`). Rows with another value, or none, are left out. At most
+    `plan.unit.rows` rows of a person count, chosen as `count` chooses them. Raises `TableError` as `count` does.
     """
-    found = []
+    found: list[Ints | tuple[Ints, Ints]] = []
     for name in plan.finds:
+        if isinstance(plan.column(name), Category):
+            found.append(count_keys(table, plan, name, truncation_key=truncation_key))
+            continue
         stepped = plan_of_steps(plan, name)
         (exact,) = count(table, stepped, [(name,)], truncation_key=truncation_key)
         found.append(exact[: stepped.column(name).declared_size])

@@ -7,6 +7,8 @@ counts: whoever reads a release computes the same cells again.
 cut so that the heaviest bin of more than one step is as light as possible; a step that is heavier stands alone. So most
 bins hold about the same number of people, and values that many people share, such as an income of 0, have bins of their
 own. A bin weighs mostly what its people are, and a little what its width is, so that none becomes very wide.
+
+*Values.* The keys that were shown are the values, in the order of their universe. All other values count as *other*.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.marginals.measurement import Search
-from dpengine.spec.domain import Number
+from dpengine.marginals.measurement import FoundKeys, Search
+from dpengine.spec.domain import Category, Column, Number
 from dpengine.spec.plan import Plan
 
 __all__ = ["cut", "resolve"]
@@ -37,8 +39,12 @@ def resolve(plan: Plan, searches: Sequence[Search]) -> Plan:
     return plan.with_columns({name: _found(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)})
 
 
-def _found(plan: Plan, name: str, searched: Search) -> Number:
+def _found(plan: Plan, name: str, searched: Search) -> Column:
     column = plan.column(name)
+    if isinstance(searched, FoundKeys):
+        assert isinstance(column, Category), "a column whose values are found"
+        assert column.among is not None, "a column whose values are found"
+        return column.with_values(column.among.values_at(searched.places.tolist()))
     assert isinstance(column, Number), "a column whose bins are found"
     assert column.bins is not None, "a column whose bins are found"
     edges, expected = column.steps.edges, BoxTree(searched).table

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.noise.threshold import least_shown
+from dpengine.spec.categories.universe import Universe
 from dpengine.translation.catalogue import mark
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Boxes",
     "Choice",
     "ChosenQuantiles",
+    "FoundKeys",
     "Measurement",
     "Measurements",
     "QuantileShare",
@@ -158,7 +161,40 @@ class Boxes:
         return self.epsilon * int(cells.max()) / PARTS
 
 
-Search: TypeAlias = Boxes  # what the cells of a column are found from: the noisy steps of its range
+@dataclass(frozen=True, slots=True)
+class FoundKeys:
+    """The keys of a universe whose noisy numbers are `least` or more, by their places, in order.
+
+    All `universe` keys got noise, those without people too. Of very many that reached `least`, those with the largest
+    numbers are kept.
+    """
+
+    columns: Columns
+    universe: int
+    least: int
+    epsilon: Fraction
+    sensitivity: int
+    places: Ints
+    values: Ints
+
+    @classmethod
+    def none(cls, name: str, among: Universe, epsilon: Fraction, rows: int) -> FoundKeys:
+        """Return that no key is found yet, with the share of `epsilon` that `among` says, at `rows` rows a person."""
+        share, empty = epsilon * among.share, np.empty(0, dtype=np.int64)
+        return cls((name,), among.keys, least_shown(among.keys, rows / share, among.chance), share, rows, empty, empty)
+
+    @property
+    def cost(self) -> Fraction:
+        """The ε that was spent."""
+        return self.epsilon
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the discrete Laplace noise of each key, in rows."""
+        return self.sensitivity / self.epsilon
+
+
+Search: TypeAlias = Boxes | FoundKeys  # what the cells of a column are found from: steps of its range, or its keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people
-(`measure.hierarchical`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in
-these cells are measured with the rest of ε.
+(`measure.hierarchical`); for values, all keys that it may have, of which those with the largest noisy numbers are shown
+(`noise.sparse`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in these cells
+are measured with the rest of ε.
 
 The whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16): whatever the first
 stage returned, the second one is `Plan.for_tables`-differentially private for the cells that follow from it, and the
@@ -13,38 +14,77 @@ first stage costs the shares. The universe, the shares and the rule from noisy c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.errors import PlanError
-from dpengine.marginals.measurement import Search
+from dpengine.marginals.measurement import FoundKeys, Search
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes
 from dpengine.measure.way import MAX_ADAPTIVE_SCALE
-from dpengine.spec.domain import Number
+from dpengine.noise.sparse import sparse_histogram
+from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["blank_searches", "check_searches", "search"]
+__all__ = ["Exact", "blank_searches", "check_searches", "search"]
+
+Exact: TypeAlias = "Ints | tuple[Ints, Ints]"  # the rows in each step; or the places of keys with rows, and their rows
 
 
-def search(plan: Plan, counts: Sequence[Ints]) -> tuple[Search, ...]:
+def search(plan: Plan, counts: Sequence[Exact]) -> tuple[Search, ...]:
     """Measure the columns of `plan.finds`, each with its share of ε.
 
-    `counts` are exact, one array for each of these columns: the rows in each step of its range. One person has at most
-    `plan.unit.rows` rows.
+    `counts` are exact, one entry for each of these columns: the rows in each step of its range; or the places of the
+    keys that have rows, in increasing order, and their rows. One person has at most `plan.unit.rows` rows.
     """
     return tuple(_search(plan, name, exact) for name, exact in zip(plan.finds, counts, strict=True))
 
 
-def _search(plan: Plan, name: str, exact: Ints) -> Search:
+def _search(plan: Plan, name: str, exact: Exact) -> Search:
+    if isinstance(exact, tuple):
+        return _keys(_no_keys(plan, name), most=_most(plan, name), exact=exact)
     return measure_boxes((name,), [(0, exact.size)], exact, plan.epsilon * plan.column(name).share, plan.unit.rows)
 
 
+def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
+    """Add noise to all keys of the universe, and keep of those that are shown the `most` with the largest numbers.
+
+    Of equal numbers those are kept that come first. Which are kept follows from what is shown, so it costs nothing.
+    """
+    places, values = sparse_histogram(*exact, none.universe, none.scale, none.least)
+    kept = np.sort(np.argsort(-values, kind="stable")[:most])
+    return replace(none, places=places[kept], values=values[kept])
+
+
 def blank_searches(plan: Plan) -> tuple[Search, ...]:
-    """Return what `search` would return of nobody, without noise: to try what follows."""
-    return tuple(
-        blank_boxes((name,), (_steps(plan, name),), plan.epsilon * plan.column(name).share, plan.unit.rows)
-        for name in plan.finds
-    )
+    """Return what `search` might return, made without data or noise, to try what follows: as many keys as possible."""
+    return tuple(_blank(plan, name) for name in plan.finds)
+
+
+def _blank(plan: Plan, name: str) -> Search:
+    column = plan.column(name)
+    if isinstance(column, Number):
+        shape = (column.steps.declared_size,)
+        return blank_boxes((name,), shape, plan.epsilon * column.share, plan.unit.rows)
+    none = _no_keys(plan, name)
+    places = np.arange(min(_most(plan, name), none.universe), dtype=np.int64)
+    return replace(none, places=places, values=np.full_like(places, none.least))
+
+
+def _no_keys(plan: Plan, name: str) -> FoundKeys:
+    column = plan.column(name)
+    assert isinstance(column, Category), "bins or values are found"
+    assert column.among is not None, "a column whose values are found"
+    return FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows)
+
+
+def _most(plan: Plan, name: str) -> int:
+    column = plan.column(name)
+    assert isinstance(column, Category), "bins or values are found"
+    return column.among.most if column.among is not None else 0
 
 
 def check_searches(plan: Plan) -> None:
@@ -54,9 +94,3 @@ def check_searches(plan: Plan) -> None:
             raise PlanError(
                 _("epsilon is too small to find the cells of {column}: raise it, or state the cells", column=name)
             )
-
-
-def _steps(plan: Plan, name: str) -> int:
-    column = plan.column(name)
-    assert isinstance(column, Number), "a column whose bins are found"
-    return column.steps.declared_size

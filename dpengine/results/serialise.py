@@ -27,6 +27,7 @@ from dpengine.marginals.measurement import (
     Boxes,
     Choice,
     ChosenQuantiles,
+    FoundKeys,
     Measurement,
     Measurements,
     QuantileShare,
@@ -40,6 +41,7 @@ Array = npt.NDArray[Any]
 DAMAGED = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 CANNOT_BE_READ = mark("a stored release cannot be read; restore the ledger from a backup")
 BOXES = ("parents", "first", "last", "parts", "values")
+KEYS = ("places", "values")
 
 
 def pack(
@@ -90,10 +92,16 @@ def pack(
         ]
         arrays |= {f"quantiles{k}": one.places for k, one in enumerate(measured.quantiles)}
     if measured.searches:
-        header["searches"] = [(each.columns, each.shape, str(each.epsilon), each.sensitivity)
-                              for each in measured.searches]  # fmt: skip
-        arrays |= {f"search{k}_{name}": getattr(each, name)
-                   for k, each in enumerate(measured.searches) for name in BOXES}  # fmt: skip
+        header["searches"] = [
+            (each.columns, (each.universe, each.least) if isinstance(each, FoundKeys) else each.shape,
+             str(each.epsilon), each.sensitivity)
+            for each in measured.searches
+        ]  # fmt: skip
+        arrays |= {
+            f"search{k}_{name}": getattr(each, name)
+            for k, each in enumerate(measured.searches)
+            for name in (KEYS if isinstance(each, FoundKeys) else BOXES)
+        }
     rows = model.rows if isinstance(model, ConsistentTables) else model
     if isinstance(rows, SyntheticRows):
         header["rows"] = (rows.domain.names, rows.domain.sizes)
@@ -158,14 +166,13 @@ def unpack(
                 columns, shape, epsilon, sensitivity = header["boxes"]
                 kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
                 boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
-            more, searches = (
-                tuple(
-                    Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity,
-                          **{name: arrays[f"{prefix}{k}_{name}"] for name in BOXES})
-                    for k, (columns, shape, epsilon, sensitivity) in enumerate(header.get(entry, ()))
-                )
-                for entry, prefix in (("more_boxes", "boxes"), ("searches", "search"))
-            )  # fmt: skip
+            more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
+            searches = tuple(
+                _keys_in(arrays, f"search{k}", entry)
+                if f"search{k}_places" in arrays
+                else _boxes_in(arrays, f"search{k}", entry)
+                for k, entry in enumerate(header.get("searches", ()))
+            )
             quantiles = tuple(
                 ChosenQuantiles(
                     QuantileShare(tuple(columns), name, tuple(map(Decimal, parts)), Fraction(epsilon), sensitivity),
@@ -197,6 +204,18 @@ def unpack(
     story = {key: header[key] for key in ("release_id", "created", "software")}
     measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches)
     return header["plan"], measured, model, story, amounts, apart
+
+
+def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> Boxes:
+    columns, shape, epsilon, sensitivity = entry
+    kept = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
+    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
+
+
+def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:
+    columns, (universe, least), epsilon, sensitivity = entry
+    kept = {name: arrays[f"{prefix}_{name}"] for name in KEYS}
+    return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **kept)
 
 
 def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:

@@ -359,6 +359,8 @@ def plan_entry(column: Column) -> dict[str, Any]:
         if column.levels:
             wider = column.levels.items()
             plain["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
+    if isinstance(column, Category) and column.among is not None:
+        plain["values"] = "found"
     plain.pop("codebook", None)
     return {"name": plain["name"], "kind": plain["kind"], **plain}
 
@@ -381,7 +383,10 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
                 f"{each.normalize():f}" for each in (column.low, column.high, column.step) if each is not None
             ]
     if isinstance(column, Category):
-        plain["values"] = list(column.values)
+        plain["values"] = list(column.values) if column.among is None else "found"
+        plain.pop("among")
+        if column.among is not None:  # what is found follows from the release
+            plain["among"] = column.among.model_dump(mode="json", exclude={"found"})
     if isinstance(column, Amount):
         numbers = {
             "knots": [f"{knot.normalize():f}" for knot in column.all_knots],

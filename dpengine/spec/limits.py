@@ -16,6 +16,7 @@ from dpengine.translation.catalogue import _, number
 __all__ = [
     "MAX_COLUMN_CELLS",
     "MAX_DECLARED_CELLS",
+    "MAX_FOUND",
     "MAX_TABLES",
     "MAX_TABLE_CELLS",
     "MAX_TABLE_COLUMNS",
@@ -27,6 +28,7 @@ __all__ = [
 MAX_COLUMNS = 5_000
 MAX_COLUMN_CELLS = 1_000_000
 MAX_DECLARED_CELLS = 2_000_000  # of all columns together
+MAX_FOUND = 10_000  # values of a column that are found privately
 MAX_TABLES = 10_000
 MAX_TABLE_CELLS = 4_000_000
 MAX_TABLE_COLUMNS = 32
@@ -80,7 +82,10 @@ def _announced(column: Any) -> int:
     """Return how many cells a column that is not read yet announces; 0 where only reading can say."""
     if not isinstance(column, dict):
         return 0
-    edges, values = column.get("edges"), column.get("values")
+    edges, values, among = column.get("edges"), column.get("values"), column.get("among")
+    if values == "found":
+        most = among.get("most", 1_000) if isinstance(among, dict) else 0
+        return most if isinstance(most, int) and 0 <= most <= MAX_FOUND else 0  # others are refused by the column
     if isinstance(edges, dict):
         try:
             bins = int(rational(str(edges.get("bins"))))

@@ -2,6 +2,7 @@
 
     number      0, 18, 65, 120        18 to 90 by 5        0, 18 to 65 by 5, 120        0 to 1 in 4 bins
     category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
+                found among #####     found among a-z up to 12 letters                  found among 0 to 99999
     date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
     yesno       yes, no
 
@@ -20,6 +21,7 @@ from decimal import Decimal
 from typing import Any, get_args
 
 from dpengine.exact import decimal
+from dpengine.spec.categories.among_text import is_among_text, read_among, write_among
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
@@ -81,7 +83,7 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
         case "amount":
             fields = read_amount(body) | (_number_format(written) if written else {})
         case "category":
-            fields = {"values": _values(body)}
+            fields = read_among(body) if is_among_text(body) else {"values": _values(body)}
         case "date":
             fields = _span(body) | ({"format": _pattern(written)} if written else {})
         case _:
@@ -104,6 +106,8 @@ def write(column: Mapping[str, Any]) -> str:
             text = write_amount(column) if kind == "amount" else _edges_text(column.get("edges", ()))
             written = str(column.get("format") or "")
             return f"{text}, written {written}" if text and written not in ("", get_args(NumberFormat)[0]) else text
+        case "category" if column.get("values") == "found":
+            return write_among(column.get("among") or {})
         case "category":
             return _values_text([str(value) for value in column.get("values", ())])
         case "date":
@@ -127,6 +131,8 @@ def _kind_of(text: str, kind: str) -> str:
     body = parts[1] if (parts := _WRITTEN.fullmatch(text)) else text
     if not text:
         return kind
+    if is_among_text(text):
+        return "category"
     if _SPAN.fullmatch(body.strip()):
         return "date"
     if kind == "amount" and is_amount_text(body):

@@ -297,6 +297,34 @@ FAULTS = [
         "    least -= 1\n    while False:\n",
         "tests/noise/test_threshold.py",
     ),
+    Fault(
+        "finding values ignores a person's rows",
+        "dpengine/marginals/measurement.py",
+        "share, rows, empty, empty)",
+        "share, 1, empty, empty)",
+        "tests/test_found_values.py::test_whole_numbers_are_found_and_a_person_counts_with_so_many_rows",
+    ),
+    Fault(
+        "finding values takes all of ε",
+        "dpengine/marginals/measurement.py",
+        "share, empty = epsilon * among.share, np.empty(0, dtype=np.int64)",
+        "share, empty = epsilon, np.empty(0, dtype=np.int64)",
+        "tests/test_found_values.py::test_a_release_finds_what_people_have_and_readers_find_the_same",
+    ),
+    Fault(
+        "values are found from exact counts",
+        "dpengine/measure/search.py",
+        "places, values = sparse_histogram(*exact, none.universe, none.scale, none.least)",
+        "places, values = (each[exact[1] >= none.least] for each in exact)",
+        "tests/test_found_values.py::test_whatever_the_rows_only_what_was_paid_for_decides",
+    ),
+    Fault(
+        "all rows of a person count where values are found",
+        "dpengine/counting/universe_keys.py",
+        "        rows = bounded_rows(rows, 1, unit.rows, key, dialect)\n",
+        "        rows = rows\n",
+        "tests/counting/test_universe_keys.py::test_a_person_counts_with_so_many_rows_at_most_and_others_do_not_matter",
+    ),
     # The sampler and the coins
     Fault(
         "one draw of noise is reused for all tables of a shape",

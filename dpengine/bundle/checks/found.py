@@ -1,13 +1,15 @@
 """The noisy counts from which a release found the cells of columns, in a file of its bundle: `found.json`.
 
-By column it holds the boxes that were measured, a list for each of their numbers (`marginals.measurement.Boxes`). The
-plan in the bundle is as it was written. Whoever reads the bundle computes the cells again from these counts.
+By column it holds what was measured, a list for each of its numbers: of bins the boxes (`marginals.measurement.Boxes`),
+of values the places of the keys that were shown, and their noisy numbers (`marginals.measurement.FoundKeys`). The plan
+in the bundle is as it was written. Whoever reads the bundle computes the cells again from these counts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,9 +19,9 @@ from dpengine.array_types import Ints
 from dpengine.bundle.archive import Archive
 from dpengine.errors import ReleaseError
 from dpengine.estimate.found_cells import resolve
-from dpengine.marginals.measurement import Boxes, Search
+from dpengine.marginals.measurement import Boxes, FoundKeys, Search
 from dpengine.spec import strict_yaml
-from dpengine.spec.domain import Number
+from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
 __all__ = ["FILE", "found_bytes", "plan_in", "searches_in", "with_found_cells", "written"]
@@ -28,8 +30,10 @@ FILE = "found.json"
 MOST_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
 BOX_BYTES = 100
 ARRAYS = ("parents", "first", "last", "parts", "values")
+KEYS = ("places", "values")
 
-Numbers = Annotated[list[Annotated[int, Field(ge=-(2**62), le=2**62)]], Field(min_length=1)]
+Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
+Numbers = Annotated[list[Whole], Field(min_length=1)]
 
 
 class _Entry(BaseModel):
@@ -42,12 +46,24 @@ class _Entry(BaseModel):
     values: Numbers
 
 
-_FILE = TypeAdapter(dict[str, _Entry])
+class _Keys(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    places: list[Whole]
+    values: list[Whole]
+
+
+_FILE = TypeAdapter(dict[str, _Entry | _Keys])
 
 
 def written(searches: Sequence[Search]) -> str:
     """Return the text of the file, the numbers of each column on lines of their own."""
-    columns = {one.columns[0]: {name: getattr(one, name).ravel().tolist() for name in ARRAYS} for one in searches}
+    columns = {
+        one.columns[0]: {
+            name: getattr(one, name).ravel().tolist() for name in (KEYS if isinstance(one, FoundKeys) else ARRAYS)
+        }
+        for one in searches
+    }
     lines = (
         f"{json.dumps(column, ensure_ascii=False)}: {{\n"
         + ",\n".join(f'"{name}": {json.dumps(numbers)}' for name, numbers in arrays.items())
@@ -72,7 +88,7 @@ def with_found_cells(members: Archive, plan: Plan) -> Plan:
 
 def found_bytes(plan: Plan) -> int:
     """Return the most bytes that the file can have in a bundle of `plan`."""
-    return 10_000 + sum(6 * len(name) + MOST_BOXES * BOX_BYTES * _steps(plan, name) for name in plan.finds)
+    return 10_000 + sum(6 * len(name) + BOX_BYTES * _numbers(plan, name) for name in plan.finds)
 
 
 def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
@@ -82,13 +98,24 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
     try:
         entries = _FILE.validate_json(members.read(FILE, found_bytes(plan)))
     except ValidationError:
-        raise ReleaseError(f"{FILE} does not hold the counts of boxes, by column") from None
+        raise ReleaseError(f"{FILE} does not hold the counts of boxes or keys, by column") from None
     if tuple(entries) != plan.finds:
         raise ReleaseError(f"{FILE} is not of the columns whose cells are found by plan.yaml")
     return tuple(_search(plan, name, entry) for name, entry in entries.items())
 
 
-def _search(plan: Plan, name: str, entry: _Entry) -> Search:
+def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
+    column = plan.column(name)
+    if isinstance(entry, _Keys) and isinstance(column, Category) and column.among is not None:
+        none = FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows)
+        places, values = (np.array(numbers, dtype=np.int64) for numbers in (entry.places, entry.values))
+        if places.size != values.size or not _are_keys(places, none.universe, column.among.most):
+            raise ReleaseError(f"{FILE}: what is there of {name} are not keys of its universe, each once and in order")
+        if (values < none.least).any():
+            raise ReleaseError(f"{FILE}: a number of {name} is below {none.least}, the least that is shown")
+        return replace(none, places=places, values=values)
+    if isinstance(entry, _Keys) or not isinstance(column, Number):
+        raise ReleaseError(f"{FILE}: what is there of {name} is not what plan.yaml asks to find")
     arrays: dict[str, Any] = {each: np.array(getattr(entry, each), dtype=np.int64) for each in ARRAYS}
     steps = _steps(plan, name)
     if len({numbers.size for numbers in arrays.values()}) > 1 or not _is_tree(**arrays, steps=steps):
@@ -103,6 +130,13 @@ def _search(plan: Plan, name: str, entry: _Entry) -> Search:
     if cost != epsilon:
         raise ReleaseError(f"{FILE}: the boxes of {name} do not cost the share of ε that plan.yaml gives")
     return found
+
+
+def _are_keys(places: Ints, universe: int, most: int) -> bool:
+    """Return whether these are places in a universe, in increasing order, and not more than are kept."""
+    if not places.size:
+        return True
+    return bool(places.size <= most and places[0] >= 0 and places[-1] < universe and (np.diff(places) > 0).all())
 
 
 def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
@@ -122,6 +156,14 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, 
         and (ends[end] == last[family[end]]).all()
         and (begins[1:] == ends[:-1])[~begin[1:]].all()
     )
+
+
+def _numbers(plan: Plan, name: str) -> int:
+    """Return the most boxes or keys that there can be of a column."""
+    column = plan.column(name)
+    if isinstance(column, Category) and column.among is not None:
+        return column.among.most
+    return MOST_BOXES * _steps(plan, name)
 
 
 def _steps(plan: Plan, name: str) -> int:

@@ -14,8 +14,9 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.reading import allocated_to, direct_marginals, reads
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation, FoundKeys
 from dpengine.marginals.plan_levels import measures_levels, of_counts
+from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
 __all__ = ["exactly_known", "level_half_widths", "wrong_prices"]
@@ -190,6 +191,13 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
         faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
     if entry.mechanism != DISCRETE_LAPLACE or entry.merged_to is not None or entry.units_per_row != 1:
         faults.append(": mechanism does not fit this purpose")
+    column = plan.column(entry.columns[0]) if entry.columns else None
+    if isinstance(column, Category) and column.among is not None:
+        none = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
+        if (entry.cells, entry.shown_from) != (none.universe, none.least):
+            faults.append(f": {none.universe} keys and a least number of {none.least} follow from plan.yaml")
+    elif entry.shown_from is not None:
+        faults.append(": bins are found from all that was measured")
     return faults
 
 

@@ -36,7 +36,7 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.numeric.number_bins import number_codes
 from dpengine.sql import literal
 
-__all__ = ["code_of", "grid_code_of", "grouped", "identity", "is_marker", "number_of"]
+__all__ = ["code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]
 
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -135,6 +135,25 @@ def _identity(cell: str, family: Family) -> str:
     if family == "text":
         whole = f"CASE WHEN regexp_full_match({text}, '-?[0-9]+[.]0+') THEN split_part({text}, '.', 1) ELSE {text} END"
         text = f"CASE WHEN contains({cell}::VARCHAR, '.0') THEN {whole} ELSE {text} END"
+    return f"nullif({text}, '')"
+
+
+def key_text(index: int, type_name: str, *, points: bool) -> str:
+    """Write the value in column ``c{index}`` as the text that is compared with declared ones, null if it is missing.
+
+    Without `points`, 7.0 is 7 in texts too, as where a column declares 7 and not 7.0.
+    """
+    types = member_types(type_name)
+    cells = {f"c{index}.{member(k)}": each for k, each in enumerate(types)} if types else {f"c{index}": type_name}
+    texts = (_key_text(cell, family_of(each) or "text", points) for cell, each in cells.items())
+    return f"coalesce({', '.join(texts)})"
+
+
+def _key_text(cell: str, family: Family, points: bool) -> str:
+    text = _texts(cell, family)[1]
+    if family == "text" and not points:
+        whole = f"regexp_full_match({text}, '-?(0|[1-9][0-9]*)[.]0')"
+        text = f"CASE WHEN {whole} THEN split_part({text}, '.', 1) ELSE {text} END"
     return f"nullif({text}, '')"
 
 

@@ -41,7 +41,7 @@ from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["MAX_CELLS", "code_of", "identity", "utc"]
+__all__ = ["MAX_CELLS", "code_of", "identity", "key_text", "utc"]
 
 MAX_CELLS = 20_000  # of a column, since the statement holds a boundary for each
 _SHORT = r"[+-]?([0-9]{1,200}[.]?[0-9]{0,100}|[.][0-9]{1,100})"
@@ -200,6 +200,17 @@ def identity(cell: str, type_name: str, dialect: Dialect) -> str:
             return f"nullif({text}, '')"
         case _:
             return dialect.to_text(utc(cell, type_name, dialect))
+
+
+def key_text(cell: str, type_name: str, dialect: Dialect, *, points: bool) -> str:
+    """Write a value as the text that is compared with declared ones, as `local_sql` does; null if it is missing."""
+    if (family_of(type_name) or "text") != "text":
+        return identity(cell, type_name, dialect)
+    text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
+    if not points:
+        whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0$"))
+        text = f"CASE WHEN {matches(text, '-?(0|[1-9][0-9]*)[.]0', dialect)} THEN {whole} ELSE {text} END"
+    return f"nullif({text}, '')"
 
 
 def utc(cell: str, type_name: str, dialect: Dialect) -> str:

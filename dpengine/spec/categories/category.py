@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
 from dpengine import shapes as outlines
 from dpengine.spec.categories import tree as trees
+from dpengine.spec.categories.universe import Universe
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, Text, Texts, at_most
 from dpengine.spec.limits import check_column_size
@@ -34,6 +36,12 @@ class Category(ColumnBase):
 
     >>> Category(name="county", values={"CA": ["Kern", "Napa"], "TX": ["Travis"]}, levels=["state", "county"]).labels
     ('Kern', 'Napa', 'Travis', '(other)', '(missing)')
+
+    With ``values="found"``, those that people have are found privately `among` all that are possible; before that, the
+    first keys of the universe stand for them.
+
+    >>> Category(name="code", values="found", among={"pattern": "@##", "most": 2}).labels
+    ('A00', 'A01', '(other)', '(missing)')
     """
 
     kind: Literal["category"] = "category"
@@ -50,15 +58,28 @@ class Category(ColumnBase):
         description="names of the levels of nested values, or columns of the codebook; the finest comes last",
     )
     parents: tuple[Texts, ...] = Field(default=(), exclude=True, description="of each value, at each coarser level")
+    among: Universe | None = Field(default=None, description="with 'values: found', which values are possible")
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, *, name: str, values: Sequence[str | int | float] | Mapping[str, Any] = ...,
+            self, *, name: str, values: Literal["found"] | Sequence[str | int | float] | Mapping[str, Any] = ...,
             codebook: str | None = ..., words: Mapping[str, str] = ..., shapes: Mapping[str, str] = ...,
-            levels: Sequence[str] = ..., parents: Sequence[Sequence[str]] = ..., kind: Literal["category"] = ...,
+            levels: Sequence[str] = ..., parents: Sequence[Sequence[str]] = ...,
+            among: Universe | Mapping[str, Any] | None = ..., kind: Literal["category"] = ...,
             **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _to_be_found(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or fields.get("values") != "found":
+            return fields
+        if fields.get("among") is None:
+            raise ValueError(
+                _("values that are to be found need 'among', which says what is possible, such as {pattern: '#####'}")
+            )
+        return {name: value for name, value in fields.items() if name != "values"}
 
     @model_validator(mode="before")
     @classmethod
@@ -120,6 +141,21 @@ class Category(ColumnBase):
         return trees.nested(values, self.parents)
 
     @model_validator(mode="after")
+    def _stood_in_for(self) -> Category:
+        if self.among is None:
+            return self
+        if self.levels or self.parents or self.words or self.shapes or self.codebook is not None:
+            raise ValueError(
+                _("values that are to be found have no levels, words, shapes or codebook; leave these out")
+            )
+        if not self.other:
+            raise ValueError(_("values that are not found count as (other): leave out 'other: false'"))
+        if self.values not in ((), self.among.values):
+            raise ValueError(_("'among' says what is possible where values are to be found: write 'values: found'"))
+        self.__dict__["values"] = self.among.values
+        return self
+
+    @model_validator(mode="after")
     def _levels_fit(self) -> Category:
         if not self.levels and not self.parents:
             return self
@@ -160,6 +196,27 @@ class Category(ColumnBase):
             seen.add(value)
         check_column_size(len(self.values))
         return self
+
+    @property
+    def share(self) -> Fraction:
+        return self.among.share if self.among is not None else Fraction(0)
+
+    @property
+    def as_written(self) -> Category:
+        return self.with_values(()) if self.among is not None and self.among.found else self
+
+    def with_cells_of(self, found: ColumnBase) -> Category:
+        if not isinstance(found, Category) or found.among is None:
+            return self
+        return self.with_values(found.among.found)
+
+    def with_values(self, found: tuple[str, ...]) -> Category:
+        """Return the column with the values that were found; without any, as it was written."""
+        assert self.among is not None, "a column whose values are found"
+        among = self.among.with_found(found)
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        # A copy would keep the labels of the old values.
+        return type(self).model_construct(**fields | {"among": among, "values": among.values})
 
     def __hash__(self) -> int:
         return hash((self.name, self.values, *self.words))  # a dict has no hash of its own

@@ -23,6 +23,7 @@ from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.column_entry import listed
 from pages.parts.visit.state import visit
 
 __all__ = ["bring_levels", "show"]
@@ -156,7 +157,7 @@ def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
         return entry
     if entry["kind"] != "category":
         return entry | {"levels": before["levels"]}
-    if {*map(str, entry.get("values", ()))} != {*map(str, before.get("values", ()))}:
+    if {*listed(entry)} != {*listed(before)}:
         return entry
     return entry | {key: before[key] for key in ("levels", "above") if key in before}
 
@@ -165,7 +166,7 @@ def _take_shapes(file: str, text: str) -> None:
     """Give the shapes of a file to the column whose values they fit best."""
     entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
     for name in plan_form.used(entries):
-        values = list(map(str, entries.declared[name].get("values", ())))
+        values = listed(entries.declared[name])
         words = {str(word): str(value) for value, word in entries.told.get(name, {}).get("words", {}).items()}
         try:
             found = shapes.from_geojson(text, values, words) if values else {}

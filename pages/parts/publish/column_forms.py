@@ -18,10 +18,12 @@ from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.publish.found_values import FIVE_DIGITS, ask_found
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.column_entry import is_found, listed
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]
@@ -133,8 +135,12 @@ def in_words(edges: list[str]) -> str:
 
 
 def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Ask for the values of a column: pasted, from a common list, or seen in the data and confirmed as public."""
-    values = list(column.get("values", []))
+    """Ask for the values of a column: pasted, from a list, seen in the data and confirmed as public, or to be found."""
+    if is_found(column):
+        fields = ask_found(column, _key("found", name))
+        _fill_in(f"list-{name}", name, label=_("List the values instead"), values=[])
+        return fields
+    values = listed(column)
     typed = st.text_area(
         _("Values, one a line"),
         value="\n".join(values),
@@ -144,15 +150,16 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
     )
     lists, own = st.columns(2)
     with _popover(lists, "common-lists", _("Common lists"), "list", "values", name):
-        listed = st.selectbox(
+        chosen = st.selectbox(
             _("List"),
             list(standard_lists()),
             format_func=lambda key: _(LIST_NAMES[key]) if key in LIST_NAMES else key,
             key=_key("standard", name),
         )
-        _fill_in(f"take-{name}", name, values=list(standard_lists()[listed]), source="standard")
+        _fill_in(f"take-{name}", name, values=list(standard_lists()[chosen]), source="standard")
     with _popover(own, "look-at-my-data", _("Look at my data"), "visibility", "values", name):
         _look(name, values)
+    _fill_in(f"find-{name}", name, label=_("Nobody can list them: find them privately"), **FIVE_DIGITS)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
 
 
@@ -172,8 +179,8 @@ def _look(name: str, values: list[str]) -> None:
     seen = background_read.read(f"seen-{name}", lambda _job: _texts(table, name), table, doing=mark("Looking"))
     if seen is None:
         return
-    listed = set(values)
-    fresh = {k: text for k, text in enumerate(seen) if text not in listed}
+    known = set(values)
+    fresh = {k: text for k, text in enumerate(seen) if text not in known}
     more = len(seen) >= MOST_SEEN
     st.caption(_how_many(len(seen), len(fresh), more=more))
     if len(fresh) <= MOST_TICKS:

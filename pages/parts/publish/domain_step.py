@@ -23,6 +23,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.asked import level_of
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
+from pages.parts.visit.plan.column_entry import is_found
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
@@ -199,6 +200,8 @@ def _brief(name: str) -> str:
         case "amount":
             low, high = plain(str(column["from"])), plain(str(column["to"]))
             return _("an amount from {low} to {high}", low=low, high=high)
+        case "category" if is_found(column):
+            return _("values are found privately")
         case "category":
             return plural("{n} value", "{n} values", len(column["values"]))
         case "date":

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import Plan, PlanError
+from dpengine import Category, Plan, PlanError
+from dpengine.spec.categories.among_text import read_rule
 from pages.parts.visit.plan.asked import measures_of
+from pages.parts.visit.plan.column_entry import alone, cleaned, listed, same_cells
 from pages.parts.visit.plan.plan_form import (
     TO_CONFIRM,
     Entries,
@@ -21,6 +23,7 @@ from pages.parts.visit.plan.plan_form import (
     tables_of,
     to_plan,
 )
+from pages.parts.visit.project import file
 from tests.pages.visits import ENTRY
 from tests.plans import CLINIC, MEANS, PAIRS, PAY, geography_plan, letters_plan, plans
 
@@ -209,3 +212,15 @@ def test_columns_in_no_table_are_left_out_of_the_plan() -> None:
     entries = from_plan(Plan.loads(CLINIC)).with_(own=(("age",),))
     assert to_plan(entries).used == ("age",)
     assert [column.name for column in to_plan(entries).columns] == ["age"]
+
+
+@pytest.mark.parametrize("text", ["#####", "@## or @##.#, at most 50", "a-z up to 12 letters, share 1/3", "0 to 99"])
+def test_values_that_are_to_be_found_are_kept_with_what_is_possible(text: str) -> None:
+    column = Category(name="code", values="found", among=read_rule(text), missing_as=["?"])
+    written = entry(column)
+    assert alone(cleaned(written), "code").column("code") == column
+    assert listed(written) == []
+    assert column_faults(Entries(declared={"code": written}), "code") == ()
+    assert not same_cells(written, written | {"among": {"pattern": "#"}})
+    plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[["code"]])
+    assert to_plan(file.read(plan.dumps()).entries) == plan

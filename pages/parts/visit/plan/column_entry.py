@@ -22,8 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "is_from_file", "open_questions", "said", "same_cells", "suggestion", "undressed", "waits_for_a_list",
-    "with_even_knots",
+    "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells", "suggestion", "undressed",
+    "waits_for_a_list", "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -96,6 +96,20 @@ def is_from_file(column: Mapping[str, Any]) -> bool:
     return bool(column.get("suggested")) and column.get("source") == "codebook"
 
 
+def is_found(column: Mapping[str, Any]) -> bool:
+    """Whether a release is to find the values of a column."""
+    return column.get("values") == "found"
+
+
+def listed(column: Mapping[str, Any]) -> list[str]:
+    """Return the values that are listed in an entry as texts; none where a release is to find them.
+
+    >>> listed({"values": [1, "b"]}), listed({"values": "found"}), listed({"kind": "yesno"})
+    (['1', 'b'], [], [])
+    """
+    return [] if is_found(column) else list(map(str, column.get("values") or ()))
+
+
 def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two entries of a column declare the same cells, with the same provenance.
 
@@ -108,10 +122,11 @@ def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
-    lists = [tuple(map(str, column.get(name) or ())) for name in ("edges", "values", "knots")]
+    lists: list[object] = [tuple(map(str, column.get(name) or ())) for name in ("edges", "knots")]
+    lists += [tuple(listed(column)), str(column["among"]) if is_found(column) else ""]
     levels = column.get("levels") or ()
     lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
-    above = {value: column["above"].get(value) for value in column.get("values", ())} if "above" in column else {}
+    above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
     kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
     return column["kind"], *lists, above, *ends, *kept
@@ -154,7 +169,7 @@ def open_questions(column: dict[str, Any]) -> tuple[str, ...]:
 def _belongs_nowhere(column: Mapping[str, Any]) -> str | None:
     """Name a value that was added to a list with levels, and that belongs to nothing in them."""
     levels, above = column.get("levels", ()), column.get("above", {})
-    apart = next((value for value in column.get("values", ()) if str(value) not in above), None) if levels else None
+    apart = next((value for value in listed(column) if value not in above), None) if levels else None
     if apart is None:
         return None
     return _(
@@ -210,9 +225,12 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry as a plan takes it, without what is blank: then a fault says "missing", not "unreadable"."""
     is_category = column["kind"] == "category"
     left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
+    left_out |= set() if is_found(column) else {"among"}
     fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}
     if column["kind"] == "date" and fields.get("levels"):
         fields["levels"] = longer_periods(column)
+    if is_found(column):
+        return {key: value for key, value in fields.items() if key not in ("other", "codebook")}
     if not is_category or not column.get("levels"):
         return fields
     levels, blanks = list(column["levels"]), [""] * len(column["levels"])

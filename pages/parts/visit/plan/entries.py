@@ -11,7 +11,7 @@ from typing import Any
 
 from dpengine.spec.plan import PublishedTable, Strategy
 from dpengine.translation.catalogue import ENGLISH, mark
-from pages.parts.visit.plan.column_entry import is_from_file
+from pages.parts.visit.plan.column_entry import is_from_file, listed
 
 __all__ = ["LAYOUTS", "Draft", "Entries", "shareable"]
 
@@ -87,7 +87,7 @@ def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str,
     """Return what is told of a column, of its words and shapes only those of its values."""
     if not told.keys() & {"words", "shapes"}:
         return told
-    known = set(map(str, column.get("values", ())))
+    known = {*listed(column)}
     mine = {
         key: {value: text for value, text in told.get(key, {}).items() if value in known} for key in ("words", "shapes")
     }

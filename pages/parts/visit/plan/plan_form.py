@@ -26,6 +26,7 @@ from pages.parts.visit.plan.column_entry import (
     edges_of,
     entry,
     is_from_file,
+    listed,
     open_questions,
     said,
     same_cells,
@@ -103,7 +104,7 @@ def _told(entries: Entries, name: str) -> dict[str, Any]:
     if column["kind"] == "number" and whole and all_whole(column.get("edges", ())):
         fields["whole"] = True
     if column["kind"] == "category":
-        known = set(map(str, column.get("values", ())))
+        known = {*listed(column)}
         for key in ("words", "shapes"):
             fields[key] = {value: text for value, text in told.get(key, {}).items() if value in known}
     return fields

@@ -8,6 +8,7 @@ from typing import Any
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.visit.plan.asked import OF_AMOUNTS, named
+from pages.parts.visit.plan.column_entry import is_found, listed
 from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
 
 __all__ = ["in_words"]
@@ -101,7 +102,7 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if old["kind"] != new["kind"]:
         kind = _(KINDS.get(str(new["kind"]), str(new["kind"])))
         return f"{kind}, {_short(written)}" if written else kind
-    if written != before or list(map(str, new.get("values", ()))) != list(map(str, old.get("values", ()))):
+    if written != before or listed(new) != listed(old):
         return _short(written) or _("no cells")
     for key, words in (("other", mark("cell (other): {yes}")), ("missing", mark("cell (missing): {yes}"))):
         if old.get(key, True) != new.get(key, True):
@@ -115,7 +116,7 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 def _cells(column: Mapping[str, Any]) -> str:
     """Return the cells of a column in words; of values only how many: one that was taken out again is not kept."""
-    if column["kind"] == "category":
+    if column["kind"] == "category" and not is_found(column):
         return plural("{n} value", "{n} values", len(values)) if (values := column.get("values", ())) else ""
     return str(column.get("written") or "") or notation.write(column)
 

@@ -46,7 +46,9 @@ class ColumnEntry(BaseModel):
     missing: bool = True
     missing_as: list[str] = []
     edges: list[str] = []
-    values: list[str] = []
+    values: list[str] | Literal["found"] = []
+    among: dict[str, int | str | list[str]] | None = None
+    bins: int | dict[str, int | str] | None = None
     first: str = Field("", alias="from")
     last: str = Field("", alias="to")
     by: Literal["day", "week", "month", "quarter", "year"] = "month"

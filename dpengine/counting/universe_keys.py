@@ -1,0 +1,59 @@
+"""Count the people of each key of a universe that somebody has: exact, and the input of the noise alone.
+
+Only keys of the universe are counted: a row with another value, a missing one or one that is declared to mean *missing*
+counts nowhere here. Of a person named by an ID, at most `unit.rows` rows count, chosen among those with a key by a
+keyed hash (`contribution_bounding`). So one person moves the counts by that number at most, in L1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dpengine.array_types import Ints
+from dpengine.counting.contribution_bounding import bounded_rows
+from dpengine.counting.encoding.coding import matches
+from dpengine.counting.encoding.declared_texts import normalised
+from dpengine.sources.databases.dialects import Dialect
+from dpengine.spec.categories.universe import Universe
+from dpengine.spec.domain import Category
+from dpengine.spec.plan import Unit
+
+__all__ = ["counts_by_place", "held_keys", "universe_of"]
+
+
+def universe_of(column: Category) -> Universe:
+    """Return the universe among whose keys the values of a column are found."""
+    assert column.among is not None, "a column whose values are to be found"
+    return column.among
+
+
+def held_keys(
+    column: Category, text: str, person: str | None, unit: Unit, key: bytes, dialect: Dialect, source: str = "rows"
+) -> str:
+    """Write a query for the keys `k` that rows of `source` have, and the number `n` of rows with each.
+
+    `text` is SQL for a row's value, null if it is missing, and `person` for its ID.
+    """
+    universe, missing = universe_of(column), sorted({normalised(each) for each in column.missing_as})
+    conditions = [matches("k0", universe.regular_expression, dialect)]
+    if universe.first is not None:  # texts that match are short enough to be cast
+        number = f"CASE WHEN {conditions[0]} THEN CAST(k0 AS BIGINT) END"
+        conditions = [f"{number} BETWEEN {universe.first} AND {universe.last}"]
+    conditions += [f"k0 NOT IN {dialect.listed(missing)}"] if missing else []
+    conditions += ["person IS NOT NULL"] if person is not None else []
+    values = f"{text} AS k0" + (f", {person} AS person" if person is not None else "")
+    rows = f"SELECT {values} FROM {source}{dialect.fence}"
+    rows = f"SELECT * FROM ({rows}) AS texts WHERE {' AND '.join(conditions)}"
+    if person is not None:
+        rows = bounded_rows(rows, 1, unit.rows, key, dialect)
+    return f"SELECT k0 AS k, count(*) AS n FROM ({rows}) AS held GROUP BY k0"
+
+
+def counts_by_place(column: Category, found: Iterable[tuple[str, int]]) -> tuple[Ints, Ints]:
+    """Return the places of keys in their universe, in increasing order, and their counts."""
+    universe = universe_of(column)
+    held = sorted((place, rows) for key, rows in found if (place := universe.place(key)) is not None)
+    places, counts = np.array(held, dtype=np.int64).reshape(-1, 2).T
+    return places.copy(), counts.copy()

@@ -1,0 +1,103 @@
+"""Values that are to be found, as one short text: the way a person writes them into a cell.
+
+    found among #####                          five digits
+    found among @## or @##.#                   codes of two forms
+    found among a-z up to 12 letters           texts
+    found among 0 to 99999                     whole numbers
+
+A text may go on with ``, at most 500``, ``, share 1/3`` and ``, chance 1/100``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dpengine.translation.catalogue import _
+
+__all__ = ["is_among_text", "read_among", "read_rule", "write_among", "write_rule"]
+
+_FOUND = re.compile(r"found\s+among\s+(.+)", re.IGNORECASE)
+_WHOLE = re.compile(r"(-?[0-9]{1,18})\s*(?:\bto\b|–|—)\s*(-?[0-9]{1,18})", re.IGNORECASE)
+_LETTERS = re.compile(r"(\S+)\s+up\s+to\s+([0-9]{1,3})\s+letters?", re.IGNORECASE)
+_OPTIONS = {"most": r"at\s+most\s+([0-9]{1,6})", "share": r"share\s+([0-9./]+)", "chance": r"chance\s+([0-9./e-]+)"}
+
+
+def is_among_text(text: str) -> bool:
+    """Return whether a text says that values are to be found.
+
+    >>> is_among_text("found among #####"), is_among_text("found, lost")
+    (True, False)
+    """
+    return bool(_FOUND.fullmatch(text.strip()))
+
+
+def read_among(text: str) -> dict[str, Any]:
+    """Return what a plan says of a column whose values are to be found. Raises ValueError with what to write instead.
+
+    >>> read_among("found among 0 to 99999, at most 50")
+    {'values': 'found', 'among': {'from': 0, 'to': 99999, 'most': 50}}
+    >>> read_among("found among @## or @##.#")
+    {'values': 'found', 'among': {'pattern': ['@##', '@##.#']}}
+    """
+    parts = _FOUND.fullmatch(text.strip())
+    return {"values": "found", "among": read_rule(parts[1] if parts else "")}
+
+
+def read_rule(text: str) -> dict[str, Any]:
+    """Return what a plan says under `among`, from the text after *found among*. Raises ValueError as `read_among` does.
+
+    >>> read_rule("a-z up to 12 letters")
+    {'letters': 'a-z', 'longest': 12}
+    """
+    rule, *options = [part.strip() for part in text.strip().split(",")]
+    among: dict[str, Any]
+    if whole := _WHOLE.fullmatch(rule):
+        among = {"from": int(whole[1]), "to": int(whole[2])}
+    elif letters := _LETTERS.fullmatch(rule):
+        among = {"letters": letters[1], "longest": int(letters[2])}
+    else:
+        patterns = re.split(r"\s+or\s+", rule)
+        among = {"pattern": patterns if len(patterns) > 1 else patterns[0]}
+    for option in options:
+        name, found = next(
+            ((name, found) for name, form in _OPTIONS.items() if (found := re.fullmatch(form, option, re.IGNORECASE))),
+            ("", None),
+        )
+        if found is None or name in among:
+            raise ValueError(
+                _(
+                    "write which values are possible, such as found among ##### or found among 0 to 99999; then, if "
+                    "need be, at most 500, share 1/3 or chance 1/100, with commas between"
+                )
+            )
+        among[name] = int(found[1]) if name == "most" else found[1]
+    return among
+
+
+def write_among(among: Mapping[str, Any]) -> str:
+    """Return the text from which `read_among` makes the same again.
+
+    >>> write_among({"letters": "a-z", "longest": 12, "share": "1/3"})
+    'found among a-z up to 12 letters, share 1/3'
+    """
+    return f"found among {write_rule(among)}"
+
+
+def write_rule(among: Mapping[str, Any]) -> str:
+    """Return the text from which `read_rule` makes the same again.
+
+    >>> write_rule({"pattern": ["@##", "@##.#"]})
+    '@## or @##.#'
+    """
+    if among.get("from") is not None:
+        rule = f"{among['from']} to {among['to']}"
+    elif among.get("letters"):
+        rule = f"{among['letters']} up to {among['longest']} letters"
+    else:
+        patterns = among.get("pattern", "")
+        rule = patterns if isinstance(patterns, str) else " or ".join(patterns)
+    options = {"at most": among.get("most"), "share": among.get("share"), "chance": among.get("chance")}
+    said = (f", {word} {value}" for word, value in options.items() if value is not None)
+    return f"{rule}{''.join(said)}"

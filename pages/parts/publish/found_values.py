@@ -1,0 +1,67 @@
+"""Values that nobody can list: which are possible, and what a release finds of them at what price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dpengine.errors import PlanError
+from dpengine.marginals.measurement import FoundKeys
+from dpengine.spec.categories.among_text import read_rule, write_rule
+from dpengine.spec.categories.universe import Universe
+from dpengine.spec.plan import exact_epsilon
+from dpengine.translation.catalogue import _, number
+from pages.parts.shared.wording import plain
+from pages.parts.visit.state import visit
+
+__all__ = ["FIVE_DIGITS", "ask_found"]
+
+FIVE_DIGITS: dict[str, Any] = {"values": "found", "among": {"pattern": "#####"}}
+
+
+def ask_found(column: dict[str, Any], key: str) -> dict[str, Any]:
+    """Ask which values are possible, and say what finding them costs and finds; the same fields if that is unclear."""
+    typed = st.text_input(
+        _("Found among"),
+        write_rule(column.get("among") or {}),
+        key=key,
+        help=_(
+            "Which values are possible, as anybody may know: `#####` are five digits, `@##` a capital letter and two "
+            "digits, `@## or @##.#` codes of two forms, `a-z up to 12 letters` texts, `0 to 99999` whole numbers."
+        ),
+    )
+    try:
+        among = read_rule(typed)
+        st.caption(_price(Universe(**among)))
+    except PlanError as error:
+        for fault in error.faults:
+            st.caption(f":material/report: {plain(str(fault))}")
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return {name: column[name] for name in ("values", "among") if name in column}
+    return {"values": "found", "among": among}
+
+
+def _price(among: Universe) -> str:
+    """Return what finding takes and gives, at the ε and the rows of a person that are entered now."""
+    entries = visit().entries
+    try:
+        epsilon = exact_epsilon(entries.epsilon)
+    except ValueError:
+        return _("How many people a value needs shows once ε is entered.")
+    none = FoundKeys.none("x", among, epsilon, entries.rows if entries.several_rows else 1)
+    return _(
+        "{share} of ε finds the values: those that about {least} people or more have, at ε = {epsilon}. Values of "
+        "fewer people count as (other). The chance that a value is shown which nobody has is {chance}. The predictions "
+        "are for {most} values.",
+        share=_percent(float(among.share)),
+        least=number(none.least),
+        epsilon=entries.epsilon,
+        chance=_percent(float(among.chance)),
+        most=number(min(among.most, among.keys)),
+    )
+
+
+def _percent(part: float) -> str:
+    return f"{number(100 * part, '.3g')} %"
