@@ -91,7 +91,7 @@ else:
 
     from dpengine import SettingsError
     from pages.parts.access import settings
-    from pages.parts.server import health_route, lifespan, request_guard, tab_route, upload_route
+    from pages.parts.server import front_end, health_route, lifespan, request_guard, tab_route, upload_route
 
     try:
         settings.check_start()
@@ -104,7 +104,7 @@ else:
     app = st.App(
         __file__,
         routes=routes,
-        middleware=[Middleware(request_guard.RequestGuard)],
+        middleware=[Middleware(request_guard.RequestGuard), Middleware(front_end.FrontEnd)],
         exception_handlers={Exception: request_guard.failure},
         lifespan=lifespan.lifespan,
     )

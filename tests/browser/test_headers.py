@@ -17,6 +17,10 @@ from tests.browser.conftest import NewPage
 from tests.serving import Served
 
 PAGES = ["", "accuracy", "choose"]  # with a drop zone, figures and tables, a table to edit; all tests watch the policy
+# The scripts that a browser learned of by another script: those that the page names were asked for before.
+FOUND_LATE = """() => performance.getEntriesByType('resource').filter(each => each.name.includes('/static/js/')
+    && !document.head.querySelector(`[href$='${each.name.split('/').pop()}'], [src$='${each.name.split('/').pop()}']`))
+    .map(each => each.name)"""
 
 
 def drawn(page: Page) -> None:
@@ -32,6 +36,8 @@ def test_pages_are_drawn_whole_without_a_word_on_the_console(new_page: NewPage, 
     for name in PAGES:
         page.goto(f"{app.address}/{name}")
         drawn(page)
+        if not name:
+            assert page.evaluate(FOUND_LATE) == [], "the head of the page names what its first screen needs"
     page.emulate_media(color_scheme="dark")
     drawn(page)
     missing = "Failed to load resource: the server responded with a status of 404 (Not Found)"

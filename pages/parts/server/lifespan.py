@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     uploads.limit()  # an unreadable limit stops the start, not the first upload
     with private_folder():
         await to_thread.run_sync(_warm)
+        await runtime.get_instance().does_script_run_without_error()  # draws the first screen, for nobody
         gc.collect()
         gc.freeze()  # what is loaded stays: Streamlit looks for garbage after each run, else through all of it
         watch = asyncio.create_task(_watch())
@@ -57,15 +59,19 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 def _warm() -> None:
-    """Load, and draw once, what the first screen shows, so that the first visitor need not wait for it."""
+    """Load all pages, and draw once what the first screen shows, so that the first visitor need not wait for it.
+
+    What is loaded here is also left out when Streamlit looks for garbage, after each run of a page.
+    """
     from dpengine import Ledger, predict, preview
     from dpengine.charts import figures
-    from dpengine.lessons import reconstruction, survey  # noqa: F401  (the labs' slowest imports)
     from pages.parts.server import connections
     from pages.parts.shared.demo import ledger_address
     from pages.parts.shared.example_plan import example
 
     run.warm()
+    for module in parts():
+        import_module(module)
     plan = example()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
@@ -74,6 +80,12 @@ def _warm() -> None:
         Ledger(ledger_address()).spent(plan.dataset)
     if connections.known():
         import ibis  # noqa: F401  (takes a second or more, for which the first to choose a database would wait)
+
+
+def parts() -> list[str]:
+    """Return the modules of all parts of the pages, by name."""
+    root = Path(__file__).parents[3]
+    return [".".join(file.relative_to(root).with_suffix("").parts) for file in sorted(root.glob("pages/parts/**/*.py"))]
 
 
 @contextmanager

@@ -1,0 +1,129 @@
+"""Streamlit's own front end: served from memory, and named to a browser before it finds out that it needs it.
+
+A first visit asks for about a hundred files. Streamlit looks each of them up on the disk in another thread, behind
+several layers for other requests, which is most of the work that a visit is to a server. And a browser learns that it
+needs the largest file, which draws charts, only once the first elements of a page have arrived. So the page names the
+files of the first screen in its head: they are fetched and compiled while the page is being drawn on the server. The
+largest also gets a comment that has Chromium compile all of it beside the page, where others read a comment.
+
+All of it is files of the Streamlit package. Nothing here is a visitor's.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config, file_util
+from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
+
+__all__ = ["ELEMENTS", "FrontEnd", "hinted", "needed"]
+
+# Streamlit's names for what the first screen shows beside texts; the largest, which takes longest to arrive, first.
+ELEMENTS = ("PlotlyChart", "BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
+# https://v8.dev/blog/explicit-compile-hints
+COMPILED_AT_ONCE, HINT = ELEMENTS[0], b"//# allFunctionsCalledOnLoad\n"
+ICONS = "MaterialSymbols-Rounded.*.woff2"
+PIECE = 1 << 18  # bytes that are sent at once
+# A browser that asks for a part of a file, or whether it has changed, is answered by Streamlit.
+LEFT_TO_STREAMLIT = ("range", "if-none-match", "if-modified-since")
+_IMPORTED = re.compile(r'(?:from|import)\s*"\./([\w.-]+\.js)"')
+_HEAD = 50_000  # letters of a script within which all of its imports stand
+
+
+class FrontEnd:
+    """Middleware that answers for the files of the front end, and names more of them in the head of the page."""
+
+    def __init__(self, app: ASGIApp, folder: Path | None = None) -> None:
+        self._app = app
+        folder = folder or Path(file_util.get_static_dir())
+        base = str(config.get_option("server.baseUrlPath")).strip("/")
+        root = f"/{base}/" if base else "/"
+        self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
+        self._read: dict[str, bytes] = {}  # of those that were asked for
+        self._index = (folder / "index.html").read_bytes()
+        self._page = hinted(self._index, folder)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for a file, or pass the request on."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+        elif scope["path"] in self._paths and not any(name in Headers(scope=scope) for name in LEFT_TO_STREAMLIT):
+            await self._send_file(scope["path"], send)
+        else:
+            await self._app(scope, receive, self._with_hints(send))
+
+    async def _send_file(self, path: str, send: Send) -> None:
+        if path not in self._read:
+            file = self._paths[path]
+            hint = HINT if file.name.startswith(f"{COMPILED_AT_ONCE}.") else b""
+            self._read[path] = hint + file.read_bytes()
+        content = memoryview(self._read[path])
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        headers = {
+            "content-type": f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
+            "content-length": str(len(content)),
+            "cache-control": f"public, immutable, max-age={STATIC_ASSET_CACHE_MAX_AGE_SECONDS}",
+        }
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        for place in range(0, len(content), PIECE):
+            await send({"type": "http.response.body", "body": content[place : place + PIECE], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _with_hints(self, send: Send) -> Send:
+        """Return `send` for an answer in which Streamlit's page, and nothing else, is replaced by ours."""
+        held: list[Message] = []
+        body = bytearray()
+
+        async def replaced(message: Message) -> None:
+            if message["type"] == "http.response.start" and _may_be_page(message, len(self._index)):
+                held.append(message)
+                return
+            if not held:
+                await send(message)
+                return
+            body.extend(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            start, whole = held.pop(), bytes(body)
+            if whole == self._index:
+                whole = self._page
+                MutableHeaders(raw=start["headers"])["content-length"] = str(len(whole))
+            await send(start)
+            await send({"type": "http.response.body", "body": whole})
+
+        return replaced
+
+
+def _may_be_page(start: Message, size: int) -> bool:
+    headers = Headers(raw=start["headers"])
+    is_html = headers.get("content-type", "").startswith("text/html")
+    return start["status"] == 200 and is_html and headers.get("content-length") == str(size)
+
+
+def hinted(page: bytes, folder: Path) -> bytes:
+    """Return Streamlit's page with the files of the first screen named in its head; they lie in `folder`."""
+    lines = [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
+             for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
+    lines += [
+        f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
+        for name in needed(folder / "static" / "js")
+        if f'/{name}"'.encode() not in page
+    ]
+    return page.replace(b"</head>", "\n".join([*lines, "</head>"]).encode(), 1)
+
+
+def needed(folder: Path) -> list[str]:
+    """Return the names of the scripts in `folder` that draw `ELEMENTS`, with all that they import."""
+    found: dict[str, None] = {}
+    todo = [file.name for name in ELEMENTS for file in sorted(folder.glob(f"{name}.*.js"))]
+    while todo:
+        name = todo.pop(0)
+        if name not in found and (folder / name).is_file():
+            found[name] = None
+            todo += _IMPORTED.findall((folder / name).read_text(encoding="utf-8")[:_HEAD])
+    return list(found)

@@ -1,0 +1,43 @@
+"""What a first visit need not wait for: all that it needs was loaded, and drawn once, as the server started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pages.tabs import opened
+from tests.serving import ROOT, served
+
+# Loaded only by those who bring or take such a file, or whose operator offers databases.
+NOT_NEEDED = ("ibis", "sqlglot", "psycopg", "pyspark", "pyreadstat", "python_calamine", "xlsxwriter", "matplotlib")
+# The server, which notes after each run of the page how many modules were loaded by it, and which of the above are.
+NOTING = f"""
+import sys
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+
+run = ScriptRunner._run_script
+
+def noted(self, data):
+    before = set(sys.modules)
+    run(self, data)
+    names = sorted(set(sys.modules) - before)
+    print("LOADED", len(names), *names[:9], "UNNEEDED", *sorted(set(sys.modules) & set({NOT_NEEDED!r})), flush=True)
+
+ScriptRunner._run_script = noted
+from streamlit.web import cli
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.xdist_group("first visit")
+def test_a_first_visit_loads_nothing(tmp_path: Path) -> None:
+    program = sys.executable, "-c", NOTING, "run", "app.py"
+    with served(tmp_path, program=program, cwd=ROOT, PYTHONPATH=str(ROOT)) as app, opened(app) as tab:
+        tab.run()
+    runs = [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("LOADED")]
+    nobodys, *visitors = runs
+    assert visitors, runs
+    assert all(line == "LOADED 0 UNNEEDED" for line in visitors), runs
+    assert nobodys.endswith("UNNEEDED"), "the first screen was drawn once before, for nobody"
