@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -74,14 +75,21 @@ class Tab:
 
     # ---- what is shown ----
 
-    def find(self, kind: str, label: str) -> Any:
-        """Return the first element of a kind (``"button"``) whose label contains a text; None if there is none."""
+    def find(self, kind: str, label: str, place: int = 0) -> Any:
+        """Return the first element of a kind (``"button"``) whose label contains a text, or the one at another place.
+
+        None if there is none.
+        """
         found = (getattr(each, kind) for each in self._shown.values() if each.WhichOneof("type") == kind)
-        return next((each for each in found if label in each.label), None)
+        return next(islice((each for each in found if label in each.label), place, None), None)
 
     def zone(self) -> dict[str, Any] | None:
         """Return what the drop zone was given: its address and its token."""
         return next((data for data in self._components() if "arrivals" in data), None)
+
+    def content(self) -> bytes:
+        """Return all that the page shows, as it was sent."""
+        return b"".join(each.SerializeToString() for each in self._shown.values())
 
     def texts(self) -> str:
         """Return the Markdown and the alerts of the page."""
@@ -109,9 +117,11 @@ class Tab:
 
     # ---- what a visitor does ----
 
-    def click(self, label: str) -> None:
-        """Click a button, once it can be clicked."""
-        button = self.wait_for(f"button {label!r}", lambda: (b := self.find("button", label)) and not b.disabled and b)
+    def click(self, label: str, place: int = 0) -> None:
+        """Click a button, once it can be clicked; the first with this label, or the one at another place."""
+        button = self.wait_for(
+            f"button {label!r}", lambda: (b := self.find("button", label, place)) and not b.disabled and b
+        )
         self._rerun(WidgetState(id=button.id, trigger_value=True))
 
     def enter(self, kind: str, label: str, value: str | list[str]) -> None:
