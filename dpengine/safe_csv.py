@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "from_frame", "guard", "header_line", "label_column", "label_reader", "number_column", "read_blocks",
+    "field", "from_frame", "guard", "header_line", "label_column", "label_reader", "number_column", "read_blocks",
     "read_numbers", "text_column", "unguard", "write_rows",
 ]  # fmt: skip
 
@@ -72,20 +72,25 @@ def from_frame(frame: pd.DataFrame) -> bytes:
     return guarded.to_csv(index=False, lineterminator="\r\n").encode()
 
 
-def _field(text: str) -> str:
+def field(text: str) -> str:
+    """Return a text as it stands in a file.
+
+    >>> field("Paris, TX"), field("=1+1")
+    ('"Paris, TX"', "'=1+1")
+    """
     guarded = guard(text)
     return '"' + guarded.replace('"', '""') + '"' if _QUOTED.search(guarded) else guarded
 
 
 def label_column(texts: Sequence[str], positions: Ints) -> Any:
     """Make a column for `write_rows`: entry k is ``texts[positions[k]]``."""
-    return arrow.from_texts([_field(text) for text in texts]).take(arrow.from_numpy(positions))
+    return arrow.from_texts([field(text) for text in texts]).take(arrow.from_numpy(positions))
 
 
 def text_column(texts: Any) -> Any:
     """Make a column for `write_rows` from an Arrow array of texts."""
     encoded = texts.dictionary_encode()
-    return arrow.from_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
+    return arrow.from_texts([field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
 
 
 def number_column(values: npt.NDArray[Any]) -> Any:
@@ -118,7 +123,7 @@ def header_line(names: Sequence[str]) -> bytes:
     >>> header_line(["age", "size, in cm"])
     b'age,"size, in cm"\r\n'
     """
-    return (",".join(map(_field, names)) + "\r\n").encode()
+    return (",".join(map(field, names)) + "\r\n").encode()
 
 
 def read_blocks(pieces: Iterable[bytes], names: Sequence[str]) -> Iterator[list[Any]]:

@@ -119,12 +119,13 @@ def digest_of_texts(table: Table) -> bytes:
 def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> tuple[bytes, list[Ints] | None]:
     """Return the table's `digest` and, if one pass over the rows serves both, the counts of `count`; else None.
 
-    One pass serves both if the rows are streamed here, the unit is a row, and none of `marginals` is `Stepped`:
-    choosing a person's rows takes a key that depends on the digest. Raises `TableError` as `count` does.
+    One pass serves both if the rows are in a file or in another engine, the unit is a row, and none of `marginals` is
+    `Stepped`: choosing a person's rows takes a key that depends on the digest. Raises `TableError` as `count` does.
     """
     rows = _rows(table)
     one_pass = plan.unit.id is None and not any(isinstance(each, Stepped) for each in marginals)
-    if not isinstance(rows, LocalRows) or table.digest or rows.table.frame is not None or not one_pass:
+    in_memory = isinstance(rows, LocalRows) and rows.table.frame is not None
+    if table.digest or in_memory or not one_pass:
         return digest(table), None
     check(table, plan)
     joints = JointTables(plan, marginals)
@@ -132,9 +133,15 @@ def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> 
     return table.digest, joints.marginals(counts)
 
 
-def check_unchanged(table: Table) -> None:
-    """Raise `TableError` if the rows have changed since their digest was taken; call it after reading."""
-    _rows(table).check_unchanged()
+def check_unchanged(table: Table, *, read_once: bool = False) -> None:
+    """Raise `TableError` if the rows have changed since their digest was taken; call it after reading.
+
+    With `read_once`, they were counted by `digest_and_count`. In another engine that was one statement, so it answered
+    of one state of the rows, and they are not read again.
+    """
+    rows = _rows(table)
+    if not (read_once and isinstance(rows, RemoteRows)):
+        rows.check_unchanged()
 
 
 def row_count(table: Table) -> int:

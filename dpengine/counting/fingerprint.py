@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, TypeAlias
@@ -39,7 +39,8 @@ from dpengine.sources.mixed import member_types, text_of
 from dpengine.sources.table import Field
 
 __all__ = [
-    "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns", "text_sums", "words_of",
+    "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns", "hashed_rows",
+    "text_sums", "word_sums", "words_of",
 ]  # fmt: skip
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -77,14 +78,18 @@ class HashedColumn:
     words: Callable[..., Words]
 
 
-def hashed_columns(columns: Sequence[tuple[int, str]], *, many: int = 200) -> list[HashedColumn]:
+def hashed_columns(
+    columns: Sequence[tuple[int, str]], listed: Mapping[int, Sequence[str]] = {}, *, many: int = 200
+) -> list[HashedColumn]:
     """Return how columns are hashed, each given by its place i (``c{i}``) and its DuckDB type.
+
+    `listed` are columns of texts of which the relation has the place of each text in a list, as ``place_{i}``.
 
     DuckDB finds the numbers among texts quickly, but takes a millisecond and 300 kB to prepare that for each column.
     In a table of more than `many` columns they are found here, in several columns at a time.
     """
     if len(columns) <= many:
-        return [_hashed_column(*column) for column in columns]
+        return [_hashed_column(*column, listed.get(column[0])) for column in columns]
     hashed = []
     for fixed, group in groupby(columns, lambda column: column[1] in _FIXED_WIDTH):
         if fixed:
@@ -103,7 +108,7 @@ def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
     return HashedColumn(cells, tuple(cells), _of_texts_and_their_numbers)
 
 
-def _hashed_column(index: int, type_name: str) -> HashedColumn:
+def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = None) -> HashedColumn:
     c = f"hashed_{index}"
     if type_name in _FIXED_WIDTH:
         return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
@@ -119,7 +124,11 @@ def _hashed_column(index: int, type_name: str) -> HashedColumn:
     # A batch of very long texts, which may be a single one in a dictionary, would fill the memory.
     text = text_of(f"c{index}", type_name)
     cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
-    return HashedColumn({c: cell}, (c, candidate), _of_texts_or_numbers)
+    if listed is None:
+        return HashedColumn({c: cell}, (c, candidate), _of_texts_or_numbers)
+    place = f"place_{index}"
+    rest = tuple(f"CASE WHEN {place} IS NULL THEN {each} END" for each in (c, candidate))
+    return HashedColumn({c: cell}, (place, *rest), _OfListedTexts(listed))
 
 
 class RowSums:
@@ -166,24 +175,40 @@ def text_sums(columns: Sequence[Field], rows: str, dialect: Dialect) -> str:
     A row is written as its cells in the order of the columns' names, each after its length in bytes; a missing cell is
     an empty text. Column i of `columns` is ``c{i}`` of the relation `rows`.
     """
+    hashed = hashed_rows(columns, rows, dialect)
+    return f"SELECT {', '.join(word_sums(dialect))} FROM ({hashed}{dialect.fence}) AS hashed"
+
+
+def hashed_rows(columns: Sequence[Field], rows: str, dialect: Dialect, *, keep: bool = False) -> str:
+    """Write a query for the MD5 `h` of each row; with `keep`, with the columns of `rows`. See `text_sums`."""
     order = sorted(range(len(columns)), key=lambda i: columns[i].name)
     utc = {i: dialect.utc.format(x=f"c{i}") for i in order if columns[i].type == "TIMESTAMP WITH TIME ZONE"}
     mixed = {i: text_of(f"c{i}", columns[i].type) for i in order if member_types(columns[i].type)}
     texts = [f"coalesce({mixed.get(i, dialect.to_text(utc.get(i, f'c{i}')))}, '') AS t{i}" for i in order]
     lengths = {i: dialect.to_text(dialect.byte_length.format(x=f"t{i}")) for i in order}
     row = dialect.joined([part for i in order for part in (lengths[i], "':'", f"t{i}")])
-    sums = []
+    kept = [f"c{i}" for i in range(len(columns))] if keep else []
+    texts_of_rows = f"SELECT {', '.join([*kept, *texts])} FROM {rows}"
+    return f"SELECT {', '.join([*kept, f'{dialect.hash.format(x=row)} AS h'])} FROM ({texts_of_rows}) AS texts"
+
+
+def word_sums(dialect: Dialect) -> list[str]:
+    """Write the number of rows and the sums of the 32-bit words of their `h`, named as in `TEXT_SUMS`."""
+    sums = ["count(*) AS n"]
     for word in range(4):  # little-endian
         digits = " || ".join(f"substr(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
         number = dialect.hash_word.format(shift=32 * word, hex=f"({digits})")
         sums.append(dialect.to_text(f"sum({number})") + f" AS s{word}")
-    hashed = f"SELECT {dialect.hash.format(x=row)} AS h FROM (SELECT {', '.join(texts)} FROM {rows}) AS texts"
-    return f"SELECT count(*) AS n, {', '.join(sums)} FROM ({hashed}) AS hashed"
+    return sums
 
 
-def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[str | None]) -> bytes:
-    """Return the digest of a table whose columns have these names, from the answer to `text_sums`."""
-    total = sum(int((text or "0").partition(".")[0]) << 32 * word for word, text in enumerate(sums)) % 2**128
+def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:
+    """Return the digest of a table whose columns have these names, from the answer to `text_sums`.
+
+    `sums` holds those of each word, over parts of the rows.
+    """
+    words = [sum(int((text or "0").partition(".")[0]) for text in parts) for parts in sums]
+    total = sum(words_sum << 32 * word for word, words_sum in enumerate(words)) % 2**128
     return hashlib.sha256(json.dumps([sorted(names), rows, f"{total:032x}"]).encode()).digest()
 
 
@@ -315,6 +340,21 @@ def _is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray
     ends = digit | ((last == ord("0")) & ((before == ord(".")) != exponent))
     shortest: Bools = begins & ends & (lengths <= _MAX_NUMERAL)
     return shortest
+
+
+class _OfListedTexts:
+    """The words of texts, by their places in a list; of texts that are not in it, as `_of_texts_or_numbers`."""
+
+    def __init__(self, listed: Sequence[str]) -> None:
+        self._words = _of_texts_and_their_numbers(arrow.from_texts(listed)).reshape(-1)
+
+    def __call__(self, places: Any, texts: Any, numbers: Any) -> Words:
+        values, null = arrow.values_and_nulls(places)
+        words: Words = self._words.take(values, mode="clip")
+        if null is not None:
+            some = arrow.from_numpy(np.flatnonzero(null))
+            words[null] = _of_texts_or_numbers(texts.take(some), numbers.take(some))
+        return words
 
 
 class _OfIntegers:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from dpengine import arrow
-from dpengine.array_types import Ints
+from dpengine.array_types import Bools, Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
+from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
-from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, text_sums
+from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, hashed_rows, text_sums, word_sums
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.errors import TableError
@@ -42,7 +44,8 @@ def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def _name(group: Sequence[int]) -> str:
-    return "_".join(["n", *map(str, group)])
+    """Name a sum of products of units; that of no amounts is the number of rows that count."""
+    return "_".join(["t", *map(str, group)])
 
 
 def _cell(amount: Amount, axis: int) -> str:
@@ -92,15 +95,67 @@ class RemoteRows:
 
         `key` chooses what is `kept` of each person: the same rows as in `scan`.
         """
-        dialect = self.table.dialect
-        cells = {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
-        codings = [code_of(each, *cells[each.name], dialect, str(k)) for k, each in enumerate(joints.columns)]
-        person = None if plan.unit.id is None else identity(*cells[plan.unit.id], dialect)
+        dialect, codings = self.table.dialect, self._codings(joints)
+        person = None if plan.unit.id is None else identity(*self._cells()[plan.unit.id], dialect)
         rows = coded_rows(codings, person, self.table.rows, fence=dialect.fence)
         if person is not None:
             places = joints.places(kept.columns)
             rows = bounded_rows(rows, len(codings), kept.rows, key, dialect, kept.cells, places)
-        used = sorted({axis for axes in joints.axes for axis in axes})
+        query, types = self._grouped(rows, joints)
+        return _counts_of(self.table.ask(query, types), joints)
+
+    def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
+        """Return the digest and the counts of the joint tables, for a unit of one row.
+
+        One statement answers both and reads the rows once, so they are of the same rows, whoever writes to the table
+        meanwhile. The sums of hashes stand in the groups of the first joint table, which hold every row.
+        """
+        dialect, codings = self.table.dialect, self._codings(joints)
+        source = f"({hashed_rows(self.table.columns, self.table.rows, dialect, keep=True)}) AS hashed"
+        hashed = Coding((), "h", True)  # the hash comes along like a code
+        coded = coded_rows([*codings, hashed], None, source, [], fence=dialect.fence)
+        codes = ", ".join(f"k{k}" for k in range(len(codings)))
+        coded = f"SELECT {codes}, k{len(codings)} AS h FROM ({coded}) AS whole"
+        lacks = " OR ".join(f"k{k} < 0" for k, coding in enumerate(codings) if not coding.complete) or "1 = 0"
+        query, types = (self._apart if dialect.keeps_rows else self._within)(coded, lacks, joints)
+        answer = self.table.ask(query, types)
+        first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
+        rows, *sums = (answer.column(name).take(first).to_pylist() for name in TEXT_SUMS)
+        return digest_of_text_sums(self._names(), sum(filter(None, rows)), sums), _counts_of(answer, joints)
+
+    def _apart(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
+        """Write a query that keeps the codes and hashes of all rows for a while, and adds up and groups these.
+
+        The sums are in a line of their own, that of a group of no rows.
+        """
+        grouped, types = self._grouped(f"SELECT * FROM coded WHERE NOT ({lacks})", joints)
+        group = {f"g{axis}": 0 if axis in joints.axes[0] else -1 for axis in _used(joints)}
+        line = [f"CAST({group.get(name, 0)} AS BIGINT) AS {name}" for name in types]
+        sums = f"SELECT {', '.join([*line, *word_sums(self.table.dialect)])} FROM coded"
+        none = ", ".join("NULL" for _name in TEXT_SUMS)
+        query = f"WITH coded AS MATERIALIZED ({coded}) {sums} UNION ALL SELECT *, {none} FROM ({grouped}) AS grouped"
+        return query, types | TEXT_SUMS
+
+    def _within(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
+        """Write a query that adds up the hashes within groups, for an engine that would read the rows again instead.
+
+        A row that lacks a cell is in the first group of each table, where it does not count as a row.
+        """
+        codes = [f"CASE WHEN {lacks} THEN 0 ELSE k{k} END AS k{k}" for k in range(len(joints.columns))]
+        times = f"CASE WHEN {lacks} THEN 0 ELSE 1 END AS times"
+        rows = f"SELECT {', '.join([*codes, times])}, h FROM ({coded}) AS coded"
+        sums = word_sums(self.table.dialect)
+        query, types = self._grouped(rows, joints, "coalesce(CAST(sum(times) AS BIGINT), 0)", sums)
+        return query, types | TEXT_SUMS
+
+    def _grouped(
+        self, rows: str, joints: JointTables, times: str = "count(*)", sums: Sequence[str] = ()
+    ) -> tuple[str, dict[str, str]]:
+        """Group `rows`, a query with the codes k0, k1, …, by all joint tables; return the query and its types.
+
+        `times` is the number of rows of a group; `sums` are more to add up.
+        """
+        used = _used(joints)
         amounts = {axis: joints.amounts[axis] for axis in used if axis in joints.amounts}
         cell = {axis: f"j{axis}" if axis in amounts else f"k{axis}" for axis in used}
         if amounts:
@@ -108,44 +163,28 @@ class RemoteRows:
             rows = f"SELECT *, {split} FROM ({rows}) AS whole"
         sets = ", ".join(f"({', '.join(cell[axis] for axis in axes)})" for axes in joints.axes)
         products = _products([_copies(axes, joints) for axes in joints.axes])
-        outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
+        outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used]
+        outputs += [f"{times} AS {_name(())}"]
         outputs += [
             f"CAST(sum({' * '.join(f'u{axis}' for axis in group)}) AS BIGINT) AS {_name(group)}" for group in products
         ]
-        numbers = ["n", *map(_name, products)]
-        answer = self.table.ask(
-            f"SELECT {', '.join(outputs)} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})",
-            {**{f"g{axis}": "int64" for axis in used}, **dict.fromkeys(numbers, "int64")},
-        )
-        columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64) for name in answer.column_names}
-        return [self._of_joint(columns, axes, used, joints) for axes in joints.axes]
+        query = f"SELECT {', '.join([*outputs, *sums])} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})"
+        return query, dict.fromkeys([*(f"g{axis}" for axis in used), *map(_name, [(), *products])], "int64")
 
-    @staticmethod
-    def _of_joint(columns: dict[str, Ints], axes: Sequence[int], used: Sequence[int], joints: JointTables) -> Ints:
-        in_set = np.ones(len(columns["n"]), dtype=bool)  # the rows of the answer in this grouping set
-        for axis in used:
-            in_set &= (columns[f"g{axis}"] >= 0) == (axis in axes)
-        counts = np.zeros(joints.shape(axes), dtype=np.int64)
-        found = {name: values[in_set] for name, values in columns.items()}
-        copies = _copies(axes, joints)
-        every = range(len(copies))
-        for upper in _subsets(every):
-            # Π parts (upper) · Π (rest) (others), multiplied out into the sums of products that were asked for
-            weights = np.zeros(len(found["n"]), dtype=np.int64)
-            for more in _subsets([copy for copy in every if copy not in upper]):
-                group = [copies[copy] for copy in every if copy in (*upper, *more)]
-                rest = math.prod(joints.amounts[copies[copy]].parts for copy in every if copy not in (*upper, *more))
-                weights += (-1) ** len(more) * rest * found[_name(group)]
-            some = weights != 0
-            moved = [copies[copy] for copy in upper]
-            places = tuple(found[f"g{axis}"][some] + moved.count(axis) for axis in axes)
-            np.add.at(counts, places, weights[some])
-        return counts
+    def _names(self) -> list[str]:
+        return [column.name for column in self.table.columns]
+
+    def _cells(self) -> dict[str, tuple[str, str]]:
+        return {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
+
+    def _codings(self, joints: JointTables) -> list[Coding]:
+        cells = self._cells()
+        return [code_of(each, *cells[each.name], self.table.dialect, str(k)) for k, each in enumerate(joints.columns)]
 
     def count_keys(self, column: Category, unit: Unit, key: bytes) -> tuple[Ints, Ints]:
         """Return the places of the keys that people have in the column's universe, in order, and their counts."""
         dialect, points = self.table.dialect, universe_of(column).has_points
-        cells = {field.name: (f"c{i}", field.type) for i, field in enumerate(self.table.columns)}
+        cells = self._cells()
         text = key_text(*cells[column.name], dialect, points=points)
         person = None if unit.id is None else identity(*cells[unit.id], dialect)
         query = held_keys(column, text, person, unit, key, dialect, self.table.rows)
@@ -156,7 +195,7 @@ class RemoteRows:
         """Return the digest of the content, computed where the rows are (`fingerprint.text_sums`)."""
         answer = self.table.ask(text_sums(self.table.columns, self.table.rows, self.table.dialect), TEXT_SUMS)
         rows, *sums = (answer.column(name).to_pylist()[0] for name in TEXT_SUMS)
-        return digest_of_text_sums([column.name for column in self.table.columns], rows, sums)
+        return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
 
     def digest_of_texts(self) -> bytes:
         """Return the same as `digest`; it is computed once."""
@@ -180,3 +219,40 @@ class RemoteRows:
             return
         self.table.digest = None
         raise TableError(_("the table has changed since it was recognised; try again when nobody writes to it"))
+
+
+def _used(joints: JointTables) -> list[int]:
+    return sorted({axis for axes in joints.axes for axis in axes})
+
+
+def _in_set(answer: pa.Table, joints: JointTables, axes: Sequence[int]) -> Bools:
+    """Return which rows of an answer are of the grouping set of a joint table, given by its axes."""
+    found = np.ones(answer.num_rows, dtype=bool)
+    for axis in _used(joints):
+        found &= (arrow.to_numpy(answer.column(f"g{axis}")) >= 0) == (axis in axes)
+    return found
+
+
+def _counts_of(answer: pa.Table, joints: JointTables) -> list[Ints]:
+    return [_of_joint(answer, axes, joints) for axes in joints.axes]
+
+
+def _of_joint(answer: pa.Table, axes: Sequence[int], joints: JointTables) -> Ints:
+    in_set = _in_set(answer, joints, axes)
+    numbers = [name for name in answer.column_names if name not in TEXT_SUMS]
+    found = {name: arrow.to_numpy(answer.column(name)).astype(np.int64)[in_set] for name in numbers}
+    counts = np.zeros(joints.shape(axes), dtype=np.int64)
+    copies = _copies(axes, joints)
+    every = range(len(copies))
+    for upper in _subsets(every):
+        # Π parts (upper) · Π (rest) (others), multiplied out into the sums of products that were asked for
+        weights = np.zeros(len(found[_name(())]), dtype=np.int64)
+        for more in _subsets([copy for copy in every if copy not in upper]):
+            group = [copies[copy] for copy in every if copy in (*upper, *more)]
+            rest = math.prod(joints.amounts[copies[copy]].parts for copy in every if copy not in (*upper, *more))
+            weights += (-1) ** len(more) * rest * found[_name(group)]
+        some = weights != 0
+        moved = [copies[copy] for copy in upper]
+        places = tuple(found[f"g{axis}"][some] + moved.count(axis) for axis in axes)
+        np.add.at(counts, places, weights[some])
+    return counts

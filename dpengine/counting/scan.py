@@ -23,7 +23,7 @@ from dpengine import arrow
 from dpengine.array_types import Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
 from dpengine.counting.encoding.coding import Coding
-from dpengine.counting.encoding.local_sql import code_of, identity, key_text
+from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_text
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
 from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
 from dpengine.counting.joint_tables import JointTables
@@ -106,7 +106,8 @@ class LocalRows:
 
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
-        totals, sums = Totals(self._codings(joints), joints), RowSums(self._hashed_columns())
+        codings = self._codings(joints)
+        totals, sums = Totals(codings, joints), RowSums(self._hashed_columns(_listed(codings)))
         self._scan([*totals.columns, *sums.columns], [totals, sums])
         self.table.histograms = sums.histograms
         return sums.digest(self._names()), totals.counts
@@ -115,7 +116,7 @@ class LocalRows:
         """Return the digest that the same rows have in another engine."""
         with self.table.connection() as connection:
             rows, *sums = connection.execute(text_sums(self.table.columns, "rows", LOCAL)).fetchall()[0]
-        return digest_of_text_sums(self._names(), rows, sums)
+        return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
 
     def row_count(self) -> int:
         """Return the exact number of rows."""
@@ -146,9 +147,10 @@ class LocalRows:
     def _codings(self, joints: JointTables) -> list[BatchCoding]:
         return [coding_of(column, *self._place_and_type(column.name)) for column in joints.columns]
 
-    def _hashed_columns(self) -> list[HashedColumn]:
+    def _hashed_columns(self, listed: Mapping[int, Sequence[str]] = {}) -> list[HashedColumn]:
         places = self._places()
-        return hashed_columns([(places[name], self.table.columns[places[name]].type) for name in sorted(places)])
+        columns = [(places[name], self.table.columns[places[name]].type) for name in sorted(places)]
+        return hashed_columns(columns, listed)
 
     def _scan(
         self,
@@ -259,6 +261,17 @@ def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack)
     for name, function in coding.functions.items():
         connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
         scratch.callback(connection.remove_function, name)
+
+
+def _listed(codings: Sequence[BatchCoding]) -> dict[int, Sequence[str]]:
+    """Return the lists in which texts are looked up as they are, by the column's place in the table."""
+    found: dict[int, Sequence[str]] = {}
+    for coding in codings:
+        for name, texts in coding.lists.items():
+            kind, _, place = name.rpartition("_")
+            if kind in LISTS and place.isdecimal() and texts:
+                found[int(place)] = texts
+    return found
 
 
 def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") -> tuple[str, list[int]]:

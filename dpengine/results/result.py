@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -27,12 +27,14 @@ from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.spans import Span, association_span, spans
 from dpengine.results.views.published import MAX_KEPT, PublishedTables
+from dpengine.spec.domain import Column
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
+from dpengine.synthesis.lines import is_spread, lines
 from dpengine.translation.catalogue import _, number
 from dpengine.version import VERSION
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
 EXACT = 0.5  # an interval of a half-width below it holds one whole number
-MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
+MAX_BLOCK_VALUES = 2**21  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
@@ -241,7 +243,9 @@ class Result(PublishedTables):
         """
         used = self.plan.of_rows.counted
         if count is None:
-            for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used)), self.plan.resolution):
+            cells = sum(table.values.size for table in getattr(self.model, "tables", ()))  # a block takes a look at all
+            people = max(1, MAX_BLOCK_VALUES // len(used), cells)
+            for part in blocks(self.model, people, self.plan.resolution):
                 rows, times = resample.unique_rows(part, self.plan.resolution)
                 rows = self.plan.resolution.with_coarser(rows)
                 yield {name: rows[name] for name in used}, resample.expand(times)
@@ -281,17 +285,32 @@ class Result(PublishedTables):
 
         Raises `ReleaseError` as `rows` does.
         """
+        for _unique, _index, block in self._valued_blocks(rows, lambda column: True):
+            yield block
+
+    def line_blocks(self, rows: int | None = None) -> Iterator[memoryview]:
+        """Yield the rows a block at a time as lines of CSV. Raises `ReleaseError` as `rows` does."""
+        released = [self.plan.column(name) for name in self.plan.of_rows.released]
+        for unique, index, spread in self._valued_blocks(rows, is_spread):
+            yield lines(released, unique, index, spread)
+
+    def _valued_blocks(
+        self, rows: int | None, wanted: Callable[[Column], bool]
+    ) -> Iterator[tuple[dict[str, Ints], Ints, dict[str, tuple[Any, Ints]]]]:
+        """Yield the blocks of `row_blocks`, each with values and cells of the columns that are `wanted`."""
         counted = [self.plan.column(name) for name in self.plan.of_rows.counted]
         sources: dict[str, AmountValues] = {}
         for unique, index in self.row_blocks(rows):
-            codes = {name: cells[index] for name, cells in unique.items()}
             sources = sources or {name: self._amount_values(name, rows) for name in self.plan.amounts(())}
-            block = {column.name: (cell_values.values(column, codes[column.name], salt), codes[column.name])
-                     for salt, column in enumerate(counted)}  # fmt: skip
+            block = {}
+            for salt, column in enumerate(counted):
+                if wanted(column):
+                    codes = unique[column.name][index]
+                    block[column.name] = cell_values.values(column, codes, salt), codes
             for name, source in sources.items():
-                places = source.next([codes[each] for each in source.columns])
+                places = source.next([unique[each][index] for each in source.columns])
                 block[name] = cell_values.amounts(self.plan.amount(name), places)
-            yield {name: block[name] for name in self.plan.of_rows.released}
+            yield unique, index, {name: block[name] for name in self.plan.of_rows.released if name in block}
 
     def _amount_values(self, name: str, rows: int | None) -> AmountValues:
         """Return the source of an amount's values in the published rows, or in that number of rows."""

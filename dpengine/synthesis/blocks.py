@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.spec.categories.resolution import Resolution
@@ -22,8 +21,9 @@ def blocks(
 ) -> Iterator[ConsistentTables | SyntheticRows]:
     """Yield models of up to `people` people each that add up to `model`; a model that is small enough, as it is.
 
-    Every part is consistent in itself, and holds of each cell its share of the people, rounded. A fixed function of
-    its arguments.
+    Every part is consistent in itself. Of tables it holds of each cell its share of the people, rounded; of weighted
+    rows it holds the next ones, so that the places where a row is repeated stay together. A fixed function of its
+    arguments.
     """
     total = int(model.table(()))
     number = -(-total // people)
@@ -38,12 +38,14 @@ def blocks(
 
 
 def _divided_rows(model: SyntheticRows, sizes: list[int]) -> Iterator[SyntheticRows]:
-    left = model.weights.copy()
+    ends, start = np.cumsum(model.weights), 0
     for size in sizes:
-        part = round_to_total(left.astype(np.float64), size)
-        left -= part
-        some = part > 0
-        yield SyntheticRows(model.domain, model.codes[:, some], part[some])
+        stop = start + size
+        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        some = slice(first, last + 1)
+        inside = np.minimum(ends[some], stop) - np.maximum(ends[some] - model.weights[some], start)
+        yield SyntheticRows(model.domain, model.codes[:, some], inside)
+        start = stop
 
 
 def _divided_tables(model: ConsistentTables, sizes: list[int], resolution: Resolution) -> Iterator[ConsistentTables]:

@@ -39,7 +39,7 @@ from dpengine.synthesis.date_texts import read_day, write_day
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HOW", "amounts", "cells", "reader", "series", "texts", "values"]
+__all__ = ["HOW", "amounts", "cells", "reader", "series", "texts", "texts_of_cells", "values"]
 
 HOW = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
@@ -108,6 +108,19 @@ def texts(column: Column, array: Any, codes: Ints) -> Any:
     label = arrow.text(other_text(column))
     other = pc.equal(arrow.from_numpy(codes), arrow.integer(column.other_code))
     return pc.fill_null(pc.if_else(other, label, array.cast(pa.large_string())), arrow.text(""))
+
+
+def texts_of_cells(column: Column) -> list[str]:
+    """Return the text of each cell, by code, of a column whose values are the same all over a cell.
+
+    >>> from dpengine.spec.domain import YesNo
+    >>> texts_of_cells(YesNo(name="smokes"))
+    ['yes', 'no', '(other)', '']
+    """
+    written = [*column.declared, *[""] * (column.size - column.declared_size)]
+    if column.other:
+        written[column.other_code] = other_text(column)
+    return written
 
 
 def amounts(column: Amount, places: Ints) -> tuple[Any, Ints]:

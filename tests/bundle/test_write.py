@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from dpengine import safe_csv
 from dpengine.bundle import report, write
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
+from dpengine.results import result as results
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from dpengine.synthesis import cell_values
 from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
 from tests.plans import CLINIC, letters_plan, plans
@@ -63,11 +66,36 @@ def test_the_synthetic_rows_are_those_of_the_result(result: Result, bundle: byte
     assert rows == written
 
 
-def test_a_long_synthetic_file_is_written_in_parts(
-    bundle: bytes, result: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write, "CHUNK_ROWS", 7)
-    assert write.pack(result) == bundle
+HOSTILE = Plan(
+    dataset="d",
+    epsilon=10,
+    columns=[
+        {"name": "=x", "kind": "category", "values": ["=1+1", "Paris, TX", 'say "so"', "a\nb"]},
+        {"name": "n", "kind": "number", "edges": ["-1.5", "0", "0.5"]},
+        {"name": "d", "kind": "date", "from": "2024-01-01", "to": "2024-02-01", "by": "month", "format": "%b %d, %Y"},
+        {"name": "y", "kind": "yesno", "missing": False},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 9},
+    ],
+    tables=[{"columns": ["=x", "y"], "mean": ["pay"]}, ["n", "d"]],
+    rows_about=500,
+)
+ALONE = Plan(dataset="d", epsilon=10, columns=HOSTILE.columns[:1], tables=[["=x"]], rows_about=500)
+ALONE_NUMBER = Plan(dataset="d", epsilon=10, columns=HOSTILE.columns[1:2], tables=[["n"]], rows_about=500)
+
+
+@pytest.mark.parametrize("plan", [HOSTILE, ALONE, ALONE_NUMBER], ids=["several", "a text", "a number"])
+def test_the_lines_are_those_of_the_values_one_by_one(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "MAX_BLOCK_VALUES", 200)
+    result = preview(plan)
+    blocks = list(result.line_blocks())
+    assert len(blocks) > 1
+    expected = [
+        safe_csv.write_rows([safe_csv.text_column(cell_values.texts(plan.column(name), *each))
+                             for name, each in block.items()])
+        for block in result.value_blocks()
+    ]  # fmt: skip
+    assert [bytes(block) for block in blocks] == [bytes(block) for block in expected]
+    assert b"".join(blocks).count(b"\r\n") == result.counts(())
 
 
 def test_rows_of_several_people_are_written_once_for_each() -> None:

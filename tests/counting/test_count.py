@@ -12,6 +12,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -363,6 +364,24 @@ def test_neighbours_give_arrays_of_one_shape():
         for values in itertools.product([None, CANARY, "1"], repeat=4)
     }
     assert shapes == {tuple(PLAN.shape(marginal) for marginal in PLAN.marginals)}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_texts_that_a_plan_lists_are_recognised_as_they_are(kind, tmp_path):
+    """By their place in the list, among others that are not in it, and texts that are the shortest of a number."""
+    texts = ["a", "0.5", "0.50", "1e5", "1e+16", " b", "b", "é", None, "", "x" * 2000, "zz", "7", "-0.25", "0", "-1"]
+    days = ["2024-01-05", "2024-02-30", None, "2025-01-01", "2024-1-5"]
+    table = pa.table({"t": [texts[k % 16] for k in range(160)], "d": [days[k % 5] for k in range(160)]})
+    path = tmp_path / f"rows.{kind}"
+    pq.write_table(table, path) if kind == "parquet" else csv.write_csv(table, path)
+    columns = [
+        {"name": "t", "kind": "category", "values": ["a", "0.5", "b", "x" * 2000, "1e+16", "0"], "missing_as": ["7"]},
+        {"name": "d", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month"},
+    ]
+    plan = Plan(dataset="d", epsilon=1, columns=columns, tables={"each": 2})
+    with open_table(path) as one, open_table(path) as two:
+        assert digest_and_count(one, plan, plan.marginals)[0] == digest(two)
+        assert np.array_equal(one.histograms, two.histograms)
 
 
 @quick

@@ -13,7 +13,16 @@ import pyarrow as pa
 import pytest
 
 from dpengine import Ledger, release
-from dpengine.counting.count import check, check_unchanged, count, digest, digest_of_texts, distinct_texts, row_count
+from dpengine.counting.count import (
+    check,
+    check_unchanged,
+    count,
+    digest,
+    digest_and_count,
+    digest_of_texts,
+    distinct_texts,
+    row_count,
+)
 from dpengine.errors import TableError
 from dpengine.release import true_counts
 from dpengine.sources.databases.remote import RemoteTable
@@ -294,6 +303,40 @@ def test_names_of_columns_are_names_and_nothing_else(in_any_engine):
         assert count(opened, plan, plan.marginals, truncation_key=b"")[0].tolist() == [1, 0, 0]
         assert [column.kind_hint for column in opened.columns] == ["number"]
         assert row_count(opened) == 1
+
+
+def test_one_statement_recognises_and_counts(in_any_engine):
+    columns = [
+        {"name": "x", "kind": "number", "edges": [0, 2, 5, 11], "other": False, "missing": False},
+        {"name": "y", "kind": "yesno", "other": False},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 9, "step": 1},
+    ]
+    rows = PEOPLE.append_column(
+        "pay", pa.array([None if i % 7 == 0 else i % 12 for i in range(len(PEOPLE))], pa.int64())
+    )
+    tables = [["x", "y"], {"columns": ["y"], "mean": ["pay"]}, ["x"]]
+    plan = plan_of(*columns, tables=tables, strategy="direct")
+    source = in_any_engine(rows)
+    with open_table(source) as table, open_table(source) as again:
+        found, counts = digest_and_count(table, plan, plan.marginals)
+        assert found == digest(again)
+        expected = count(again, plan, plan.marginals, truncation_key=b"")
+    assert [each.tolist() for each in counts] == [each.tolist() for each in expected]
+    assert 0 < expected[0].sum() < len(rows), "some rows have no cell, and are hashed all the same"
+
+
+def test_rows_of_postgresql_are_read_once_for_a_publication(postgres):
+    source = ibis_tables.in_postgres(PEOPLE, postgres)
+    connection = source.get_backend().con
+
+    def scans():
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        asked = "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = %s"
+        return connection.execute(asked, [source.get_name()]).fetchall()[0][0]
+
+    before = scans()
+    release(source, plan_of(*BOTH))
+    assert scans() == before + 1
 
 
 def test_a_change_after_recognition_is_noticed(in_engine):

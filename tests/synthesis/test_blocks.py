@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,11 +105,21 @@ class Nowhere(io.RawIOBase):
         return memoryview(piece).nbytes  # type: ignore[arg-type]
 
 
-def test_writing_takes_no_more_memory_for_more_people(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tables", [[["a"], ["b"]], [["a", "b"], ["b", "c"], ["a", "c"]]], ids=["tables", "rows"])
+def test_writing_takes_no_more_memory_for_more_people(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "MAX_BLOCK_VALUES", 40_000)
+    pool = pa.default_memory_pool()
 
     def needed(people: int) -> int:
-        result = Result.from_bytes(preview(letters_plan([3, 4], [["a"], ["b"]], rows_about=people)).to_bytes())
-        return peak_bytes(lambda: [len(index) for _, index in result.row_blocks()])
+        plan = letters_plan([3, 4, 5][: len(tables)], tables, rows_about=people)
+        result = Result.from_bytes(preview(plan).to_bytes())
+        result.counts(())
+        before, held = pool.bytes_allocated(), [0]
 
-    assert needed(400_000) < 1.5 * needed(50_000)
+        def lines() -> None:
+            for piece in result.line_blocks():
+                held.append(len(piece) + pool.bytes_allocated() - before)
+
+        return peak_bytes(lines) + max(held)
+
+    assert needed(400_000) < 1.5 * needed(150_000)

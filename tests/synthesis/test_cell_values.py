@@ -21,6 +21,7 @@ from dpengine.marginals.marginal import Marginal
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.synthesis.cell_values import cells, series, texts, values
+from dpengine.synthesis.resample import ROUND
 from tests.plans import letters_plan
 
 MIXED = """
@@ -198,7 +199,9 @@ def test_whole_multiples_are_exact(several: Result) -> None:
     published_rows = several.rows()
     for times in (1, 3):
         made = several.rows(times * len(published_rows["a"]))
-        assert all(np.array_equal(made[name], np.tile(codes, times)) for name, codes in published_rows.items())
+        for name, codes in published_rows.items():
+            several_times = [np.tile(codes[k : k + ROUND], times) for k in range(0, len(codes), ROUND)]
+            assert np.array_equal(made[name], np.concatenate(several_times))
 
 
 @pytest.mark.parametrize("rows", [-1, 1.5, "10", True, 10**9])

@@ -36,8 +36,9 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.numeric.number_bins import number_codes
 from dpengine.sql import literal
 
-__all__ = ["code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]
+__all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]
 
+LISTS = ("raw_texts", "days")  # the cell place_{i} has the place of a text as it is in the list of this name and _{i}
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"

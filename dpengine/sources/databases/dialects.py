@@ -34,6 +34,7 @@ class Dialect:
     days_between: str = "({a} - {b})"
     utc: str = "CAST({x} AS TIMESTAMP)"  # a zoned timestamp as UTC
     compose: str = "{x}"  # composed Unicode (NFC), where the engine can compose
+    keeps_rows: bool = True  # whether what is MATERIALIZED in a statement is computed once
     fence: str = ""  # suffix by which a subquery is not inlined at each use of its columns
     byte_length: str = "octet_length({x})"
     concat: bool = False  # whether concat() takes any number of texts (100 in PostgreSQL); it is faster than many ||
@@ -96,6 +97,7 @@ _SPARK = replace(
     matches="{x} RLIKE {p}",
     integer_divide="({a}) div {b}",
     days_between="datediff({a}, {b})",
+    keeps_rows=False,
     hash_word="CAST(conv({hex}, 16, 10) AS DECIMAL(38, 0))",
 )
 _DUCKDB = replace(
