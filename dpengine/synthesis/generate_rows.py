@@ -3,12 +3,13 @@
 Rows are first generated along the tree of strongest dependence. Among the rows that share a value of the parent, the
 counts of a column are those of the model, rounded; rounding errors are carried over to the next value. Then the rows
 are repaired: single values are changed, in a few rows and one column at a time, if that brings the tables of all pairs
-nearer to the model's in the sum of squares. Rows are not sampled: sampling n rows would add an error of
-the order √n to every count, which is more than the noise at usual ε.
+nearer to the model's (`synthesis.repair`). Rows are not sampled: sampling n rows would add an error of the order √n to
+every count, which is more than the noise at usual ε.
 
 Up to `MAX_ONCE` people every row has weight 1. Beyond it, rows get larger weights, so that time and memory do not grow
 with the number of people. Nine in ten people are represented by rows of one large weight, nine in ten of the rest by
 some of the same rows at a smaller weight, repaired in turn to remove the remaining error, and so on down to weight 1.
+In the end single people are taken out of the rows that fit worst, and repaired.
 
 A fixed function of the model: orders without meaning are those of a hash.
 """
@@ -32,22 +33,18 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
+from dpengine.synthesis.repair import Codes, Reals, of_pairs, repair
 
-__all__ = ["Codes", "SyntheticRows", "generate_rows", "realise"]
-
-Codes = npt.NDArray[np.int32]
+__all__ = ["SyntheticRows", "generate_rows", "realise"]
 
 MAX_ONCE = 2**17  # people who get a row each; of more, nine in ten share COARSE rows, or up to twice as many
 COARSE = 2**16
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 FINE = 2**15  # rows of every further level but the last
-BATCHES = 192  # of rows in a pass, about
-# Part of the helpful changes in a batch, the most helpful first, that a pass makes at once: many changes would undo
-# each other's gain.
-ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
+MOST_PASSES = 8  # over rows of weight 1, while they gain
+ENOUGH = 0.005  # of the people of a round: if fewer are changed, it is the last
 PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, if there are several
-ROUNDS = 4  # over the worst rows of all levels in the end, if there are several
-WORST = 0.3  # of the rows of a level
+ROUNDS = 8  # at most, over single people of the worst rows in the end, if there are several levels
 
 
 @dataclass(frozen=True)
@@ -129,20 +126,40 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     first = _along_tree(model, names, rows)
     levels, source = [(weight, first)], [np.arange(rows)]
-    excess = _excess(model, starts, levels)
-    _repair(first, weight, excess, starts, ACCEPTED[: PASSES[0]] if finer else ACCEPTED)
+    excess, worth = _excess(model, starts, levels), of_pairs(model, starts)
+    repair(first, weight, excess, worth, starts, PASSES[0] if finer else MOST_PASSES)
     for weight, count in finer:
         source.append(np.arange(count) * rows // count)
         levels.append((weight, first[:, source[-1]]))
         excess = _excess(model, starts, levels)
-        _repair(levels[-1][1], weight, excess, starts, ACCEPTED[: PASSES[2 if (weight, count) == finer[-1] else 1]])
-    for _ in range(ROUNDS if finer else 0):
-        for weight, codes in levels:
-            worst = _worst(codes, excess, starts)
-            some = codes[:, worst]
-            _repair(some, weight, excess, starts, ACCEPTED[1:2])
-            codes[:, worst] = some
-    return _merged(levels, source)
+        repair(levels[-1][1], weight, excess, worth, starts, PASSES[2 if (weight, count) == finer[-1] else 1])
+    if not finer:
+        return first, np.ones(people, dtype=np.int64)
+    return _loosened(*_unique(*_merged(levels, source)), excess, worth, starts)
+
+
+def _loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
+    """Repair single people of the rows that stand for several: those of the worst rows, up to `FINE` in a round."""
+    for _ in range(ROUNDS):
+        taken = _worst(codes, weights, excess * worth, starts)
+        loose = codes[:, taken]
+        repair(loose, 1, excess, worth, starts, 1)
+        changed = (loose != codes[:, taken]).any(axis=0)
+        if np.count_nonzero(changed) < ENOUGH * FINE:
+            break
+        np.subtract.at(weights, taken[changed], 1)
+        codes = np.hstack([codes, loose[:, changed]])
+        codes, weights = _unique(codes, np.append(weights, np.ones(np.count_nonzero(changed), dtype=np.int64)))
+    return codes, weights
+
+
+def _unique(codes: Codes, weights: Ints) -> tuple[Codes, Ints]:
+    """Return each row once, in order, with the sum of its weights; none of weight 0."""
+    some = weights > 0
+    rows, place = np.unique(codes[:, some], axis=1, return_inverse=True)
+    sums = np.zeros(rows.shape[1], dtype=np.int64)
+    np.add.at(sums, place.ravel(), weights[some])
+    return rows, sums
 
 
 def _merged(levels: list[tuple[int, Codes]], source: list[Ints]) -> tuple[Codes, Ints]:
@@ -207,7 +224,7 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
     return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
-def _excess(model: Pairwise, starts: Ints, levels: list[tuple[int, Codes]]) -> npt.NDArray[np.float32]:
+def _excess(model: Pairwise, starts: Ints, levels: list[tuple[int, Codes]]) -> Reals:
     """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
@@ -227,66 +244,21 @@ def _excess(model: Pairwise, starts: Ints, levels: list[tuple[int, Codes]]) -> n
     return excess
 
 
-def _worst(codes: Codes, excess: npt.NDArray[np.float32], starts: Ints) -> Ints:
-    """Return the places, rising, of the rows whose pairs of values occur too often by most."""
+def _worst(codes: Codes, weights: Ints, excess: Reals, starts: Ints) -> Ints:
+    """Return the rows whose pairs of values occur too often by most, each up to as often as its weight: `FINE` in all.
+
+    Where rows are few, each is there several times.
+    """
     values = codes + starts[:-1, None]
     score = np.zeros(codes.shape[1], dtype=np.float32)
     for i in range(len(codes)):
         for k in range(i):
             score += excess[values[k], values[i]]
-    count = max(1, int(WORST * score.size))
-    return np.sort(_greatest(score, min(count, score.size)))
+    worst = _greatest(score, min(FINE, score.size))
+    return np.repeat(worst, np.minimum(weights[worst], max(1, FINE // worst.size)))
 
 
-def _repair(
-    codes: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, passes: tuple[float, ...]
-) -> None:
-    """Change single values of rows, all of one `weight`, where that lowers the sum of squares of `excess`."""
-    columns, rows = codes.shape
-    size = max(64, -(-rows // BATCHES))
-    first = starts[:-1].astype(np.int32)
-    for salt, part in enumerate(passes):
-        order = shuffled(rows, columns + salt)
-        values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
-        for start in range(0, rows, size):
-            batch = slice(start, start + size)
-            values[batch] = _improved(values[batch], weight, excess, starts, part)
-        codes[:, order] = values.T - first[:, None]
-
-
-def _improved(batch: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, part: float) -> Codes:
-    """Move some rows of `batch`, of shape (rows, columns), to the best value of one column after another.
-
-    Moving a row from value u to v changes the sum of squares by 2·weight·Σ_y (excess[y, v] − excess[y, u] + weight),
-    over the row's values y of other columns.
-    """
-    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
-
-    rows, columns = batch.shape
-    lanes, flat, width = np.arange(rows), excess.reshape(-1), len(excess)
-    # The values of each row as a sparse matrix of ones; `values` is a view of its indices, and changes it.
-    ends = np.arange(0, batch.size + 1, columns, dtype=np.int32)
-    own = csr_array((np.ones(batch.size, np.float32), batch.ravel(), ends), shape=(rows, width))
-    values: Codes = own.indices.reshape(rows, columns)
-    for a in range(columns):
-        cost = own @ np.ascontiguousarray(excess[:, starts[a] : starts[a + 1]])
-        best = cost.argmin(axis=1)
-        gain = cost[lanes, values[:, a] - starts[a]] - cost[lanes, best] - weight * (columns - 1)
-        helpful = np.flatnonzero(gain > 0)
-        if helpful.size == 0:
-            continue
-        moved = helpful[_greatest(gain[helpful], max(1, int(part * helpful.size)))]
-        others = values[moved].astype(np.int64)
-        old, new = others[:, a].copy(), best[moved] + starts[a]
-        others = others[:, np.arange(columns) != a]
-        for value, step in ((old[:, None], -weight), (new[:, None], weight)):
-            np.add.at(flat, (others * width + value).ravel(), np.float32(step))
-            np.add.at(flat, (value * width + others).ravel(), np.float32(step))
-        values[moved, a] = new
-    return values
-
-
-def _greatest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
+def _greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
     """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
     least = np.partition(values, values.size - count)[values.size - count]
     chosen = values > least

@@ -1,0 +1,137 @@
+"""Repair of rows: single values are changed where that brings their tables nearer to a model's.
+
+What falls is the sum of worth · (count − expected)² over the cells of all pairs of columns. Errors of small expected
+counts are worth more (`worth_of`): a model knows them better than large ones, and the sum of absolute errors minds one
+person in an empty cell as much as one in a full one.
+
+Changes are made in many rows at once, the most helpful first. Since they were judged one by one, together they may go
+too far; the gain of undoing them tells how far, and as many as went too far are undone.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Floats, Ints
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.quasi_random import shuffled
+
+__all__ = ["Codes", "Reals", "improve", "kept", "of_pairs", "repair", "worth_of"]
+
+Codes = npt.NDArray[np.int32]
+Reals = npt.NDArray[np.float32]
+
+BATCHES = 192  # of rows in a pass, about
+POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
+MOST = 0.5  # of the helpful changes of a batch that are tried at once
+ENOUGH = 0.05  # of what is left: a pass that gains less is the last
+
+
+def worth_of(expected: Floats) -> Reals:
+    """Return what the square of an error in each cell is worth, given its `expected` count.
+
+    >>> worth_of(np.array([0.0, 3.0, 99.0]))
+    array([1. , 0.5, 0.1], dtype=float32)
+    """
+    worth: Reals = ((1.0 + expected) ** -POWER).astype(np.float32)
+    return worth
+
+
+def of_pairs(model: Pairwise, starts: Ints) -> Reals:
+    """Return the worth of all pairs of values; 0 for two values of one column.
+
+    Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
+    """
+    worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+        table = worth_of(model.pair(b, a))
+        worth[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = table
+        worth[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = table.T
+    return worth
+
+
+def repair(codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints, passes: int) -> None:
+    """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
+
+    `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`).
+    """
+    columns, rows = codes.shape
+    size = max(64, -(-rows // BATCHES))
+    first = starts[:-1].astype(np.int32)
+    step = worth * np.float32(weight)
+    # Half of what one more row in a cell adds to the sum, as a part of `weight`.
+    price: Reals = (worth * excess + step / 2).astype(np.float32)
+    for salt in range(passes):
+        order = shuffled(rows, columns + salt)
+        values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
+        gained = 0.0
+        for start in range(0, rows, size):
+            batch = slice(start, start + size)
+            values[batch], gain = improve(values[batch], price, step, starts)
+            gained += gain * weight
+        codes[:, order] = values.T - first[:, None]
+        np.divide(price - step / 2, worth, out=excess, where=worth > 0)
+        if gained < ENOUGH * float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2:
+            break
+
+
+def improve(batch: Codes, price: Reals, step: Reals, starts: Ints) -> tuple[Codes, float]:
+    """Move rows of `batch`, of shape (rows, columns), to the best value of one column after another.
+
+    Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
+    other columns. Returns the rows and what was gained.
+    """
+    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
+
+    rows, columns = batch.shape
+    lanes, width = np.arange(rows), len(price)
+    prices, steps = price.reshape(-1), step.reshape(-1)
+    # The values of each row as a sparse matrix of ones; `values` is a view of its indices, and changes it.
+    ends = np.arange(0, batch.size + 1, columns, dtype=np.int32)
+    own = csr_array((np.ones(batch.size, np.float32), batch.ravel(), ends), shape=(rows, width))
+    values: Codes = own.indices.reshape(rows, columns)
+    gained = 0.0
+    for a in range(columns):
+        cost = own @ np.ascontiguousarray(price[:, starts[a] : starts[a + 1]])
+        best = cost.argmin(axis=1)
+        old = values[:, a].astype(np.int64)
+        gain = cost[lanes, old - starts[a]] - steps[values * np.int64(width) + old[:, None]].sum(axis=1)
+        gain -= cost[lanes, best]
+        helpful = np.flatnonzero((gain > 0) & (best != old - starts[a]))
+        if helpful.size == 0:
+            continue
+        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
+        others = values[helpful].astype(np.int64)
+        others = others[:, np.arange(columns) != a]
+        here, there = old[helpful], best[helpful] + starts[a]
+        _shift(prices, steps, others, here, there, width)
+        back = prices[others * width + there[:, None]] - steps[others * width + there[:, None]]
+        back -= prices[others * width + here[:, None]]
+        forth, undone = float(gain[helpful].sum()), float(back.sum())
+        keep = kept(helpful.size, forth, undone)
+        _shift(prices, steps, others[keep:], there[keep:], here[keep:], width)
+        values[helpful[:keep], a] = there[:keep]
+        part = keep / helpful.size
+        gained += part * (2 * forth - part * (forth + undone))
+    return values, gained
+
+
+def kept(count: int, gain: float, undone: float) -> int:
+    """Return how many of `count` changes to keep that gain `gain` one by one, and `undone` if each is then undone.
+
+    Along the changes the sum falls as −2·gain·p + (gain + undone)·p² at the part p, if they are alike.
+
+    >>> kept(10, 5.0, -5.0), kept(10, 5.0, 5.0)
+    (10, 5)
+    """
+    return count if undone <= 0 else max(1, int(count * gain / (gain + undone)))
+
+
+def _shift(prices: Reals, steps: Reals, others: Ints, here: Ints, there: Ints, width: int) -> None:
+    """Move rows with the values `others` of other columns from the value `here` of one column to `there`."""
+    for value, sign in ((here[:, None], np.float32(-1)), (there[:, None], np.float32(1))):
+        for cells in ((others * width + value).ravel(), (value * width + others).ravel()):
+            np.add.at(prices, cells, sign * steps[cells])
