@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import plotly.graph_objects as go
@@ -203,44 +203,51 @@ def error_curve(
     headings = {name_of(table): heading_of(plan, table) for table in plan.marginals}
     least, digits = (0.5, ",.0f") if measure is None else (1e-9, ",.3~r")
     epsilons = curves.pop("ε")
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
     for k, (name, half_widths) in enumerate(curves.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
         label = _("total") if name == "total" else _("a cell of {table}", table=short_name(headings[name]))
         drawn = np.maximum(half_widths, least)  # a logarithmic axis has no place for 0
-        figure.add_scatter(
-            x=epsilons,
-            y=drawn,
-            customdata=half_widths,
-            name=label,
-            mode="lines",
-            line={"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
-            hovertemplate=label
-            + "<br>"
-            + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width=f"%{{customdata:{digits}}}")
-            + "<extra></extra>",
+        traces.append(
+            {
+                "x": epsilons,
+                "y": drawn,
+                "customdata": half_widths,
+                "name": label,
+                "mode": "lines",
+                "line": {"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
+                "hovertemplate": label
+                + "<br>"
+                + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width=f"%{{customdata:{digits}}}")
+                + "<extra></extra>",
+            }
         )
-        figure.add_scatter(
-            x=[here],
-            y=[drawn[epsilons.index(here)]],
-            mode="markers",
-            marker={
-                "color": colour,
-                "size": 11,
-                "symbol": SYMBOLS[k % len(SYMBOLS)],
-                "line": {"color": INK[dark], "width": 1},
-            },
-            showlegend=False,
-            hoverinfo="skip",
+        traces.append(
+            {
+                "x": [here],
+                "y": [drawn[epsilons.index(here)]],
+                "mode": "markers",
+                "marker": {
+                    "color": colour,
+                    "size": 11,
+                    "symbol": SYMBOLS[k % len(SYMBOLS)],
+                    "line": {"color": INK[dark], "width": 1},
+                },
+                "showlegend": False,
+                "hoverinfo": "skip",
+            }
         )
-    figure.update_xaxes(type="log", title=_("ε: more private ← → more exact"), tickvals=list(CURVE))
     if measure is None:
         title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
     else:
         what = _of_curve(measure, measure.headings(plan))
         title = _("Error of {what} at each ε, in a group of typical size", what=what)
         up = _("± (95 in 100)")
-    figure.update_yaxes(type="log", title=up, dtick=1, tickformat=",~g")
+    axes = {
+        "xaxis": {"type": "log", "title": _("ε: more private ← → more exact"), "tickvals": list(CURVE)},
+        "yaxis": {"type": "log", "title": up, "dtick": 1, "tickformat": ",~g"},
+    }
+    figure = go.Figure([{"type": "scatter", **trace} for trace in traces], axes)  # all at once: one by one takes long
     return apply_style(figure, title, dark)
 
 

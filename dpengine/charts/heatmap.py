@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from dpengine.charts.style import GREY, SAVED_WIDTH
 from dpengine.translation.catalogue import _, number
@@ -74,29 +73,30 @@ class Grid:
         return self.counts.size <= MAX_WRITTEN and across <= SAVED_WIDTH - AXIS
 
 
-def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[go.Heatmap]:
+def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[dict[str, Any]]:
     """Return the traces of a heatmap: its cells, and their numbers where there is room.
 
     The colour scale ends at the count `top`; `unit` is its title, and `scale` says whether it is drawn.
     """
-    cells = go.Heatmap(
-        z=grid.counts,
-        x=list(grid.columns),
-        y=list(grid.rows),
-        zmin=0,
-        zmax=max(top, 1),
-        colorscale=SCALE[dark],
-        showscale=scale,
-        colorbar={"title": unit, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
-        customdata=grid.details,
-        hovertemplate=grid.hover,
-        xgap=1,
-        ygap=1,
-    )
+    cells = {
+        "type": "heatmap",
+        "z": grid.counts,
+        "x": list(grid.columns),
+        "y": list(grid.rows),
+        "zmin": 0,
+        "zmax": max(top, 1),
+        "colorscale": SCALE[dark],
+        "showscale": scale,
+        "colorbar": {"title": unit, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
+        "customdata": grid.details,
+        "hovertemplate": grid.hover,
+        "xgap": 1,
+        "ygap": 1,
+    }
     return _numbered(cells, grid, dark)
 
 
-def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
+def _numbered(cells: dict[str, Any], grid: Grid, dark: bool) -> list[dict[str, Any]]:
     """Write the numbers of one colour on `cells`, and those of the other on an invisible heatmap over it.
 
     A browser makes the numbers of a heatmap as small as its cells need. Blanks as wide as the widest number make it
@@ -106,24 +106,26 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
         return [cells]
     numbers = np.vectorize(number, otypes=[object])(grid.counts)
     blank = "\u00a0" * grid.widest
-    above = grid.counts >= TURN**2 * cells.zmax
+    above = grid.counts >= TURN**2 * cells["zmax"]
     low, high = WRITTEN[dark]
-    cells.update(text=np.where(above, blank, numbers), texttemplate="%{text}", textfont={"color": low})
+    text = np.where(above, blank, numbers)
+    cells = cells | {"text": text, "texttemplate": "%{text}", "textfont": {"color": low}}
     if not above.any():
         return [cells]
-    over = go.Heatmap(
-        z=np.zeros(grid.counts.shape, dtype=int),
-        x=cells.x,
-        y=cells.y,
-        colorscale=[[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        showscale=False,
-        hoverinfo="skip",
-        text=np.where(above, numbers, blank),
-        texttemplate="%{text}",
-        textfont={"color": high},
-        xgap=1,
-        ygap=1,
-    )
+    over = {
+        "type": "heatmap",
+        "z": np.zeros(grid.counts.shape, dtype=int),
+        "x": cells["x"],
+        "y": cells["y"],
+        "colorscale": [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        "showscale": False,
+        "hoverinfo": "skip",
+        "text": np.where(above, numbers, blank),
+        "texttemplate": "%{text}",
+        "textfont": {"color": high},
+        "xgap": 1,
+        "ygap": 1,
+    }
     return [cells, over]
 
 
@@ -146,14 +148,15 @@ def noise_marks(grid: Grid, dark: bool, number: int = 1) -> dict[str, Any]:
     return {"type": "path", "path": "".join(marks), "xref": f"x{axis}", "yref": f"y{axis}", **tones}
 
 
-def explain_marks(grid: Grid, dark: bool) -> go.Scatter:
+def explain_marks(grid: Grid, dark: bool) -> dict[str, Any]:
     """Return a trace without points, which explains the marks in the legend."""
     symbol = "triangle-ne" if grid.written else "line-ne-open"
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
-        name=_("mostly noise"),
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "marker": {"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
+        "name": _("mostly noise"),
+        "hoverinfo": "skip",
+    }

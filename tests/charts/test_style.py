@@ -90,7 +90,7 @@ def test_small_counts_are_seen_beside_large_ones(dark: bool) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_each_number_is_written_once_in_its_colour(dark: bool) -> None:
-    cells, over = traces(grid([[1000, 400], [1, 0]]), top=1000, unit="rows", dark=dark, scale=True)
+    cells, over = go.Figure(traces(grid([[1000, 400], [1, 0]]), top=1000, unit="rows", dark=dark, scale=True)).data
     assert cells.textfont.color == WRITTEN[dark][0]
     assert over.textfont.color == WRITTEN[dark][1]
     assert [text.strip() for text in np.ravel(cells.text)] == ["", "400", "1", "0"]
