@@ -17,6 +17,7 @@ from dpengine.marginals.measurement import FoundKeys
 from dpengine.measure import search as searching
 from dpengine.measure.strategy import decide
 from dpengine.spec.categories.universe import NONE_FOUND
+from dpengine.spec.exchange import csvw_eo
 from tests.bundles import members_of, zipped
 from tests.replay import price, recorded, replayed
 
@@ -143,12 +144,12 @@ def bundle() -> bytes:
 
 
 TAMPERED: dict[str, Any] = {
-    "a key": lambda found: found["places"].__setitem__(0, found["places"][0] + 1),
-    "a key more": lambda found: (found["places"].append(99_999), found["values"].append(80)),
+    "a key": lambda found: found["keys"].__setitem__(0, "00009"),
+    "a key more": lambda found: (found["keys"].append("99999"), found["values"].append(80)),
     "a number": lambda found: found["values"].__setitem__(0, 71),
-    "the order": lambda found: found["places"].reverse(),
+    "the order": lambda found: found["keys"].reverse(),
     "a list": lambda found: found.pop("values"),
-    "a key of another universe": lambda found: found["places"].__setitem__(-1, 10**5),
+    "a key of another universe": lambda found: found["keys"].__setitem__(-1, "x"),
     "boxes": lambda found: found.update({name: [0] for name in ("parents", "first", "last", "parts")}),
 }
 
@@ -192,3 +193,8 @@ def test_a_manifest_that_states_another_search_is_refused(change: dict[str, Any]
 def test_values_that_cannot_be_found_are_refused(text: str, message: str) -> None:
     with pytest.raises(dpe.PlanError, match=message):
         plan(text)
+
+
+def test_a_codebook_lists_no_values_before_any_are_found() -> None:
+    (column, _sex) = json.loads(csvw_eo.write(plan().columns))["tableSchema"]["columns"]
+    assert "keyValues" not in column

@@ -119,7 +119,7 @@ def _contents(
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
     if result.plan.finds:
-        yield found.FILE, [found.written(result.measured.searches).encode()]
+        yield found.FILE, [found.written(result.plan, result.measured.searches).encode()]
     for table, name in table_files(result.plan).items():
         cells = result.cells(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]

@@ -1,8 +1,8 @@
 """The noisy counts from which a release found the cells of columns, in a file of its bundle: `found.json`.
 
 By column it holds what was measured, a list for each of its numbers: of bins the boxes (`marginals.measurement.Boxes`),
-of values the places of the keys that were shown, and their noisy numbers (`marginals.measurement.FoundKeys`). The plan
-in the bundle is as it was written. Whoever reads the bundle computes the cells again from these counts.
+of values the keys that were shown, and their noisy numbers (`marginals.measurement.FoundKeys`). The plan in the bundle
+is as it was written. Whoever reads the bundle computes the cells again from these counts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dpengine.errors import ReleaseError
 from dpengine.estimate.found_cells import resolve
 from dpengine.marginals.measurement import Boxes, FoundKeys, Search
 from dpengine.spec import strict_yaml
+from dpengine.spec.categories.universe import Universe
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
@@ -28,9 +29,8 @@ __all__ = ["FILE", "found_bytes", "plan_in", "searches_in", "with_found_cells", 
 
 FILE = "found.json"
 MOST_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
-BOX_BYTES = 100
+BOX_BYTES, KEY_BYTES = 100, 1_000
 ARRAYS = ("parents", "first", "last", "parts", "values")
-KEYS = ("places", "values")
 
 Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
 Numbers = Annotated[list[Whole], Field(min_length=1)]
@@ -49,21 +49,16 @@ class _Entry(BaseModel):
 class _Keys(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    places: list[Whole]
+    keys: list[Annotated[str, Field(max_length=100)]]
     values: list[Whole]
 
 
 _FILE = TypeAdapter(dict[str, _Entry | _Keys])
 
 
-def written(searches: Sequence[Search]) -> str:
+def written(plan: Plan, searches: Sequence[Search]) -> str:
     """Return the text of the file, the numbers of each column on lines of their own."""
-    columns = {
-        one.columns[0]: {
-            name: getattr(one, name).ravel().tolist() for name in (KEYS if isinstance(one, FoundKeys) else ARRAYS)
-        }
-        for one in searches
-    }
+    columns = {one.columns[0]: _arrays(plan, one) for one in searches}
     lines = (
         f"{json.dumps(column, ensure_ascii=False)}: {{\n"
         + ",\n".join(f'"{name}": {json.dumps(numbers)}' for name, numbers in arrays.items())
@@ -71,6 +66,21 @@ def written(searches: Sequence[Search]) -> str:
         for column, arrays in columns.items()
     )
     return "{" + ",\n".join(lines) + "}\n"
+
+
+def _arrays(plan: Plan, one: Search) -> dict[str, list[Any]]:
+    """Return the lists of a column by name: boxes, or keys as texts with their numbers."""
+    if isinstance(one, FoundKeys):
+        universe = _universe(plan, one.columns[0])
+        return {"keys": list(map(universe.key, one.places.tolist())), "values": one.values.tolist()}
+    return {name: getattr(one, name).ravel().tolist() for name in ARRAYS}
+
+
+def _universe(plan: Plan, name: str) -> Universe:
+    column = plan.column(name)
+    assert isinstance(column, Category), "a column whose values are found"
+    assert column.among is not None, "a column whose values are found"
+    return column.among
 
 
 def plan_in(members: Archive) -> Plan:
@@ -88,7 +98,7 @@ def with_found_cells(members: Archive, plan: Plan) -> Plan:
 
 def found_bytes(plan: Plan) -> int:
     """Return the most bytes that the file can have in a bundle of `plan`."""
-    return 10_000 + sum(6 * len(name) + BOX_BYTES * _numbers(plan, name) for name in plan.finds)
+    return 10_000 + sum(6 * len(name) + _most_bytes(plan, name) for name in plan.finds)
 
 
 def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
@@ -107,13 +117,7 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
 def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
     column = plan.column(name)
     if isinstance(entry, _Keys) and isinstance(column, Category) and column.among is not None:
-        none = FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows)
-        places, values = (np.array(numbers, dtype=np.int64) for numbers in (entry.places, entry.values))
-        if places.size != values.size or not _are_keys(places, none.universe, column.among.most):
-            raise ReleaseError(f"{FILE}: what is there of {name} are not keys of its universe, each once and in order")
-        if (values < none.least).any():
-            raise ReleaseError(f"{FILE}: a number of {name} is below {none.least}, the least that is shown")
-        return replace(none, places=places, values=values)
+        return _keys(FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows), column.among, entry)
     if isinstance(entry, _Keys) or not isinstance(column, Number):
         raise ReleaseError(f"{FILE}: what is there of {name} is not what plan.yaml asks to find")
     arrays: dict[str, Any] = {each: np.array(getattr(entry, each), dtype=np.int64) for each in ARRAYS}
@@ -132,11 +136,18 @@ def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
     return found
 
 
-def _are_keys(places: Ints, universe: int, most: int) -> bool:
-    """Return whether these are places in a universe, in increasing order, and not more than are kept."""
-    if not places.size:
-        return True
-    return bool(places.size <= most and places[0] >= 0 and places[-1] < universe and (np.diff(places) > 0).all())
+def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
+    """Return the keys that were found. Raises `ReleaseError` unless they could be."""
+    name, found = none.columns[0], [among.place(key) for key in entry.keys]
+    places, values = (
+        np.array([-1 if each is None else each for each in found], np.int64),
+        np.array(entry.values, np.int64),
+    )
+    if places.size != values.size or places.size > among.most or (places < 0).any() or (np.diff(places) <= 0).any():
+        raise ReleaseError(f"{FILE}: what is there of {name} are not keys of its universe, each once and in order")
+    if (values < none.least).any():
+        raise ReleaseError(f"{FILE}: a number of {name} is below {none.least}, the least that is shown")
+    return replace(none, places=places, values=values)
 
 
 def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
@@ -158,12 +169,12 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, 
     )
 
 
-def _numbers(plan: Plan, name: str) -> int:
-    """Return the most boxes or keys that there can be of a column."""
+def _most_bytes(plan: Plan, name: str) -> int:
+    """Return the most bytes that boxes or keys of a column can have."""
     column = plan.column(name)
     if isinstance(column, Category) and column.among is not None:
-        return column.among.most
-    return MOST_BOXES * _steps(plan, name)
+        return KEY_BYTES * column.among.most
+    return BOX_BYTES * MOST_BOXES * _steps(plan, name)
 
 
 def _steps(plan: Plan, name: str) -> int:

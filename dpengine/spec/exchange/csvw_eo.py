@@ -16,7 +16,7 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.codebook import from_columns
-from dpengine.spec.domain import Amount, Column, Date, Number, YesNo
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
 from dpengine.spec.exchange.found import BOUNDS, Draft, Found, bounded, dated, texts
 from dpengine.translation.catalogue import _, mark
 
@@ -231,7 +231,9 @@ def _column(column: Column, rows: int) -> dict[str, Any]:
             kind, cells = "boolean", {"keyValues": [False, True], "exhaustiveKeys": not column.other}
         case Number():
             kind = "integer" if column.whole else "double"
-            cells = _bounds(column.edges[0], column.edges[-1]) | _partitions(pairwise(column.edges), column, rows)
+            cells = _bounds(column.edges[0], column.edges[-1])
+            if not column.share:  # else only a release knows its bins
+                cells |= _partitions(pairwise(column.edges), column, rows)
         case Amount():
             kind, cells = "double", _bounds(column.low, column.high)
         case Date():
@@ -240,6 +242,8 @@ def _column(column: Column, rows: int) -> dict[str, Any]:
             ends = [*(first for first, _last in periods), column.last]
             cells = {"minimum": column.first.isoformat(), "maximum": column.last.isoformat()}
             cells |= _partitions(((str(low), str(high)) for low, high in pairwise(ends)), column, rows)
+        case Category() if column.share:
+            kind = "string"  # only a release knows its values
         case _:
             kind, cells = "string", {"keyValues": list(column.declared), "exhaustiveKeys": not column.other}
     return {
