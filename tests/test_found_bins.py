@@ -76,17 +76,29 @@ def test_another_share_is_another_release() -> None:
     assert decide(plan(stated)).plan_id not in keys
 
 
-@pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
+STRATEGIES = {
+    **{name: {"tables: [[pay, sex], [sex]]": f"tables: [[pay, sex], [sex]]\nstrategy: {name}"}
+       for name in ("direct", "optimised", "adaptive")},
+    "ranges": {"tables: [[pay, sex], [sex]]": "tables: [{columns: [pay], ranges: true}, [sex]]", "bins: 6": "bins: 30"},
+    "persons": {"tables:": "unit: {rows: 2, id: who}\ntables:"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_whatever_the_rows_only_what_was_paid_for_decides(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
-    asked = plan(PLAN + f"strategy: {strategy}\n")
-    rows = people(90)
+    asked = plan(**STRATEGIES[strategy])
+    rows = people(90).assign(who=np.arange(90) // 2)
     first = recorded(rows, asked)
     assert not first.error
-    for neighbour in (rows.iloc[1:], rows.iloc[:-1], pd.concat([rows, pd.DataFrame({"pay": [333], "sex": ["f"]})])):
+    more = pd.DataFrame({"pay": [333], "sex": ["f"], "who": [99]})
+    person = rows[rows["who"] > 0] if asked.unit.id else rows.iloc[1:]
+    for neighbour in (person, pd.concat([rows, more])):
         there = replayed(neighbour, asked, first)
         assert there.shown == first.shown
         assert price(first, there) <= 1
+    others = rows.assign(pay=np.arange(90) * 4, sex="f")
+    assert replayed(others, asked, first).shown == first.shown, "nothing else of the rows decides"
 
 
 def test_predictions_are_those_of_the_tables_share() -> None:
@@ -124,6 +136,37 @@ def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) 
     where = r"manifest\.json: domain" if what == "a noisy count" else r"found\.json"
     with pytest.raises(dpe.ReleaseError, match=where):
         dpe.verify(zipped(members))
+
+
+def test_a_bundle_that_claims_another_share_is_refused(bundle: bytes) -> None:
+    members = members_of(bundle)
+    manifest = json.loads(members["manifest.json"])
+    table, found = manifest["measurements"]
+    table |= {"epsilon": "0.95", "scale": "20/19"}
+    found |= {"epsilon": "0.05", "scale": "20"}
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with pytest.raises(dpe.ReleaseError, match=r"measurement 2: epsilon is not the share that plan\.yaml gives"):
+        dpe.verify(zipped(members))
+
+
+def test_cells_that_are_found_are_not_for_questions_or_mechanisms() -> None:
+    where = [dpe.Condition(column=plan().column("pay"), labels=["[0, 65)"])]
+    with pytest.raises(dpe.PlanError, match="found by a release only"):
+        dpe.Question(dataset="pay", epsilon="1", statistic=dpe.Count(), where=where)
+
+
+def test_shares_leave_half_of_epsilon_to_the_tables() -> None:
+    second = PLAN.replace(
+        "columns:", "columns:\n  - {name: debt, kind: number, from: 0, to: 9, bins: {count: 3, share: 0.45}}"
+    )
+    assert plan(second).finds == ("pay",), "a column that no table uses costs nothing"
+    with pytest.raises(dpe.PlanError, match=r"would take 0\.55 of ε"):
+        plan(second.replace("[sex]]", "[sex], [debt]]"))
+    distinct = PLAN.replace(
+        "tables: [[pay, sex], [sex]]", "unit: {id: who, rows: 2}\ntables: [{columns: [pay], distinct: true}]"
+    )
+    with pytest.raises(dpe.PlanError, match="distinct persons cannot stand beside cells that are found"):
+        plan(distinct)
 
 
 @pytest.mark.parametrize(

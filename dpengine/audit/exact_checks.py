@@ -101,7 +101,8 @@ def _far_scores(epsilon: Fraction) -> Check:
 def _parts(epsilon: Fraction, way: str) -> Check:
     """Publish once, and add up the ε of everything that was measured and chosen: sensitivity over scale, each time."""
     measured = publish_once(way, epsilon)
-    steps = len(measured.marginals) + len(measured.choices) + (measured.audit is not None) + len(measured.trees)
+    steps = len(measured.marginals) + len(measured.choices) + (measured.audit is not None)
+    steps += len(measured.trees) + len(measured.searches)
     return Check(f"{way}: parts of ε that a release spends", epsilon, float(measured.cost), steps)
 
 

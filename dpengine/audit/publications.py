@@ -28,10 +28,12 @@ from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import NEIGHBOURS, Neighbours
 from dpengine.choose import Candidates, draw_once, probabilities
 from dpengine.errors import PlanError
-from dpengine.marginals.measurement import Measurements
+from dpengine.estimate.found_cells import resolve
+from dpengine.marginals.measurement import Boxes, Measurements
 from dpengine.measure.strategy import decide
 from dpengine.release import release
 from dpengine.sources.open import open_table
+from dpengine.spec.domain import Number
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.spec.query import Question
 
@@ -160,6 +162,16 @@ class _Setting:
     def evidence(self, measured: Measurements) -> float:
         return of_release(measured, self)
 
+    def in_found_cells(self, measured: Measurements) -> _Setting:
+        """Return the setting with bins that were found in place of steps, whose places are the values."""
+        found = resolve(self.plan, measured.searches)
+        edges = {name: [float(edge) for edge in column.edges] for name in found.finds
+                 if isinstance(column := found.column(name), Number)}  # fmt: skip
+        places = {name: np.searchsorted(each[1:-1], self.rows[name], side="right") for name, each in edges.items()}
+        person = {name: int(np.searchsorted(each[1:-1], self.person[name], side="right"))
+                  for name, each in edges.items()}  # fmt: skip
+        return replace(self, rows={**self.rows, **places}, person={**self.person, **person})
+
 
 def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, int]) -> Plan:
     columns = [
@@ -204,6 +216,14 @@ def _ranges(epsilon: Fraction) -> _Setting:
     return _Setting({"n": np.full(8, 30)}, {"n": 3}, plan)
 
 
+def _found_bins(epsilon: Fraction) -> _Setting:
+    """Half of ε finds the bins, and half measures the table in them."""
+    column = {"name": "n", "kind": "number", "from": 0, "to": 40, "bins": {"count": 4, "share": "1/2"}, "other": False,
+              "missing": False}  # fmt: skip
+    plan = Plan(dataset="audit", epsilon=epsilon, columns=[column], tables=[["n"]], strategy="direct")
+    return _Setting({"n": np.repeat([3, 30], [4, 8])}, {"n": 3}, plan)
+
+
 def _releases(setting: Callable[[Fraction], _Setting | Neighbours]) -> Callable[[Fraction, bool, int], Floats]:
     def run(epsilon: Fraction, present: bool, runs: int) -> Floats:
         here = setting(epsilon)
@@ -226,19 +246,24 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
     likely with them. Private choices and the audit's sums are left out: they cost little, and leaving them out can only
     make the bound smaller.
     """
-    found = 0.0
+    searches = (each for each in measured.searches if isinstance(each, Boxes))
+    found = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
+    setting = setting.in_found_cells(measured)
     for one in measured.marginals:
         names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
         found += _for_the_person(int(one.values[place]), _all(alike, setting), one.allocation.scale)
-    for boxes in measured.trees:
-        ends = list(zip(boxes.first, boxes.last, strict=True))
-        for k, (first, last) in enumerate(ends):
-            spans = list(zip(boxes.columns, first, last, strict=True))
-            if all(low <= setting.person[name] < high for name, low, high in spans):
-                alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-                found += _for_the_person(int(boxes.values[k]), _all(alike, setting), boxes.scale(int(boxes.parts[k])))
+    return found
+
+
+def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
+    found = 0.0
+    for k, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
+        spans = list(zip(boxes.columns, first, last, strict=True))
+        if all(low <= setting.person[name] < high for name, low, high in spans):
+            alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
+            found += _for_the_person(int(boxes.values[k]), _all(alike, setting), boxes.scale(int(boxes.parts[k])))
     return found
 
 
@@ -294,6 +319,7 @@ RELEASES: dict[str, Callable[[Fraction], _Setting]] = {
     "adaptive, pairs": _adaptive_pairs,
     "adaptive, one table": _adaptive_table,
     "ranges": _ranges,
+    "bins that are found": _found_bins,
 }
 WAYS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
     **{name: _releases(setting) for name, setting in RELEASES.items()},

@@ -157,6 +157,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "notes": plan.notes,
         "about": {_(ABOUT[field]): text for field, text in plan.about.model_dump().items() if text},
         "in_words": join_names(worded) if worded else "",
+        "found": join_names([plan.column(name).heading for name in plan.finds]) if plan.finds else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
         "total": count_texts(result.cells(()))[0],

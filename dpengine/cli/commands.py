@@ -51,6 +51,7 @@ from dpengine.cli.settings import settings
 from dpengine.errors import TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import found_in_words
 
 __all__ = ["main"]
 
@@ -146,9 +147,13 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
         frame = prediction.predict(loaded, epsilons or None)
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-        click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
+        finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.finds}
+        price = {"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon)} | ({"finds": finds} if finds else {})
+        click.echo(json.dumps(price | {"tables": rows}))
         return
     say(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    if loaded.finds:
+        say(found_in_words(loaded))
     frame["table"] = frame["table"].map(printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 

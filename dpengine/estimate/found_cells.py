@@ -26,7 +26,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["cut", "resolve"]
 
 GRAIN = 16  # expected counts are whole in these parts of a row, so that every machine cuts alike
-WEIGHTS = (9, 1)  # of the people of a bin, and of its width (benchmarks/bins.py)
+WEIGHTS = (4, 1)  # of the people of a bin, and of its width (benchmarks/bins.py)
 
 
 def resolve(plan: Plan, searches: Sequence[Search]) -> Plan:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpengine.array_types import Columns
+from dpengine.exact import exact_text
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
@@ -18,9 +19,9 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "counted_how", "counted_noun", "factor", "heading_of", "headings_of", "level_in_words", "name_of", "noun", "people",
-    "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted", "shown_labels",
-    "sure", "unit_in_words", "words_in_files",
+    "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of", "level_in_words", "name_of",
+    "noun", "people", "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted",
+    "shown_labels", "sure", "unit_in_words", "words_in_files",
 ]  # fmt: skip
 
 # Labels that stand in the files as they are here, in every language.
@@ -310,6 +311,24 @@ def words_in_files(plan: Plan) -> dict[str, str]:
         *([MISSING] if any(column.missing for column in columns) else []),
     ]
     return {word: _(word) for word in words if _(word) != word}
+
+
+def found_in_words(plan: Plan) -> str:
+    """Say what of ε finds cells, and what stands in place of these until then; nothing if all cells are stated."""
+    if not plan.finds:
+        return ""
+    shares = (f"{localised(exact_text(plan.epsilon * plan.column(name).share))} ({name})" for name in plan.finds)
+    until = {
+        Number: _("Errors are predicted for bins of one width, as many as will be found."),
+        Category: _("Errors are predicted for as many values as can be found."),
+    }
+    kinds = {type(plan.column(name)) for name in plan.finds}
+    price = _(
+        "Of this, {shares} finds cells that the plan does not state, and the tables get {rest}.",
+        shares=" + ".join(shares),
+        rest=localised(exact_text(plan.for_tables)),
+    )
+    return " ".join([price, *(text for kind, text in until.items() if kind in kinds)])
 
 
 def unit_in_words(plan: Plan) -> str:

@@ -25,6 +25,10 @@ OF_CHOICE = "tests/measure/test_quantile_choice.py"
 OF_SELECTION = "tests/noise/test_selection.py"
 OF_SPARSE = "tests/noise/test_sparse.py"
 
+SEARCH = "dpengine/measure/search.py"
+OF_SEARCH = "tests/measure/test_search.py"
+OF_FOUND = "tests/test_found_bins.py"
+
 FAULTS = [
     # The adaptive way
     Fault(
@@ -580,5 +584,46 @@ FAULTS = [
         "(*squares.variances, *totals)",
         "(*squares.variances, *(each / 4 for each in totals))",
         "tests/measure/test_ranges.py",
+    ),
+    # Cells that are found
+    Fault(
+        "what finds cells is not taken from the tables",
+        "dpengine/spec/plan.py",
+        "return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))",
+        "return self.epsilon",
+        OF_SEARCH + "::test_what_is_left_for_the_tables_and_the_shares_are_epsilon",
+        quick=True,
+    ),
+    Fault(
+        "what finds cells is not charged",
+        "dpengine/marginals/measurement.py",
+        "parts += [each.cost for each in self.searches]",
+        "parts += []",
+        OF_FOUND + "::test_a_release_finds_its_bins_and_readers_find_the_same",
+    ),
+    Fault(
+        "cells are found with twice their share",
+        SEARCH,
+        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
+        "exact, 2 * plan.epsilon * plan.column(name).share, plan.unit.rows)",
+        OF_SEARCH,
+    ),
+    Fault(
+        "cells are found with the noise of one row a person",
+        SEARCH,
+        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
+        "exact, plan.epsilon * plan.column(name).share, 1)",
+        OF_SEARCH + "::test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly",
+    ),
+    Fault(
+        "bins are cut by true counts",
+        "dpengine/release.py",
+        "    found = resolve(plan, searches)\n",
+        "    from dpengine.estimate.found_cells import cut\n"
+        "    column = plan.column(plan.finds[0])\n"
+        "    places = cut(exact.steps[0], column.bins.count)\n"
+        "    edges = tuple(column.steps.edges[k] for k in places)\n"
+        "    found = plan.with_columns({column.name: column.with_edges(edges)})\n",
+        OF_FOUND + "::test_whatever_the_rows_only_what_was_paid_for_decides",
     ),
 ]

@@ -686,4 +686,18 @@ FAULTS = [
         "tests/pages/publish/outlook/test_fit.py"
         "::test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount",
     ),
+    Fault(
+        "a bundle may claim any share for what found its cells",
+        PRICES,
+        "if epsilon is None or epsilon != plan.epsilon * share:",
+        "if epsilon is None:",
+        "tests/test_found_bins.py::test_a_bundle_that_claims_another_share_is_refused",
+    ),
+    Fault(
+        "boxes in a bundle may have cost any ε",
+        "dpengine/bundle/checks/found.py",
+        "if cost != epsilon:",
+        "if cost is None:",
+        "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",
+    ),
 ]

@@ -1,0 +1,45 @@
+"""Steps of a range are counted alike wherever the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpengine import Plan, open_table
+from dpengine.counting.steps import count_steps
+from tests import ibis_tables
+
+pytestmark = ibis_tables.TOLERATED
+KEY = b"k" * 32
+ROWS = pd.DataFrame({"who": ["a", "a", "a", "b", "c", None], "pay": [0.0, 4.9, 5.0, 20.0, np.nan, 3.0]})
+
+
+def plan_of(rows: int) -> Plan:
+    column = {"name": "pay", "kind": "number", "from": 0, "to": 20, "step": 5, "bins": 2}
+    unit = {"rows": 1} if rows == 1 else {"rows": rows, "id": "who"}
+    return Plan(dataset="pay", epsilon="1", columns=[column], tables=[["pay"]], unit=unit)
+
+
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
+def test_each_row_is_in_its_step(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows.{form}"
+    if form == "csv":
+        ROWS.to_csv(path, index=False)
+    elif form == "parquet":
+        ROWS.to_parquet(path)
+    with open_table(ROWS if form == "frame" else path) as table:
+        (found,) = count_steps(table, plan_of(1), truncation_key=KEY)
+        assert found.tolist() == [3, 1, 0, 1]
+        (kept,) = count_steps(table, plan_of(2), truncation_key=KEY)
+        assert kept.sum() == 3, "two rows of the first person, one of the second; without an ID none"
+
+
+def test_each_row_is_in_its_step_in_another_engine(in_engine: Callable[[pa.Table], Any]) -> None:
+    with open_table(in_engine(pa.table({"pay": ROWS["pay"].to_numpy()}))) as table:
+        assert [each.tolist() for each in count_steps(table, plan_of(1), truncation_key=KEY)] == [[3, 1, 0, 1]]

@@ -1,0 +1,58 @@
+"""The search for cells costs its share of ε exactly, and sees the rows through noise alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine import Plan, PlanError
+from dpengine.estimate.found_cells import resolve
+from dpengine.measure.search import blank_searches, check_searches, search
+from tests.replay import Tape, price, recorded_work, replayed_work
+
+STEPS = 40
+
+
+def plan_of(rows: int = 1, share: str = "1/5", epsilon: str = "1/2") -> Plan:
+    column = {"name": "pay", "kind": "number", "from": 0, "to": STEPS, "bins": {"count": 5, "share": share}}
+    unit = {"rows": rows, "id": "who"} if rows > 1 else {"rows": 1}
+    return Plan(dataset="pay", epsilon=epsilon, columns=[column], tables=[["pay"]], unit=unit)
+
+
+def searched(plan: Plan, counts: np.ndarray, first: Tape | None = None) -> Tape:
+    def work(tape: Tape) -> None:
+        tape.told.append(repr(resolve(plan, search(plan, [counts])).column("pay").labels))
+
+    return recorded_work(work) if first is None else replayed_work(work, first)
+
+
+@given(st.lists(st.integers(0, 60), min_size=STEPS, max_size=STEPS), st.integers(0, STEPS - 1), st.sampled_from([1, 3]))
+def test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly(
+    counts: list[int], step: int, rows: int
+) -> None:
+    """The log of the greatest ratio of any outcome is the share of ε for all rows of a person, and no more."""
+    plan = plan_of(rows)
+    exact = np.array(counts)
+    first = searched(plan, exact)
+    there = searched(plan, exact + rows * (np.arange(STEPS) == step), first)
+    assert there.told == first.told, "cells follow from noisy counts alone"
+    assert price(first, there) == Fraction(1, 10)
+
+
+def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:
+    plan = plan_of(share="1/3", epsilon="1/7")
+    (found,) = search(plan, [np.zeros(STEPS, dtype=np.int64)])
+    assert found.cost == Fraction(1, 21)
+    assert found.cost + plan.for_tables == plan.epsilon
+    assert [each.cost for each in blank_searches(plan)] == [found.cost]
+    assert len(resolve(plan, blank_searches(plan)).column("pay").labels) == 7
+
+
+def test_a_share_with_which_nothing_would_be_found_is_refused() -> None:
+    check_searches(plan_of(epsilon="0.05"))
+    with pytest.raises(PlanError, match="too small to find the cells of pay"):
+        check_searches(plan_of(epsilon="0.0001"))
