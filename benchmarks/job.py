@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,8 +46,16 @@ def make_table(folder: Path) -> tuple[Path, Path]:
     return folder / "table.csv", folder / "table.parquet"
 
 
-def run(arguments: list[str]) -> tuple[float, float]:
-    """Seconds and peak megabytes of one command line process."""
+class Took(NamedTuple):
+    """What one command line process took: seconds by the clock and of the processor, and peak megabytes."""
+
+    seconds: float
+    processor: float
+    memory: float
+
+
+def run(arguments: list[str]) -> Took:
+    """Run one command line process."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "dpengine", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
@@ -54,7 +63,7 @@ def run(arguments: list[str]) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"failed: {' '.join(arguments)}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    return Took(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def main() -> None:
@@ -71,7 +80,7 @@ def main() -> None:
             "verify": lambda k: ["verify", str(folder / "release.zip")],
         }
         for job, arguments in jobs.items():
-            seconds, memory = zip(*(run(arguments(k)) for k in range(RUNS)), strict=True)
+            seconds, _, memory = zip(*(run(arguments(k)) for k in range(RUNS)), strict=True)
             print(f"{job:<36} {statistics.median(seconds):6.2f} s ({max(seconds):.2f})   {max(memory):6.0f} MB")
 
 

@@ -147,7 +147,10 @@ def _columns(payload: bytes, number: int) -> list[Any]:
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(payload),
-            read_options=pyarrow.csv.ReadOptions(column_names=keys, block_size=min(max(len(payload), 1), 2**30)),
+            # Handing a small file to other threads takes longer than reading it.
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=keys, block_size=min(max(len(payload), 1), 2**30), use_threads=len(payload) > 2**16
+            ),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(keys, pa.string())),
         )

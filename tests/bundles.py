@@ -55,7 +55,7 @@ def with_portals(members: Members) -> Members:
     members, told = dict(members), json.loads(members["manifest.json"])
     plan = Plan.loads(members["plan.yaml"].decode())
     for table, file in table_files(plan).items():
-        members[parquet_name(file)] = parquet.from_csv(plan, table, told, [members[file]])
+        members[parquet_name(file)] = parquet.from_csv(plan, table, parquet.facts(told)(table), [members[file]])
     _vouch(told, members)
     earlier = {name: each for name, each in told["files"].items() if name not in PORTALS}
     return members | descriptions.texts(plan, {**told, "files": earlier})

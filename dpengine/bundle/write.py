@@ -24,6 +24,7 @@ from dpengine.bundle import archive, registry, signature
 from dpengine.bundle.archive import Piece
 from dpengine.bundle.checks import found
 from dpengine.bundle.manifest import describe
+from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import file_names, parquet_name, table_files
 from dpengine.results.published_columns import header, number_columns
 from dpengine.results.result import Result
@@ -52,8 +53,7 @@ def write(result: Result, file: BinaryIO, key: Ed25519PrivateKey | None = None) 
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as bundle:
         for name, pieces in _contents(result, manifest, written):
             written[name] = archive.add(bundle, name, pieces)
-        whole = json.dumps(manifest | {"files": written}, indent=2, ensure_ascii=False) + "\n"
-        archive.add(bundle, "manifest.json", [whole.encode()])
+        archive.add(bundle, "manifest.json", [json_text(manifest | {"files": written}, 2).encode()])
         if key is not None:
             bundle.comment = signature.reserve(key)
     if key is not None:
@@ -120,11 +120,12 @@ def _contents(
     yield "plan.yaml", [result.plan.dumps().encode()]
     if result.plan.finds:
         yield found.FILE, [found.written(result.plan, result.measured.searches).encode()]
+    said = parquet.facts(manifest)
     for table, name in table_files(result.plan).items():
-        cells = result.cells(table)
+        cells = result.numbers(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
         yield name, _table(result.plan, table, numbers)
-        yield parquet_name(name), [parquet.written(result.plan, table, manifest, numbers)]
+        yield parquet_name(name), [parquet.written(result.plan, table, said(table), numbers)]
     yield "synthetic.csv", _ahead(_synthetic(result))
     yield "report.html", [report.render(result, manifest).encode()]
     yield "registry.yaml", [registry.draft_entry(result, manifest).encode()]

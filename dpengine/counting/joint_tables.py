@@ -60,7 +60,9 @@ class JointTables:
     def marginals(self, counts: Sequence[Ints]) -> list[Ints]:
         """Sum the counts of the joint tables to those of the marginals, with axes in the marginals' order."""
         by_joint = list(zip(self._joints, counts, strict=True))
-        of_kind = {soft: {joint: table for joint, table in by_joint if self._soft & {*joint} == soft}
+        # The smallest first: a marginal is summed from the smallest that holds it.
+        of_kind = {soft: sorted(((joint, frozenset(joint), table) for joint, table in by_joint
+                                 if self._soft & {*joint} == soft), key=lambda each: each[2].size)
                    for soft in self._kinds(self._joints)}  # fmt: skip
         found = (_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
         return [
@@ -111,8 +113,9 @@ def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -
     return joints
 
 
-def _marginal(counts: Mapping[Columns, Ints], marginal: Columns) -> Ints:
-    joint = min((joint for joint in counts if set(marginal) <= set(joint)), key=lambda joint: counts[joint].size)
-    summed = counts[joint].sum(axis=tuple(k for k, name in enumerate(joint) if name not in marginal), dtype=np.int64)
-    left = [name for name in joint if name in marginal]
+def _marginal(joints: Sequence[tuple[Columns, frozenset[str], Ints]], marginal: Columns) -> Ints:
+    wanted = frozenset(marginal)
+    joint, table = next((joint, table) for joint, columns, table in joints if wanted <= columns)
+    summed = table.sum(axis=tuple(k for k, name in enumerate(joint) if name not in wanted), dtype=np.int64)
+    left = [name for name in joint if name in wanted]
     return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")

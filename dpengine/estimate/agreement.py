@@ -53,12 +53,13 @@ def agree(
     Measured `values` of the marginals of `squares` are counts over the columns other than `amounts`, over which they
     are summed. `trees` are tables that were measured in boxes, and `levels` expected counts of the finest tables.
     """
-    total = max(0, round(float(squares.estimate((), values))))
+    estimate = squares.estimator(values)
+    total = max(0, round(float(estimate(()))))
     trees = [replace(tree, total=float(total)) for tree in trees]
     expected = [*(Marginal(tree.boxes.columns, tree.table) for tree in trees), *levels]
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
     known = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in levels)]
-    fitted = fit_tables(squares, values, amounts, total, single)
+    fitted = fit_tables(squares, estimate, amounts, total, single)
     direct = [table for table in maximal([*fitted])
               if all({*table} != {*each.columns} for each in expected)
               and not any(resolution.held(table, one) for one in known)]  # fmt: skip

@@ -18,7 +18,7 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -95,10 +95,10 @@ def make_consistent(
     after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where only pairs
     overlap in a ring, or a joint table that holds all of them would be too large.
     """
-    sums = [float(one.astype(np.float64).sum()) for one in values]
-    total = max(0, round(float(squares.estimate((), values, sums))))
+    estimate = squares.estimator(values)
+    total = max(0, round(float(estimate(()))))
     single: dict[str, Floats] = {}
-    fitted = fit_tables(squares, values, amounts, total, single)
+    fitted = fit_tables(squares, estimate, amounts, total, single)
     order = junction_order([*fitted])
     if order is not None:
         return ConsistentTables(_round_along(order, fitted, total))
@@ -110,18 +110,20 @@ def make_consistent(
 
 def fit_tables(
     squares: LeastSquares,
-    values: Sequence[Ints | Floats],
+    estimate: Callable[[Columns], Floats],
     amounts: frozenset[str],
     total: int,
     single: dict[str, Floats],
 ) -> dict[Columns, Floats]:
-    """Return non-negative expected counts of each measured table; `single` takes those of columns that it lacks."""
-    sums = [float(one.astype(np.float64).sum()) for one in values]
+    """Return non-negative expected counts of each measured table; `single` takes those of columns that it lacks.
+
+    `estimate` is the unbiased estimate of a table.
+    """
     counted = (tuple(name for name in columns if name not in amounts) for columns in squares.measured)
     tables = tuple(dict.fromkeys(columns for columns in counted if columns))
     names = sorted({name for columns in tables for name in columns})
     wanted = {*tables, *((name,) for name in names)}
-    estimates = {columns: squares.estimate(columns, values, sums) for columns in wanted}
+    estimates = {columns: estimate(columns) for columns in wanted}
     for name in names:
         single.setdefault(name, project(estimates[name,], total))
     return {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}

@@ -124,6 +124,7 @@ def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[Sequence[Nois
             weight = abs(term.weight) / allocations[term.measured].grain
             key = (float(f"{weight:.12g}"), kinds[term.measured])
             merged[key] = merged.get(key, 0) + term.times
-        return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in merged.items()))
+        # In one order, so that tables of like sums share a distribution.
+        return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in sorted(merged.items())))
 
     return error

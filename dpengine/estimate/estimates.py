@@ -96,8 +96,12 @@ class UnbiasedEstimates:
     def _squares(self) -> LeastSquares:
         return least_squares(self.plan, self._allocations)
 
+    @cached_property
+    def _estimate(self) -> Callable[[Columns], Floats]:
+        return self._squares.estimator([one.rows for one in self.marginals])
+
     def estimate(self, table: Columns) -> Floats:
-        values = self._squares.estimate(table, [one.rows for one in self.marginals])
+        values = self._estimate(table)
         # A value this near to a whole number is one; the rest comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
@@ -126,7 +130,13 @@ class UnbiasedEstimates:
         return self.estimate(table), np.array(self.half_width(table))
 
     def half_width(self, table: Columns) -> float:
-        return self._error(table).half_width()
+        if table not in self._half_widths:
+            self._half_widths[table] = self._error(table).half_width()
+        return self._half_widths[table]
+
+    @cached_property
+    def _half_widths(self) -> dict[Columns, float]:
+        return {}  # a bundle asks for each several times
 
     def mean_abs_error(self, table: Columns) -> float:
         return self._error(table).mean_abs
@@ -179,7 +189,7 @@ class ModelledEstimates:
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         if len(table) < 2:
-            return UnbiasedEstimates(self.plan, _best_singles(self._of_counts)).intervals(table)
+            return self._singles.intervals(table)
         expected = self.estimate(table)
         return expected, np.maximum(MIN_HALF_WIDTH, TAIL * self.mean_errors(expected))
 
@@ -188,9 +198,18 @@ class ModelledEstimates:
 
     def mean_errors(self, expected: Floats) -> Floats:
         """Return the mean absolute error of cells of the `expected` counts, in tables of two columns and more."""
+        return mean_errors(expected, *self._error_by_size)
+
+    @cached_property
+    def _error_by_size(self) -> tuple[float, float]:
         if self.measured.audit is None:
             raise ValueError("a model of tables comes with an audit of them")
-        return mean_errors(expected, *error_by_size(self.measured.audit))
+        return error_by_size(self.measured.audit)
+
+    @cached_property
+    def _singles(self) -> UnbiasedEstimates:
+        """The columns as they were measured by themselves."""
+        return UnbiasedEstimates(self.plan, _best_singles(self._of_counts))
 
     def mean_abs_error(self, table: Columns) -> float:
         if len(table) < 2:

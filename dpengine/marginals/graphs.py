@@ -87,9 +87,12 @@ def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
     sets = [frozenset(clique) for clique in cliques]
     if len(frozenset().union(*sets)) == sum(map(len, sets)):  # none overlap: any order is along a tree
         return list(cliques)
+    columns, widest = frozenset().union(*sets), max(map(len, sets))
+    # Along a tree, each table that no other contains brings a column of its own.
+    if sum(len(each) == widest for each in {*sets}) > len(columns) - widest + 1:
+        return None
     edges = spanning_tree(range(len(sets)), lambda a, b: len(sets[a] & sets[b]))
     overlap = sum(shared for _, _, shared in edges)
-    columns = frozenset().union(*sets)
     if overlap + len(columns) != sum(map(len, sets)):
         return None
     return [cliques[0], *(cliques[child] for _, child, _ in edges)]

@@ -9,7 +9,7 @@ expectation maximisation; for a single pair that is the algorithm of Lee & Seung
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,21 +36,45 @@ def fit_latent_classes(
     its arguments: the classes start apart by multiples of the golden section, not by chance.
     """
     total = float(next(iter(one.values())).sum())
-    cells, start = {}, 1
-    for name, counts in one.items():
+    apart, start = [], 1
+    for counts in one.values():
         places = golden_fractions(np.arange(start, start + CLASSES * counts.size))
         start += places.size
         spread = np.exp(APART * ndtri(np.clip(places, 1e-6, 1 - 1e-6))).reshape(CLASSES, -1) * counts
-        cells[name] = spread / spread.sum(axis=1, keepdims=True)
-    size = np.full((CLASSES, 1), 1 / CLASSES)
+        apart.append(spread / spread.sum(axis=1, keepdims=True))
+    names, ends = list(one), np.cumsum([counts.size for counts in one.values()]).tolist()
+    starts = [0, *ends[:-1]]
+    # The pairs of a column with all later ones stand side by side: a few large products are quicker than many small.
+    beside = [_beside(name, names[k + 1 :], one, two, weights) / total for k, name in enumerate(names[:-1])]
+    cells, size = np.hstack(apart), np.full((CLASSES, 1), 1 / CLASSES)
     for _ in range(ROUNDS):
-        expected = {name: np.full_like(table, TINY) for name, table in cells.items()}
-        for (a, b), table in two.items():
-            left, right = cells[a] * size, cells[b]
-            ratio = table * (weights[a, b] / total) / np.maximum(left.T @ right, TINY)
-            expected[a] += left * (right @ ratio.T)
-            expected[b] += right * (left @ ratio)
-        heavy = sum(table.sum(axis=1, keepdims=True) for table in expected.values())
+        expected = np.full_like(cells, TINY)
+        for table, first, last in zip(beside, starts, ends, strict=False):
+            left, right = cells[:, first:last] * size, cells[:, last:]
+            ratio = table / np.maximum(left.T @ right, TINY)
+            expected[:, first:last] += left * (right @ ratio.T)
+            expected[:, last:] += right * (left @ ratio)
+        heavy = expected.sum(axis=1, keepdims=True)
         size = heavy / heavy.sum()
-        cells = {name: table / table.sum(axis=1, keepdims=True) for name, table in expected.items()}
-    return {(a, b): total * (cells[a] * size).T @ cells[b] for a, b in two}
+        cells = expected / np.repeat(np.add.reduceat(expected, starts, axis=1), np.diff([*starts, ends[-1]]), axis=1)
+    within = {name: cells[:, first:last] for name, first, last in zip(names, starts, ends, strict=True)}
+    return {(a, b): total * (within[a] * size).T @ within[b] for a, b in two}
+
+
+def _beside(
+    name: str,
+    later: Sequence[str],
+    one: Mapping[str, Floats],
+    two: Mapping[Pair, Floats],
+    weights: Mapping[Pair, float],
+) -> Floats:
+    """Return the weighted tables of a column with `later` ones side by side; zeros for pairs that are not there."""
+    tables = []
+    for other in later:
+        if (name, other) in two:
+            tables.append(two[name, other] * weights[name, other])
+        elif (other, name) in two:
+            tables.append(two[other, name].T * weights[other, name])
+        else:
+            tables.append(np.zeros((one[name].size, one[other].size)))
+    return np.hstack(tables)

@@ -17,7 +17,8 @@ Noisy Marginals" (NeurIPS 2023); equal to the dense Gauss–Markov solution, whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -31,6 +32,7 @@ from dpengine.marginals.marginal import Marginal
 __all__ = ["LeastSquares", "NoiseTerm", "subsets"]
 
 MAX_KEPT = 2  # columns of a component that is kept: a wide table has too many larger ones
+MAX_KEPT_CELLS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,11 @@ class LeastSquares:
         return list(alike.values())
 
     @cached_property
+    def _kinds(self) -> dict[int, int]:
+        """By measurement, its place in `_alike`."""
+        return {s: kind for kind, alike in enumerate(self._alike) for s in alike}
+
+    @cached_property
     def _known(self) -> dict[frozenset[str], tuple[float, dict[int, float]]]:
         """What `_component` has found so far: tables share many components, and all of them the empty one."""
         return {}
@@ -100,7 +107,8 @@ class LeastSquares:
         """
         known = self._known.get(component)
         if known is None:
-            weights = {s: w for s in range(len(self.measured)) if (w := self._weight(s, component)) > 0}
+            few = min((self._holding.get(name, []) for name in component), key=len, default=range(len(self.measured)))
+            weights = {s: w for s in few if (w := self._weight(s, component)) > 0}
             total = math.fsum(weights.values())
             known = total, {s: w / total for s, w in weights.items()}
             if len(component) <= MAX_KEPT:
@@ -143,37 +151,43 @@ class LeastSquares:
             total += part.transpose([*range(0, 2 * len(along), 2), *range(1, 2 * len(along), 2)])
         return total
 
-    def estimate(
-        self, table: Columns, values: Sequence[npt.NDArray[np.int64] | Floats], totals: Sequence[float] | None = None
-    ) -> Floats:
-        """Return the unbiased least-squares estimate of `table`, one axis a column, from the measured `values`.
+    def estimator(self, values: Sequence[npt.NDArray[np.int64] | Floats]) -> Callable[[Columns], Floats]:
+        """Return the unbiased least-squares estimate from the measured `values` as a function of the table.
 
-        `totals` are the sums of the `values`, if they are at hand: many estimates share them. Raises ValueError for a
-        table that lies within no measured marginal.
+        It has one axis a column. What many tables have in common is found once. Raises ValueError for a table that
+        lies within no measured marginal.
         """
         if len(self.measured) == 1:  # the sum; also exact where the components would be too many to list
-            return Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
-        weights_of = self._weights(table)
-        result = np.zeros(tuple(self.sizes[name] for name in table))
-        in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
-        for s, columns in enumerate(self.measured):
-            if self._sets[s].isdisjoint(table):  # as most of many tables: it tells the total alone
-                total = float(values[s].astype(np.float64).sum()) if totals is None else totals[s]
-                result += in_all.get(s, 0.0) / cells * total
-                continue
-            shared = tuple(name for name in table if name in columns)
-            seen = Marginal(columns, values[s].astype(np.float64)).project(shared).values
-            for component in subsets(shared):
-                weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
-                part = seen
-                for axis, name in enumerate(shared):
-                    if name in component:
-                        part = part - part.mean(axis=axis, keepdims=True)
-                    else:
-                        part = part.sum(axis=axis, keepdims=True)
-                spread = [self.sizes[name] if name in component else 1 for name in table]
-                result += weight * part.reshape(spread)
-        return result
+            return lambda table: Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
+        kept: dict[frozenset[str], Floats] = {}
+
+        def of_component(component: frozenset[str], weights: Mapping[int, float]) -> Floats:
+            if component in kept:
+                return kept[component]
+            columns = tuple(sorted(component))
+            total = np.zeros([self.sizes[name] for name in columns])
+            for s, weight in weights.items():
+                total += weight * Marginal(self.measured[s], values[s].astype(np.float64)).project(columns).values
+            for axis in range(total.ndim):
+                total = total - total.mean(axis=axis, keepdims=True)
+            if len(component) <= MAX_KEPT and total.size <= MAX_KEPT_CELLS:
+                kept[component] = total
+            return total
+
+        def estimate(table: Columns) -> Floats:
+            result = np.zeros(tuple(self.sizes[name] for name in table))
+            for component, weights in self._weights(table).items():
+                part = of_component(component, weights) / self._cells(frozenset(table) - component)
+                columns = sorted(component)
+                part = part.transpose([columns.index(name) for name in table if name in component])
+                result += part.reshape([self.sizes[name] if name in component else 1 for name in table])
+            return result
+
+        return estimate
+
+    def estimate(self, table: Columns, values: Sequence[npt.NDArray[np.int64] | Floats]) -> Floats:
+        """Return the estimate of one table, as `estimator` does of many."""
+        return self.estimator(values)(table)
 
     def noise(
         self, table: Columns, along: str | None = None, coefficients: Sequence[float] = (1.0,)
@@ -191,30 +205,34 @@ class LeastSquares:
         weights_of = self._weights(table)
         in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
         touching = {s for name in table for s in self._holding.get(name, ())}
+        touched = Counter(self._kinds[s] for s in touching)
         terms = []
-        for alike in self._alike:
-            apart = [s for s in alike if s not in touching]
-            if apart and abs(weight := sums * in_all.get(apart[0], 0.0) / cells) > 1e-15:
-                terms.append(NoiseTerm(apart[0], weight, self._cells(self._sets[apart[0]]) * len(apart)))
-        for s in touching:
-            columns = self.measured[s]
-            shared = tuple(sorted((name for name in table if name in columns), key=lambda name: name == along))
-            outside = self._cells(frozenset(columns) - frozenset(shared))
+        for kind, alike in enumerate(self._alike):
+            if apart := len(alike) - touched[kind]:
+                first = next(s for s in alike if s not in touching)
+                if abs(weight := sums * in_all.get(first, 0.0) / cells) > 1e-15:
+                    terms.append(NoiseTerm(first, weight, self._cells(self._sets[first]) * apart))
+        # Those of one kind that share the same columns are alike, too.
+        sharing: dict[tuple[int, Columns], list[int]] = {}
+        for s in sorted(touching):
+            shared = tuple(name for name in table if name in self._sets[s])
+            sharing.setdefault((self._kinds[s], shared), []).append(s)
+        for (_, shared), (s, *more) in sharing.items():
+            others = tuple(name for name in shared if name != along)
+            shared = (*others, along) if along in shared else others
+            outside = (1 + len(more)) * self._cells(self._sets[s] - frozenset(shared))
             # weights[d] is the weight of cells that differ along the axes where d is 1. It starts as the contribution
             # of each component, and is summed over components one axis at a time: 2^k·k steps, not 4^k.
             weights = np.zeros((2,) * len(shared))
             for component in subsets(shared):
                 weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 weights[tuple(int(name in component) for name in shared)] = weight
-            others = shared[:-1] if along in shared else shared
             for axis, name in enumerate(others):
-                mean, contrast = np.split(weights, 2, axis=axis)
-                weights = np.concatenate([mean + (1 - 1 / self.sizes[name]) * contrast,
-                                          mean - contrast / self.sizes[name]], axis=axis)  # fmt: skip
-            if (
-                along in shared
-            ):  # the last axis: its mean is in all cells alike, its contrast in each by its coefficient
-                mean, contrast = np.split(weights, 2, axis=-1)
+                mean, contrast = np.moveaxis(weights, axis, 0)
+                weights = np.stack([mean + (1 - 1 / self.sizes[name]) * contrast,
+                                    mean - contrast / self.sizes[name]], axis=axis)  # fmt: skip
+            if along in shared:  # the last axis: its mean is in all cells alike, its contrast by its coefficient
+                mean, contrast = weights[..., :1], weights[..., 1:]
                 weights = mean * sums + contrast * (np.array(coefficients) - sums / len(coefficients))
             else:
                 weights = weights[..., None] * sums

@@ -28,6 +28,7 @@ MIN_TO_SMOOTH = 8  # cells
 SIZES_TOLD = range(3, 513)  # numbers of cells that are compared: more take the square in time and memory
 SMALL_SIZES = 6
 SIZE_ROUNDS = 10
+AT_ONCE = 2**13  # cells, times spreads, so that small tables take few steps
 
 
 def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
@@ -110,17 +111,17 @@ def _spread(
 
     The difference of two Laplace variables of scales s ≠ b has density (s·e^(−r/s) − b·e^(−r/b)) / 2(s² − b²).
     """
-    noise = scale * np.exp(-off / scale)
+    noise, some = scale * np.exp(-off / scale), max(1, AT_ONCE // off.size)
     best = (-math.inf, guess)
     for power in powers:
         base = guess**power
-        for c in spreads:
-            spread = c * base
+        for start in range(0, spreads.size, some):
+            spread = np.multiply.outer(spreads[start : start + some], base)
             apart = np.where(np.abs(spread - scale) < 0.001 * scale, 1.002 * scale, spread)
             density = (apart * np.exp(-off / apart) - noise) / (2 * (apart * apart - scale * scale))
-            likelihood = float(np.log(np.maximum(density, 1e-300)).sum())
-            if likelihood > best[0]:
-                best = (likelihood, spread)
+            likelihoods = np.log(np.maximum(density, 1e-300)).reshape(len(spread), -1).sum(axis=1)
+            if (likelihood := float(likelihoods.max())) > best[0]:
+                best = (likelihood, spread[likelihoods.argmax()])
     return best
 
 

@@ -223,7 +223,8 @@ def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
         _in_rows(_noise(basis.release_id, k, float(each.scale_in_units), basis.plan.shape(each.columns)), each.grain)
         for k, each in enumerate(basis.allocations)
     ]
-    return lambda table: squares.estimate((_DRAW, *table), noise)
+    estimate = squares.estimator(noise)
+    return lambda table: estimate((_DRAW, *table))
 
 
 def _of_levels(basis: Basis) -> Callable[[Columns], Floats]:

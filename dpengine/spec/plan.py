@@ -254,7 +254,7 @@ class Plan(WithTallies, WithParts, Declared):
     def _used(self) -> frozenset[str]:
         return frozenset(name for table in self.supports for name in table)
 
-    @property
+    @cached_property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a table uses, in declared order; no other column is read."""
         read = {*self.resolution.declared(self._used)}
@@ -265,13 +265,13 @@ class Plan(WithTallies, WithParts, Declared):
         """The levels at which columns are used."""
         return Resolution(self._by_name, self._used)
 
-    @property
+    @cached_property
     def released(self) -> tuple[str, ...]:
         """Names of the columns of a release, in declared order: a column with levels, at each of them that is used."""
         chains, at = self.resolution.chains, {self.resolution.declared((name,))[0]: name for name in self._used}
         return tuple(each for name in self.used for each in chains.get(name, (at[name],)))
 
-    @property
+    @cached_property
     def counted(self) -> tuple[str, ...]:
         """Names of the released columns that have cells: all but amounts."""
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))

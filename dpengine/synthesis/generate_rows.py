@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -80,10 +81,18 @@ class SyntheticRows:
         if not columns:
             return np.array(self.weights.sum(), dtype=np.int64)
         domain = self.domain.project(columns)
-        counts = np.zeros(domain.size, dtype=np.int64)
-        # In whole numbers; the weights of a bincount are floats.
-        np.add.at(counts, domain.cells([self.codes[k] for k in self.domain.axes(columns)]), self.weights)
+        cells = domain.cells([self.codes[k] for k in self.domain.axes(columns)])
+        if self._people < 2**53:  # the weights of a bincount are floats, whose sums are exact up to there
+            singly = self._people == self.weights.size
+            counts = np.bincount(cells, None if singly else self.weights, domain.size).astype(np.int64)
+        else:
+            counts = np.zeros(domain.size, dtype=np.int64)
+            np.add.at(counts, cells, self.weights)
         return counts.reshape(domain.sizes)
+
+    @cached_property
+    def _people(self) -> int:
+        return int(self.weights.sum())
 
 
 def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> SyntheticRows | ConsistentTables:

@@ -148,9 +148,9 @@ def test_tables_are_written_one_at_a_time(result: Result) -> None:
     sink = io.BytesIO()
 
     class Watched(Result):
-        def cells(self, table):  # type: ignore[no-untyped-def]
+        def numbers(self, table):  # type: ignore[no-untyped-def]
             seen.append(sink.tell())
-            return super().cells(table)
+            return super().numbers(table)
 
     write.write(Watched(**{each.name: getattr(result, each.name) for each in fields(result)}), sink)
     assert len(set(seen)) > len(result.plan.marginals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -98,12 +98,31 @@ def test_projecting_sums_and_reorders() -> None:
     assert Marginal(("a", "b", "c"), values).project(()).values == 276
 
 
-def test_sums_at_hand_change_no_bit_of_an_estimate() -> None:
-    squares = LeastSquares({"a": 3, "b": 2, "c": 4}, (("a",), ("b",), ("b", "c")), (1.0, 0.7, 3.0))
-    values = [np.array([5, -3, 7]), np.array([2, 9]), np.arange(8).reshape(2, 4)]
-    sums = [float(one.sum()) for one in values]
-    for table in ((), ("a",), ("c",), ("b", "c")):
-        assert squares.estimate(table, values, sums).tobytes() == squares.estimate(table, values).tobytes()
+def _pairs(columns: int) -> LeastSquares:
+    names = [f"c{k:02}" for k in range(columns)]
+    return LeastSquares(dict.fromkeys(names, 3), tuple(combinations(names, 2)), (2.0,) * math.comb(columns, 2))
+
+
+def test_what_many_tables_share_is_found_once() -> None:
+    def work(columns: int) -> float:
+        squares = _pairs(columns)
+        values = [np.arange(9).reshape(3, 3) + k for k in range(len(squares.measured))]
+        estimate = squares.estimator(values)
+        return calls(lambda: [estimate(table) for table in squares.measured]) / len(squares.measured)
+
+    assert work(24) < 1.5 * work(12), "each table once read all that share a column with it"
+
+
+def test_the_noise_of_a_table_costs_little_more_beside_many_that_are_alike() -> None:
+    def work(columns: int) -> int:
+        squares = _pairs(columns)
+        squares.noise(squares.measured[0])
+        return calls(lambda: squares.noise(squares.measured[1]))
+
+    assert work(24) < 1.5 * work(12), "it once had a step for each table that shares a column with it"
+    terms = _pairs(24).noise(("c00", "c01"))
+    assert len(terms) < 10
+    assert sum(term.times for term in terms) == 9 * math.comb(24, 2), "each measured cell has its part"
 
 
 def test_tables_that_share_no_column_cost_little_more_when_they_are_many() -> None:

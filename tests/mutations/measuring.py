@@ -461,6 +461,13 @@ FAULTS = [
         "tests/estimate/test_quantiles.py::test_intervals_hold_the_true_quantile",
     ),
     Fault(
+        "of many measured tables that are alike, an interval has the noise of one",
+        "dpengine/marginals/least_squares.py",
+        "outside = (1 + len(more)) * self._cells(",
+        "outside = self._cells(",
+        "tests/marginals/test_least_squares.py::test_the_noise_of_a_table_costs_little_more_beside_many_that_are_alike",
+    ),
+    Fault(
         "each quantile of a table is chosen with all of its ε",
         CHOICE,
         "    epsilon = share.epsilon / len(share.parts)\n",

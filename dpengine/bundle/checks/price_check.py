@@ -12,7 +12,7 @@ from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.reading import allocated_to, direct_marginals, reads
-from dpengine.estimate.table_errors import table_error
+from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation, FoundKeys
 from dpengine.marginals.plan_levels import measures_levels, of_counts
@@ -223,8 +223,9 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
 
 
 def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: list[Allocation]) -> Iterator[str]:
+    error_of = table_errors(plan, marginals)
     for entry in entries:
-        half_width = table_error(plan, marginals, tuple(entry.columns)).half_width()
+        half_width = error_of(tuple(entry.columns)).half_width()
         if not math.isclose(entry.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
             yield f"manifest.json: half_width_95 of {entry.file} does not follow from the measurements"
 

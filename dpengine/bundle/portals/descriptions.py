@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 from dpengine.bundle.portals.croissant import croissant
@@ -14,7 +15,7 @@ from dpengine.bundle.promises import PORTALS
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, speaking
 
-__all__ = ["texts"]
+__all__ = ["json_text", "texts"]
 
 
 @speaking(ENGLISH)  # what is compared is the same in every language
@@ -22,5 +23,35 @@ def texts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the descriptions of the release of `plan` by their names; `manifest` lists the files before them."""
     release = described(plan, manifest)
     made = [make(release, plan.about) for make in (data_package, croissant, dcat)]
-    return {name: (json.dumps(each, indent=1, ensure_ascii=False) + "\n").encode()
-            for name, each in zip(PORTALS, made, strict=True)}  # fmt: skip
+    return {name: json_text(each, 1).encode() for name, each in zip(PORTALS, made, strict=True)}
+
+
+def json_text(value: Any, indent: int) -> str:
+    """Return the lines that ``json.dumps(value, indent=indent, ensure_ascii=False)`` has, in half of the time.
+
+    The keys of `value` are texts. A description of thousands of tables has millions of lines.
+
+    >>> print(json_text({"tables": [{"cells": 4}], "notes": []}, 1), end="")
+    {
+     "tables": [
+      {
+       "cells": 4
+      }
+     ],
+     "notes": []
+    }
+    """
+    return _indented(value, " " * indent, "\n") + "\n"
+
+
+def _indented(value: Any, step: str, outer: str) -> str:
+    """Return a value as JSON, with a line for each entry; `outer` begins a line of what the value stands in."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    inner = outer + step
+    if value and isinstance(value, dict):
+        entries = [f"{encode_basestring(name)}: {_indented(each, step, inner)}" for name, each in value.items()]
+        return f"{{{inner}{f',{inner}'.join(entries)}{outer}}}"
+    if value and isinstance(value, list | tuple):
+        return f"[{inner}{f',{inner}'.join([_indented(each, step, inner) for each in value])}{outer}]"
+    return str(value) if type(value) is int else json.dumps(value)

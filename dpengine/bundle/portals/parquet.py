@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,37 @@ __all__ = ["KEY", "facts", "from_csv", "same", "written"]
 KEY = b"private_release.manifest"  # of the metadata
 
 
-def facts(manifest: Mapping[str, Any], table: Columns) -> dict[str, Any]:
-    """Return what the manifest says of one table: all but its other tables, columns and measurements, and its files."""
-    columns = {*table}
-    own = {
-        "domain": {name: each for name, each in manifest["domain"].items() if name in columns},
-        "measurements": [each for each in manifest["measurements"] if columns.issuperset(each["columns"])],
-        "tables": [each for each in manifest["tables"] if each["columns"] == list(table)],
-    }
-    return {name: own.get(name, value) for name, value in manifest.items() if name != "files"}
+def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
+    """Return what the manifest says of a table as a function of its columns.
+
+    That is all but its other tables, columns and measurements, and its files.
+    """
+    common = {name: value for name, value in manifest.items() if name != "files"}
+    of_table: dict[Columns, list[Any]] = {}
+    for each in manifest["tables"]:
+        of_table.setdefault(tuple(each["columns"]), []).append(each)
+    of_first: dict[Columns, list[tuple[int, Any]]] = {}  # measurements by their first column, or none
+    for place, each in enumerate(manifest["measurements"]):
+        of_first.setdefault(tuple(each["columns"][:1]), []).append((place, each))
+
+    def of(table: Columns) -> dict[str, Any]:
+        columns = {*table}
+        near = [each for first in ((), *((name,) for name in columns)) for each in of_first.get(first, ())]
+        within = ((place, each) for place, each in near if columns.issuperset(each["columns"]))
+        return common | {
+            "domain": {name: each for name, each in manifest["domain"].items() if name in columns},
+            "measurements": [each for _, each in sorted(within, key=lambda found: found[0])],
+            "tables": of_table.get(table, []),
+        }
+
+    return of
 
 
-def written(plan: Plan, table: Columns, manifest: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
-    """Return the Parquet file of a table; `numbers` are its columns of numbers, as texts of the CSV file."""
+def written(plan: Plan, table: Columns, said: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
+    """Return the Parquet file of a table.
+
+    `said` are its `facts`, and `numbers` its columns of numbers, as texts of the CSV file.
+    """
     names = number_columns(plan, table)
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     labels = [
@@ -47,23 +65,23 @@ def written(plan: Plan, table: Columns, manifest: Mapping[str, Any], numbers: Se
         for name, at in zip(table, positions, strict=True)
     ]
     values = [column.cast(pa.from_numpy_dtype(number_type(name))) for name, column in zip(names, numbers, strict=True)]
-    said = json.dumps(facts(manifest, table), ensure_ascii=False, separators=(",", ":"))
+    metadata = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     fields = [pa.field(name, column.type, nullable=False)
               for name, column in zip(header(plan, table), [*labels, *values], strict=True)]  # fmt: skip
     file, schema = io.BytesIO(), pa.schema(fields)
     with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(pa.Table.from_arrays([*labels, *values], schema=schema))
-        writer.add_key_value_metadata({KEY: said.encode()})
+        writer.add_key_value_metadata({KEY: metadata.encode()})
     return file.getvalue()
 
 
-def from_csv(plan: Plan, table: Columns, manifest: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
-    """Return the Parquet file of a table from the pieces of its CSV file. Raises ValueError if they are not."""
+def from_csv(plan: Plan, table: Columns, said: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
+    """Return what `written` does, from the pieces of the table's CSV file. Raises ValueError if they are not."""
     names = header(plan, table)
     blocks = [columns[len(table) :] for columns in safe_csv.read_blocks(pieces, names)]
     columns = [pa.chunked_array([chunk for part in parts for chunk in part.chunks]).combine_chunks()
                for parts in zip(*blocks, strict=True)]  # fmt: skip
-    return written(plan, table, manifest, columns)
+    return written(plan, table, said, columns)
 
 
 def same(file: bytes, expected: bytes) -> bool:

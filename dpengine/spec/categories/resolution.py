@@ -82,7 +82,7 @@ class Resolution:
     def _parent_of(self, name: str) -> Column | None:
         """Return the declared column of which `name` is a coarser level."""
         declared, level = split_name(name)
-        column = self.columns.get(declared)
+        column = self.columns.get(declared) if level else None
         return column if column is not None and level in column.groupings else None
 
     def declared(self, table: Iterable[str]) -> Columns:
