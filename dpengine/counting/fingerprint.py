@@ -83,8 +83,7 @@ def hashed_columns(
 ) -> list[HashedColumn]:
     """Return how columns are hashed, each given by its place i (``c{i}``) and its DuckDB type.
 
-    `listed` are columns of texts of which the relation has the place of each text in a list, as ``place_{i}``.
-
+    Those of `listed` are texts ``raw_{i}``, which have the place ``place_{i}`` in that list, or none.
     DuckDB finds the numbers among texts quickly, but takes a millisecond and 300 kB to prepare that for each column.
     In a table of more than `many` columns they are found here, in several columns at a time.
     """
@@ -112,23 +111,27 @@ def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = No
     c = f"hashed_{index}"
     if type_name in _FIXED_WIDTH:
         return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
-    odd = " OR ".join(f"contains({c}, '{letter}')" for letter in "_eE")
-    number = f"TRY_CAST({c} AS DOUBLE)"
-    shortest = f"{number}::VARCHAR = {c}"
-    # The number of a text that may be its shortest one: `_is_shortest` decides quickly if there is no exponent.
-    candidate = (
-        f"CASE WHEN {c} >= ':' THEN NULL "
-        f"WHEN contains({c}, '.') THEN CASE WHEN NOT ({odd}) OR {shortest} THEN {number} END "
-        f"WHEN strlen({c}) > 4 AND contains({c}, 'e') AND {shortest} THEN {number} END"
-    )
     # A batch of very long texts, which may be a single one in a dictionary, would fill the memory.
-    text = text_of(f"c{index}", type_name)
-    cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
     if listed is None:
-        return HashedColumn({c: cell}, (c, candidate), _of_texts_or_numbers)
-    place = f"place_{index}"
-    rest = tuple(f"CASE WHEN {place} IS NULL THEN {each} END" for each in (c, candidate))
-    return HashedColumn({c: cell}, (place, *rest), _OfListedTexts(listed))
+        text = text_of(f"c{index}", type_name)
+        cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
+        return HashedColumn({c: cell}, (c, _candidate(c)), _of_texts_or_numbers)
+    place, raw = f"place_{index}", f"raw_{index}"
+    rest = f"WHEN strlen({raw}) > {_LONG} THEN md5({raw}) ELSE {raw} END"
+    candidate = f"CASE WHEN {place} IS NULL THEN {_candidate(raw)} END"
+    return HashedColumn({}, (place, f"CASE WHEN {place} IS NOT NULL THEN NULL {rest}", candidate), _OfListed(listed))
+
+
+def _candidate(text: str) -> str:
+    """Write the number of a text that may be its shortest one: `_is_shortest` decides if there is no exponent."""
+    odd = " OR ".join(f"contains({text}, '{letter}')" for letter in "_eE")
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    shortest = f"{number}::VARCHAR = {text}"
+    return (
+        f"CASE WHEN {text} >= ':' THEN NULL "
+        f"WHEN contains({text}, '.') THEN CASE WHEN NOT ({odd}) OR {shortest} THEN {number} END "
+        f"WHEN strlen({text}) > 4 AND contains({text}, 'e') AND {shortest} THEN {number} END"
+    )
 
 
 class RowSums:
@@ -342,7 +345,7 @@ def _is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray
     return shortest
 
 
-class _OfListedTexts:
+class _OfListed:
     """The words of texts, by their places in a list; of texts that are not in it, as `_of_texts_or_numbers`."""
 
     def __init__(self, listed: Sequence[str]) -> None:
