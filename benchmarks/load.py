@@ -160,7 +160,7 @@ def many(app: Served, folder: Path) -> None:
     )
     print(
         f"{2 * OWNERS} owners: ε moved to all redrawn, median {statistics.median(took):.2f} s (worst {max(took):.2f}); "
-        + spent(),
+        + spent(len(took)),
         flush=True,
     )
 
@@ -173,7 +173,7 @@ def more_and_more(app: Served) -> None:
             trying = [tabs.submit(tries, k, app.address, begin) for k in range(owners)]
             spent = at_work(app, begin)
             took = [seconds for each in trying for seconds in each.result()]
-            said = spent()
+            said = spent(len(took))
         median, before = statistics.median(took), app.processor()
         print(f"{owners} owners who move ε: median {median:.2f} s (worst {max(took):.2f}); {said}", flush=True)
         if median > LONG:
@@ -183,15 +183,18 @@ def more_and_more(app: Served) -> None:
             time.sleep(1.0)
 
 
-def at_work(app: Served, begin: Barrier) -> Callable[[], str]:
+def at_work(app: Served, begin: Barrier) -> Callable[[int], str]:
     """Let the owners begin, and return a function that says what server and clients took of the processors since."""
     begin.wait(PATIENCE / 1000)
     clock, server, clients = time.perf_counter(), app.processor(), time.process_time()
 
-    def said() -> str:
+    def said(redraws: int) -> str:
         seconds = time.perf_counter() - clock
         took = app.processor() - server, time.process_time() - clients
-        return f"the server used {took[0] / seconds:.2f} of a core, the clients {took[1] / seconds:.2f}"
+        return (
+            f"the server used {took[0] / seconds:.2f} of a core, {took[0] / redraws:.3f} s for each redraw, "
+            f"the clients {took[1] / seconds:.2f} of a core"
+        )
 
     return said
 
