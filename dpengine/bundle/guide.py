@@ -90,7 +90,7 @@ NUMBERS = {
             mark("estimate"),
             mark(
                 "Computed from the measured boxes of neighbouring cells, and never negative. A box that was not split "
-                "further is spread evenly over its cells."
+                "further is divided among its cells as the boxes around it suggest, or else evenly."
             ),
             mark("Trust sums over neighbouring cells more than single cells."),
         ),

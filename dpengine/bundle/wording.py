@@ -352,6 +352,27 @@ def _with_ranges_beside(wording: Wording) -> Wording:
     )
 
 
+# Version 6 says how a box is divided: no longer always evenly.
+_DIVIDED = {
+    Estimator.BOXES: mark(
+        "estimate: least squares over all measured boxes of neighbouring cells, made non-negative. A box that was not "
+        "split further is divided among its cells as the boxes around it suggest, or else evenly."
+    ),
+    Estimator.TOGETHER: mark(
+        "estimate: of the table for ranges, least squares over all measured boxes of neighbouring cells, made "
+        "non-negative, where a box that was not split further is divided among its cells as the boxes around it "
+        "suggest, or else evenly. Of the other tables, weighted least squares over their measured marginals, which is "
+        "unbiased and may be negative or fractional."
+    ),
+}
+
+
+def _divided(wording: Wording) -> Wording:
+    told = wording.post_processing
+    return replace(wording, post_processing={**told, **{k: (each, *told[k][1:]) for k, each in _DIVIDED.items()}})
+
+
 # Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles.
 _VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS, 6: _CHOICES}
-WORDINGS: Mapping[int, Wording] = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}
+_BESIDE = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}
+WORDINGS: Mapping[int, Wording] = {**_BESIDE, 6: _divided(_BESIDE[6])}

@@ -4,7 +4,7 @@ Upwards, each box's own noisy count is averaged with the sum of its children's, 
 between a parent and its children is spread over these by their variance (Hay et al., PVLDB 2010, Theorem 3, there for
 equal variances). This is the Gauss–Markov estimate, which the tests also solve densely. The estimate without negative
 numbers is computed the same way, but stays within {x ≥ 0} in every family. The count of a box that was not split is
-spread evenly over its cells: a guess, not a measurement.
+divided among its cells as its neighbours suggest (`box_slopes`): a guess, not a measurement.
 
 All of this is post-processing of noisy numbers and public structure (Dwork & Roth 2014, Proposition 2.1).
 """
@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.box_slopes import sloped
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Boxes
 from dpengine.noise import moments
@@ -32,7 +33,7 @@ ROUNDING = 0.5  # added to half-widths, since noise of very small scale is whole
 
 @dataclass(frozen=True)
 class BoxTree:
-    """A tree of noisy boxes and its estimates. Arrays over boxes are in their order, parents first."""
+    """A tree of noisy boxes and its estimates. Arrays over boxes are in their order."""
 
     boxes: Boxes
     total: float | None = None  # of `expected`, where it is known better than from the boxes
@@ -143,7 +144,7 @@ class BoxTree:
         starts = np.zeros(self.cells.size, dtype=np.int64)
         for places in self._generations:
             parents = self.boxes.parents[places]
-            by_parent = np.argsort(parents, kind="stable")
+            by_parent = np.lexsort((*self.boxes.first[places].T[::-1], parents))
             sizes = self.cells[places][by_parent]
             running = np.cumsum(sizes) - sizes
             _, first, family = np.unique(parents[by_parent], return_index=True, return_inverse=True)
@@ -161,7 +162,9 @@ class BoxTree:
     @cached_property
     def table(self) -> Floats:
         """Expected count of every cell, one axis a column."""
-        return self.spread(self.expected)
+        leaves = self.leaves[np.argsort(self.starts[self.leaves])]
+        leaf = np.repeat(np.arange(leaves.size), self.cells[leaves])
+        return sloped(self.spread(self.expected), self.boxes.first[leaves], self.boxes.last[leaves], self.order, leaf)
 
     def estimate(self, columns: Columns) -> Floats:
         """Return the expected counts over some of the columns."""

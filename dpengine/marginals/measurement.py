@@ -124,9 +124,9 @@ class Boxes:
     """Noisy counts of boxes of cells of one table, each box within its parent: a tree that grew while it was measured.
 
     `first` and `last` have one row a box and one column for each of `columns`: the first cell of the box and the one
-    past its last. A box comes after its parent; the parent of a root is -1. Roots cover the table, and children their
-    parent. `parts` are allocations of `epsilon`: from a root to any cell they add up to exactly `PARTS`, so a
-    person's row spends ε once.
+    past its last. Boxes are in the order in which they were measured, which may be after boxes within them; the parent
+    of a root is -1. Roots cover the table, and children their parent. `parts` are allocations of `epsilon`: from a root
+    to any cell they add up to exactly `PARTS`, so a person's row spends ε once.
     """
 
     columns: Columns

@@ -1,11 +1,12 @@
 """One table whose ranges matter: measured in boxes of neighbouring cells, finely only where there are people.
 
 The sum of a long stretch of separately measured cells has the noise of all of them. So the table is measured from
-the whole downwards. Each box is split into as many boxes as its own noisy count deserves. If that count is too small
-for a split to be of use, all that is left of ε measures the box once more, and its cells share the count evenly.
-With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al.
-2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, there of
-two levels) or a partition. No ε is spent on deciding: noisy counts that are paid for decide.
+the whole downwards. Each box is split into as many boxes as its own noisy count deserves, and into fewer where the box
+that it comes from is even. If that is less than two, all that is left of ε measures the box once more: together with
+neighbours of which the same is true, as long as a split of them all would be of no use either. With many people per
+unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al. 2010; fan-outs as in
+Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, there of two levels) or a
+partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). No ε is spent on deciding: noisy counts that are paid for decide.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ __all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
 
 Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
-# Chosen on mock tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵. None of them matters
-# much: if it is halved or doubled, errors change by less than their own spread (benchmarks/ranges.py).
-ROOT = PARTS // 10  # of ε for the total, and again for the strata if there are several
+# Chosen on simulated tables of eight shapes in one dimension and five in two, at εN = 10³ and 10⁵. If one of them is
+# halved or doubled, the mean error over these changes by a tenth at most (benchmarks/ranges.py).
+ROOT = (PARTS // 10, PARTS // 20)  # of ε for the total, and again for several strata: of one column, of more
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
-FEW = (8, 16)  # up to this many boxes are measured at once, with all that is left: along one axis, over several
-FAN_OUT = (6, 16)  # boxes per level if there are more, and so several levels
+FAN_OUT = 12  # up to this many boxes are measured at once, with all that is left; if there are more, in several levels
+GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one: along one axis, over several
+EVEN = 1.2  # a box is split in full where siblings differ by 1/EVEN of their mean, and less where they are more even
+LEAST = 0.1  # of its people count for the split of a box in any case
+TO_TELL = 4  # siblings, to tell whether they are even
 
 
 def strata(column: Column) -> Axis:
@@ -61,19 +65,21 @@ def measure_boxes(
     depends on noisy counts of earlier ones alone. Along the boxes that hold a given cell the e add up to exactly ε,
     whatever was drawn, so for every outcome the densities on neighbouring tables differ by a factor of at most
     exp(Σ e·|rows moved|/`sensitivity`) ≤ exp(ε): each row moves only boxes that hold its cell (adaptive
-    composition, Dwork & Roth 2014, Theorem 3.16, within disjoint boxes as in McSherry 2009, Theorem 4).
+    composition, Dwork & Roth 2014, Theorem 3.16, within disjoint boxes as in McSherry 2009, Theorem 4). A box that is
+    measured after boxes within it belongs to a later generation, like any other.
     """
     tree = _GrowingTree(counts, epsilon, sensitivity)
     ends = np.array([counts.shape], dtype=np.int64)
     first_boxes = list(product(*(list(pairwise(axis)) for axis in axes)))
-    places = tree.add(np.array([-1]), np.zeros_like(ends), ends, np.array([ROOT]))
-    left = np.array([PARTS - ROOT])
+    root = ROOT[counts.ndim > 1]
+    places = tree.add(np.array([-1]), np.zeros_like(ends), ends, np.array([root]))
+    left, family = np.array([PARTS - root]), np.zeros(1, dtype=np.int64)
     if (several := len(first_boxes)) > 1:
         first, last = np.moveaxis(np.array(first_boxes, dtype=np.int64), -1, 0)
-        places = tree.add(np.zeros(several, dtype=np.int64), first, last, np.full(several, ROOT))
-        left = np.full(several, PARTS - 2 * ROOT)
+        places = tree.add(np.zeros(several, dtype=np.int64), first, last, np.full(several, root))
+        left, family = np.full(several, PARTS - 2 * root), np.arange(several)  # strata are no siblings
     while places.size:
-        places, left = tree.split(places, left)
+        places, left, family = tree.split(places, left, family)
     return Boxes(columns, counts.shape, epsilon, sensitivity, *tree.arrays())
 
 
@@ -120,25 +126,104 @@ class _GrowingTree:
             total += (-1) ** corner.count(False) * self._sums[tuple(np.where(corner, last, first).T)]
         return total
 
-    def split(self, places: Ints, left: Ints) -> tuple[Ints, Ints]:
-        """Split boxes of the last generation, which have `left` parts of ε; return the next ones and what they have."""
+    def split(self, places: Ints, left: Ints, family: Ints) -> tuple[Ints, Ints, Ints]:
+        """Split boxes of the last generation; return the next ones, the ε that they have, and their families.
+
+        Boxes have `left` parts of ε. Siblings have the same number in `family`.
+        """
         among = places - (self._size - self._boxes[-1][0].size)
-        first, last, values = (self._boxes[-1][k][among] for k in (1, 2, 4))
+        first, last, parts, values = (self._boxes[-1][k][among] for k in (1, 2, 3, 4))
         widths = last - first
-        cells = widths.prod(axis=1).astype(np.float64)
-        people = np.maximum(values, 0) * left * (float(self._epsilon) / (self._sensitivity * PARTS))
-        several = ((widths > 1).sum(axis=1) > 1).astype(np.int64)
-        worth = np.minimum(_worth(people / NOISE, several), cells)
-        few, fan_out = np.array(FEW)[several], np.array(FAN_OUT)[several]
-        deep = np.ceil(np.log(np.maximum(worth, few)) / np.log(fan_out) - 0.15)
-        levels = np.where(worth > few, np.maximum(deep, 2), 1).astype(np.int64)
+        unit = float(self._epsilon) / (self._sensitivity * PARTS)
+        people = values * left * unit
+        several = _several(widths)
+        uneven = _unevenness(values, widths, family, 2 / (parts * unit) ** 2)
+        worth = np.minimum(_worth(np.clip(EVEN * uneven, LEAST, 1) * people / NOISE, several), widths.prod(axis=1))
+        deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
+        levels = np.where(worth > FAN_OUT, np.maximum(deep, 2), 1)
         splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
-        splits[worth < 2] = 1  # not split, but measured once more
-        parts = np.where(worth < 2, left, left // levels)
-        family, starts, ends = _tiles(first, widths, splits)
-        added = self.add(places[family], starts, ends, parts[family])
-        rest = (left - parts)[family]
-        return added[rest > 0], rest[rest > 0]
+        ahead = np.arange(levels.max())[:, None]
+        share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
+        parts = np.maximum((left * share).astype(np.int64), 1)
+
+        ends = worth < 2
+        group = _together(first, last, people, ends, family)
+        self._gather(places[ends], first[ends], last[ends], left[ends], group[ends])
+        goes_on = np.flatnonzero(~ends)
+        siblings, starts, stops = _tiles(first[goes_on], widths[goes_on], splits[goes_on])
+        siblings = goes_on[siblings]
+        added = self.add(places[siblings], starts, stops, parts[siblings])
+        rest = (left - parts)[siblings]
+        return added[rest > 0], rest[rest > 0], siblings[rest > 0]
+
+    def _gather(self, places: Ints, first: Ints, last: Ints, left: Ints, group: Ints) -> None:
+        """Measure each group of siblings once more as one box, which comes between them and their parent."""
+        if not places.size:
+            return
+        parents = self._boxes[-1][0]
+        among = places - (self._size - parents.size)
+        number, group = np.unique(group, return_inverse=True)
+        low, high = _hull(first, last, group)
+        above, parts = np.empty_like(number), np.empty_like(number)
+        above[group], parts[group] = parents[among], left
+        parents[among] = self._size + group
+        self.add(above, low, high, parts)
+
+
+def _several(widths: Ints) -> Ints:
+    """Return 1 for boxes that extend along several axes, and 0 for others."""
+    several: Ints = ((widths > 1).sum(axis=1) > 1).astype(np.int64)
+    return several
+
+
+def _unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> Floats:
+    """Return for each box how far it and its siblings are from even, beyond their noise, as a part of their mean.
+
+    1 where siblings are too few to tell. What the noise may hide counts as uneven: about a standard deviation of it.
+    """
+    _, family = np.unique(family, return_inverse=True)
+    cells = widths.prod(axis=1).astype(np.float64)
+    siblings = np.bincount(family)
+    total, noise = np.bincount(family, values), np.bincount(family, variances) / siblings
+    off = values - (total / np.bincount(family, cells))[family] * cells
+    spread = np.bincount(family, off**2) / np.maximum(siblings - 1, 1)
+    beyond = np.sqrt(np.maximum(spread - noise, 0) + 0.7 * noise / np.sqrt(siblings))
+    uneven = beyond / np.maximum(total / siblings, np.sqrt(noise))
+    of_box: Floats = np.where(siblings >= TO_TELL, uneven, 1.0)[family]
+    return of_box
+
+
+def _together(
+    first: Ints, last: Ints, people: npt.NDArray[np.floating[Any]], ends: npt.NDArray[np.bool_], family: Ints
+) -> Ints:
+    """Return for each box the number of its group: siblings that fill one box, or a box by itself.
+
+    All boxes of a group are `ends`, and no split of them all is worth it. Families are halved until that is so.
+    """
+    _, group = np.unique(family, return_inverse=True)
+    rows = np.arange(group.size)
+    while True:
+        low, high = _hull(first, last, group)
+        size = np.bincount(group)
+        worth = _worth(np.bincount(group, people) / NOISE, _several(high - low))
+        kept = (np.bincount(group, ends) == size) & (worth < 2)
+        cut = ~kept & (size > 1)
+        if not cut.any():
+            return np.asarray(group, dtype=np.int64)
+        apart = np.zeros_like(low)
+        np.maximum.at(apart, group, first - low[group])
+        axis = np.where(apart > 0, high - low, 0).argmax(axis=1)[group]
+        later = first[rows, axis] + last[rows, axis] >= low[group, axis] + high[group, axis]
+        _, group = np.unique(2 * group + (later & cut[group]), return_inverse=True)
+
+
+def _hull(first: Ints, last: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """Return the ends of the least box around each group of boxes."""
+    low = np.full((int(group.max()) + 1, first.shape[1]), np.iinfo(np.int64).max)
+    high = np.zeros_like(low)
+    np.minimum.at(low, group, first)
+    np.maximum.at(high, group, last)
+    return low, high
 
 
 def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
@@ -160,6 +245,7 @@ def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[
     With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
     balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
     """
+    people = np.maximum(people, 0)
     return np.where(several == 0, people ** (2 / 3), people)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.estimate.consistency import round_boxes
+from dpengine.marginals.box_slopes import sloped
 from dpengine.marginals.box_tree import BoxTree
 from tests.boxes import count_tables, measured_boxes
 
@@ -62,6 +63,28 @@ def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilo
     running = np.concatenate([[0], np.cumsum(whole.ravel()[tree.order])])
     sums = running[tree.starts + tree.cells] - running[tree.starts]
     assert (np.abs(sums - tree.expected) <= 1.5 + 1e-6 * tree.expected).all()
+
+
+@given(count_tables(), st.sampled_from(["0.05", "1"]))
+def test_slopes_keep_the_count_of_every_box(counts: np.ndarray, epsilon: str) -> None:
+    tree = BoxTree(measured_boxes(counts, epsilon))
+    assert (tree.table >= 0).all()
+    for leaf in tree.leaves:
+        within = tuple(slice(*ends) for ends in zip(tree.boxes.first[leaf], tree.boxes.last[leaf], strict=True))
+        assert tree.table[within].sum() == pytest.approx(tree.expected[leaf], abs=1e-6 * (1 + counts.sum()))
+
+
+def test_counts_that_rise_along_a_line_rise_within_boxes() -> None:
+    """Three boxes of four cells: the middle one has the slope of both neighbours, and each end that of its only one."""
+    first, last = np.array([[0], [4], [8]]), np.array([[4], [8], [12]])
+    line = np.arange(12.0) + 3
+    even = np.repeat(line.reshape(3, 4).mean(axis=1), 4)
+    assert np.allclose(sloped(even, first, last, np.arange(12), np.repeat(np.arange(3), 4)), line)
+    square = np.add.outer(even, np.zeros(4))
+    tall = np.c_[first, 0 * first], np.c_[last, 0 * last + 4]
+    assert np.allclose(sloped(square, *tall, np.arange(48), np.repeat(np.arange(3), 16)).T, line)
+    peak = np.repeat([0.0, 9.0, 0.0], 4)
+    assert sloped(peak, first, last, np.arange(12), np.repeat(np.arange(3), 4))[4:8].tolist() == [9.0] * 4
 
 
 def test_intervals_hold_the_truth() -> None:

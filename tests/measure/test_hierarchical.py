@@ -98,6 +98,35 @@ def test_ranges_are_nearer_the_truth_than_from_single_cells() -> None:
     assert np.mean(ours) < np.mean(single) / 2
 
 
+def exactly(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1") -> Boxes:
+    """Measure a table in boxes, with noise that happens to be 0 everywhere."""
+    with monkeypatch.context() as patched:
+        patched.setattr(hierarchical, "perturb", lambda exact, scale: exact)
+        return measured_boxes(counts, epsilon)
+
+
+def test_neighbours_without_people_are_measured_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One heavy cell of 64 × 64: the last measurement of all others is of few boxes, which tile the table."""
+    counts = np.zeros((64, 64), dtype=np.int64)
+    counts[5, 50] = 10_000
+    boxes = exactly(counts, monkeypatch)
+    last = np.zeros(boxes.shape, dtype=np.int64) - 1
+    for place, ends in enumerate(zip(boxes.first, boxes.last, strict=True)):
+        last[tuple(slice(*end) for end in zip(*ends, strict=True))] = place
+    final = np.unique(last)
+    sizes = (boxes.last - boxes.first).prod(axis=1)[final]
+    assert sizes.sum() == counts.size
+    assert np.sort(sizes)[-3:].sum() > counts.size * 0.85
+    assert final.size <= 40
+    assert BoxTree(boxes).table[5, 50] > 9_999
+
+
+def test_even_tables_are_split_less_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    even = np.full(600, 20)
+    bumpy = even * (np.arange(600) // 50 % 2) * 2
+    assert 3 * exactly(even, monkeypatch).parents.size < exactly(bumpy, monkeypatch).parents.size
+
+
 def test_a_plan_marks_the_table_whose_ranges_matter() -> None:
     plan = ages("[{columns: [sex, age], ranges: true}, [age]]")
     assert plan.ranged == (("age", "sex"),)

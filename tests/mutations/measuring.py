@@ -189,16 +189,37 @@ FAULTS = [
     Fault(
         "boxes are split by their exact counts",
         BOXES,
-        "people = np.maximum(values, 0) * left",
-        "people = np.maximum(self._exact(first, last), 0) * left",
+        "people = values * left * unit",
+        "people = self._exact(first, last) * left * unit",
         BY_REPLAY,
     ),
     Fault(
         "the total of ranges costs nothing",
         BOXES,
-        "left = np.array([PARTS - ROOT])",
-        "left = np.array([PARTS])",
+        "left, family = np.array([PARTS - root])",
+        "left, family = np.array([PARTS])",
         "tests/measure/test_hierarchical.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
+    ),
+    Fault(
+        "exact counts say whether boxes are even",
+        BOXES,
+        "uneven = _unevenness(values,",
+        "uneven = _unevenness(self._exact(first, last),",
+        BY_REPLAY,
+    ),
+    Fault(
+        "boxes that are measured together overlap others",
+        BOXES,
+        "later = first[rows, axis] + last[rows, axis] >= low[group, axis] + high[group, axis]",
+        "later = rows % 2 == 1",
+        "tests/measure/test_hierarchical.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
+    ),
+    Fault(
+        "boxes that are measured together cost a half",
+        BOXES,
+        "above[group], parts[group] = parents[among], left",
+        "above[group], parts[group] = parents[among], left // 2",
+        BY_REPLAY + "::test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone",
     ),
     # What is measured directly
     Fault(
