@@ -32,8 +32,8 @@ from dpengine.marginals.graphs import spanning_tree
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
+from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.repair import Codes, Reals, of_pairs, repair
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
@@ -133,8 +133,11 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return values[None].astype(np.int32), counts[values]
     (weight, rows), *finer = _levels(people, COARSE if widest <= 2 else COARSE_WIDE)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
-    first = _along_tree(model, names, rows)
+    triples = widest > 2 and fits(model, rows)
+    first = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     levels, source = [(weight, first)], [np.arange(rows)]
+    if triples and not finer:
+        return first, np.ones(people, dtype=np.int64)
     excess, worth = _excess(model, starts, levels), of_pairs(model, starts)
     repair(first, weight, excess, worth, starts, PASSES[0] if finer else MOST_PASSES)
     for weight, count in finer:
@@ -206,20 +209,9 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     """Return rows whose columns follow the pairs of a tree, each pair to within rounding."""
     place = {name: k for k, name in enumerate(names)}
     codes = np.zeros((len(names), rows), dtype=np.int32)
-    codes[0] = np.repeat(np.arange(model.one[names[0]].size), largest_remainders(model.one[names[0]] + 1e-9, rows))
+    codes[0] = alone(model.one[names[0]], rows)
     for salt, (parent, child) in enumerate(_dependence_tree(model, names)):
-        given = codes[place[parent]]
-        order = shuffled(rows, salt)
-        table = model.pair(parent, child)
-        order = order[np.argsort(given[order].astype(np.min_scalar_type(len(table))), kind="stable")]
-        sizes, carried, start = np.bincount(given, minlength=len(table)), np.zeros(table.shape[1]), 0
-        for value in np.flatnonzero(sizes):
-            likely = table[value] if table[value].sum() > 0 else model.one[child] + 1e-9
-            wanted = likely * (sizes[value] / likely.sum()) + carried
-            counts = largest_remainders(np.maximum(wanted, 0.0) + 1e-12, int(sizes[value]))
-            carried = wanted - counts
-            codes[place[child], order[start : start + sizes[value]]] = np.repeat(np.arange(counts.size), counts)
-            start += sizes[value]
+        codes[place[child]] = given(codes[place[parent]], model.pair(parent, child), model.one[child], salt)
     return codes
 
 

@@ -1,0 +1,147 @@
+"""Rows made column by column, whose tables of three columns come near to a model's too.
+
+The model's tables of three columns are those of greatest entropy. Rows that follow its pairs alone spread people over
+large tables as if by chance; here a new column's values are chosen in view of all tables that it forms with one or two
+earlier columns. It is dealt along the column on which it depends most, then values are changed where that brings these
+tables nearer to the model's. What falls is the sum of worth · (count − expected)² over cells: in a context (values of
+the earlier columns) of m people a cell, an error is worth 1/(1 + m).
+
+Columns of many values come first: those that come late are in many tables, which stay small.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+from dpengine.marginals.fitting import largest_remainders
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.quasi_random import shuffled
+from dpengine.synthesis.repair import Codes, Reals, kept
+
+__all__ = ["alone", "by_columns", "fits", "given"]
+
+BATCHES = 64  # of rows in a pass
+PASSES = 6  # at most
+ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
+MOST = 0.5  # of the helpful changes of a batch that are tried at once
+PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
+MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
+MAX_CELLS = 2**26  # of all tables of three columns; they are held for one column at a time
+
+
+def fits(model: Pairwise, rows: int) -> bool:
+    """Return whether tables of three columns are few and small enough to look at all of them."""
+    sizes = [counts.size for counts in model.one.values()]
+    tables = len(sizes) * (len(sizes) - 1) // 2
+    powers = [float(sum(size**k for size in sizes)) for k in (1, 2, 3)]
+    cells = (powers[0] ** 3 - 3 * powers[0] * powers[1] + 2 * powers[2]) / 6  # of all triples of columns
+    return model.whole is None and len(sizes) > 2 and rows * tables <= MAX_PLACES and cells <= MAX_CELLS
+
+
+def by_columns(model: Pairwise, rows: int) -> Codes:
+    """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
+    ordered = sorted(model.one, key=lambda name: -model.one[name].size)
+    codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
+    for salt, name in enumerate(ordered[1:]):
+        codes[name] = _next(model, codes, name, salt)
+    return np.stack([codes[name] for name in model.one])
+
+
+def alone(counts: Floats, rows: int) -> Codes:
+    """Return the values of one column, rising, in the proportions of `counts`."""
+    return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
+
+
+def given(parent: Codes, table: Floats, counts: Floats, salt: int) -> Codes:
+    """Return the values of a column whose `table` with another, `parent`, is known, each count to within rounding.
+
+    Rounding errors are carried over to the next value of the parent. `counts` are those of the column alone, for values
+    of the parent of which the table knows nothing.
+    """
+    order = shuffled(parent.size, salt)
+    order = order[np.argsort(parent[order].astype(np.min_scalar_type(len(table))), kind="stable")]
+    child = np.zeros(parent.size, dtype=np.int32)
+    sizes, carried, start = np.bincount(parent, minlength=len(table)), np.zeros(table.shape[1]), 0
+    for value in np.flatnonzero(sizes):
+        likely = table[value] if table[value].sum() > 0 else counts + 1e-9
+        wanted = likely * (sizes[value] / likely.sum()) + carried
+        dealt = largest_remainders(np.maximum(wanted, 0.0) + 1e-12, int(sizes[value]))
+        carried = wanted - dealt
+        child[order[start : start + sizes[value]]] = np.repeat(np.arange(dealt.size), dealt)
+        start += sizes[value]
+    return child
+
+
+def _next(model: Pairwise, codes: dict[str, Codes], name: str, salt: int) -> Codes:
+    """Return the values of the column `name`, chosen in view of its tables with one and two of the columns of `codes`.
+
+    A context is a cell of one or two earlier columns; all of them are numbered in one sequence.
+    """
+    rows, size = len(next(iter(codes.values()))), model.one[name].size
+
+    def dependence(other: str) -> float:
+        return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
+
+    parent = max(codes, key=dependence)
+    child = given(codes[parent], model.pair(parent, name), model.one[name], salt)
+    tables = [(other,) for other in codes] + [*combinations(codes, 2)]
+    contexts = np.empty((rows, len(tables)), dtype=np.int32)
+    excess, worth, start = [], [], 0
+    for k, table in enumerate(tables):
+        context = codes[table[0]].astype(np.int64)
+        for other in table[1:]:
+            context = context * model.one[other].size + codes[other]
+        expected = model.table((*table, name)).reshape(-1, size) * (rows / model.total)
+        contexts[:, k] = context + start
+        start += len(expected)
+        counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
+        excess.append((counts - expected).astype(np.float32))
+        worth.append((PAIRS if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
+    _choose(child, contexts, np.concatenate(excess), np.concatenate(worth).astype(np.float32), salt)
+    return child
+
+
+def _choose(child: Codes, contexts: Codes, excess: Reals, worth: Reals, salt: int) -> None:
+    """Change values of a column, `child`, where that brings its counts in its rows' `contexts` nearer to the model's.
+
+    Moving a row from value u to v gains 2·Σ worth · (excess[u] − excess[v] − 1) over its contexts.
+    """
+    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
+
+    rows, tables = contexts.shape
+    (cells, values), flat = excess.shape, excess.reshape(-1)
+    batch = -(-rows // BATCHES)
+    for number in range(PASSES):
+        order, changed = shuffled(rows, salt * PASSES + number), 0
+        for start in range(0, rows, batch):
+            places = order[start : start + batch]
+            own, lanes = contexts[places], np.arange(places.size)
+            weights = worth[own]
+            ends = np.arange(0, own.size + 1, tables, dtype=np.int32)
+            sums = csr_array((weights.ravel(), own.ravel(), ends), shape=(places.size, cells))
+            cost: Reals = np.asarray(sums @ excess)
+            best, old = cost.argmin(axis=1), child[places]
+            gain = cost[lanes, old] - cost[lanes, best] - weights.sum(axis=1)
+            helpful = np.flatnonzero(gain > 0)
+            if helpful.size == 0:
+                continue
+            tried = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+            base = own[tried].astype(np.int64) * values
+            here, there = base + old[tried, None], base + best[tried, None]
+            _shift(flat, here, there)
+            back = float((weights[tried] * (flat[there] - flat[here] - 1)).sum())
+            keep = kept(tried.size, float(gain[tried].sum()), back)
+            _shift(flat, there[keep:], here[keep:])
+            child[places[tried[:keep]]] = best[tried[:keep]]
+            changed += keep
+        if changed < ENOUGH * rows:
+            break
+
+
+def _shift(excess: Reals, here: Ints, there: Ints) -> None:
+    """Move people from some cells to others."""
+    np.subtract.at(excess, here.ravel(), np.float32(1))
+    np.add.at(excess, there.ravel(), np.float32(1))
