@@ -61,7 +61,7 @@ TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second
 LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-WORTH = 10.0  # times the public error that columns have to depend on each other, for pairs to be measured
+WORTH = 12.0  # times the public error that columns have to depend on each other, for pairs to be measured
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance

@@ -20,6 +20,7 @@ __all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
 
 MEASURE_ALL = 0.15  # of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
+MEASURE_ALL_LARGER = 1.0  # the same where some of them have three columns or more, of which a model of pairs tells less
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 
@@ -35,16 +36,18 @@ def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
 def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether a model of pairs is needed, or is predicted to be nearer than tables that are measured.
 
-    Pairs that agree without a model too get one if the number of rows is stated and noise is clearly too much: their
-    errors are exact otherwise. Where one table of all columns is measured, its sums are hard to beat.
+    Tables in a ring that agree without a model too get one if the number of rows is stated and noise is clearly too
+    much: without a model, their errors are known exactly. Where one table of all columns is measured, its sums are hard
+    to beat.
     """
     if len(tables) == 1:
         return False
     if needs_a_model(plan, tables):
         return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > MEASURE_ALL
-    if plan.rows_about is None or plan.amounts(()) or max(map(len, tables)) > 2 or junction_order(tables) is not None:
+    if plan.rows_about is None or plan.amounts(()) or junction_order(tables) is not None:
         return False
-    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE or noise_in_a_table(plan, tables) <= MEASURE_ALL_OF_FEW:
+    most = MEASURE_ALL_OF_FEW if max(map(len, tables)) < 3 else MEASURE_ALL_LARGER
+    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE or noise_in_a_table(plan, tables) <= most:
         return False
     return len(allocate_directly(plan)) > 1
 

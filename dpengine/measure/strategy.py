@@ -5,9 +5,9 @@ privately, while measuring, which pairs of columns to measure (`measure.adaptive
 how finely to measure it (`measure.ranges`).
 
 *auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
-that its columns and pairs are better evidence than its own noisy counts; or pairs of columns close a ring, and
-measuring each of them is predicted to have more noise than a model has error; or larger tables can agree only through
-a model (`measure.rows_and_noise`).
+that its columns and pairs are better evidence than its own noisy counts; or tables overlap in a ring, and measuring
+each of them is predicted to have more noise than a model has error, or they can agree only through a model
+(`measure.rows_and_noise`).
 """
 
 from __future__ import annotations

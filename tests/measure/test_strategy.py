@@ -116,12 +116,15 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
     assert decide(pairs).plan.strategy == "adaptive"
     assert "noise of about 171 % of all rows" in decide(pairs).why
     decide(pairs.at("0.001")).check()
+    triples = letters_plan([20, 20, 20, 20], {"each": 3}, epsilon="0.5", rows_about=50_000)
+    assert decide(triples).plan.strategy == "adaptive"
     for measured in (
         pairs.at("1"),
         pairs.at("0.0009"),  # too small to choose anything
         letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05"),  # of nobody knows how many rows
         letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], epsilon="0.05", rows_about=5000),  # a tree
         letters_plan([2, 2, 2], {"each": 2}, epsilon="0.01", rows_about=1000),  # measured as one table
+        triples.model_copy(update={"rows_about": 100_000}),  # a model of pairs tells less of three columns
     ):
         assert decide(measured).closed_form
 
