@@ -16,31 +16,33 @@ from dpengine.array_types import Floats, Ints
 __all__ = ["sloped"]
 
 
-def sloped(table: Floats, first: Ints, last: Ints, cells: Ints, leaf: Ints) -> Floats:
+def sloped(table: Floats, first: Ints, last: Ints, cells: Ints) -> Floats:
     """Return `table`, which is even within boxes that cover it once, with a slope along each axis within each of them.
 
-    Boxes are from `first` to before `last`, one row a box. `cells` are the flat places of cells in some order, and
-    `leaf` the box of each. Counts stay non-negative.
+    Boxes are from `first` to before `last`, one row a box. `cells` are the flat places of all cells, those of the first
+    box first, and so on. Counts stay non-negative.
     """
-    wide = (last - first).prod(axis=1) > 1
+    widths = last - first
+    sizes = widths.prod(axis=1)
+    wide = sizes > 1
     if not wide.any():
         return table
-    first, last = first[wide], last[wide]
-    widths = last - first
     sums = _running(table)
-    level = _means(sums, first, last)
-    slopes = np.stack([_slope(sums, first, last, level, axis) for axis in range(table.ndim)], axis=1)
+    level, slopes = np.zeros(sizes.size), np.zeros(widths.shape)
+    level[wide] = _means(sums, first[wide], last[wide])
+    for axis in range(table.ndim):
+        slopes[wide, axis] = _slope(sums, first[wide], last[wide], level[wide], axis)
     reach = (np.abs(slopes) * (widths - 1) / 2).sum(axis=1)
     slopes *= np.divide(level, reach, out=np.ones_like(level), where=reach > level)[:, None]
-    some = wide[leaf]
-    places, box = cells[some], (np.cumsum(wide) - 1)[leaf[some]]
-    found = table.ravel().copy()
-    step = table.size
+    change = np.repeat(-(slopes * (first + last - 1) / 2).sum(axis=1), sizes)
+    step, rest = table.size, cells
     for axis, size in enumerate(table.shape):
         step //= size
-        middle = (first[:, axis] + last[:, axis] - 1) / 2
-        found[places] += slopes[box, axis] * (places // step % size - middle[box])
-    return np.maximum(found, 0).reshape(table.shape)
+        place, rest = (rest, rest) if step == 1 else np.divmod(rest, step)
+        change += np.repeat(slopes[:, axis], sizes) * place
+    found = table.copy()
+    found.ravel()[cells] += change
+    return np.maximum(found, 0, out=found)
 
 
 def _slope(sums: Floats, first: Ints, last: Ints, level: Floats, axis: int) -> Floats:

@@ -163,8 +163,7 @@ class BoxTree:
     def table(self) -> Floats:
         """Expected count of every cell, one axis a column."""
         leaves = self.leaves[np.argsort(self.starts[self.leaves])]
-        leaf = np.repeat(np.arange(leaves.size), self.cells[leaves])
-        return sloped(self.spread(self.expected), self.boxes.first[leaves], self.boxes.last[leaves], self.order, leaf)
+        return sloped(self.spread(self.expected), self.boxes.first[leaves], self.boxes.last[leaves], self.order)
 
     def estimate(self, columns: Columns) -> Floats:
         """Return the expected counts over some of the columns."""

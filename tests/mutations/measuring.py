@@ -208,13 +208,6 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
-        "boxes that are measured together overlap others",
-        BOXES,
-        "later = first[rows, axis] + last[rows, axis] >= low[group, axis] + high[group, axis]",
-        "later = rows % 2 == 1",
-        "tests/measure/test_hierarchical.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
-    ),
-    Fault(
         "boxes that are measured together cost a half",
         BOXES,
         "above[group], parts[group] = parents[among], left",
