@@ -1,6 +1,7 @@
 """Declarations as one short text, the way a person writes them into a cell.
 
     number      0, 18, 65, 120        18 to 90 by 5        0, 18 to 65 by 5, 120        0 to 1 in 4 bins
+    number      0 to 200000 by 1000 in 20 found bins
     category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
                 found among #####     found among a-z up to 12 letters                  found among 0 to 99999
     date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
@@ -25,6 +26,7 @@ from dpengine.spec.categories.among_text import is_among_text, read_among, write
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
+from dpengine.spec.numeric.bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
@@ -79,7 +81,8 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
         body, written = parts[1].strip(), parts[2].strip()
     match kind:
         case "number":
-            fields: dict[str, Any] = {"edges": _edges(body)} | (_number_format(written) if written else {})
+            cells = read_bins_text(body) if is_bins_text(body) else {"edges": _edges(body)}
+            fields: dict[str, Any] = cells | (_number_format(written) if written else {})
         case "amount":
             fields = read_amount(body) | (_number_format(written) if written else {})
         case "category":
@@ -103,7 +106,7 @@ def write(column: Mapping[str, Any]) -> str:
     """
     match column["kind"]:
         case "number" | "amount" as kind:
-            text = write_amount(column) if kind == "amount" else _edges_text(column.get("edges", ()))
+            text = write_amount(column) if kind == "amount" else _bins_text(column)
             written = str(column.get("format") or "")
             return f"{text}, written {written}" if text and written not in ("", get_args(NumberFormat)[0]) else text
         case "category" if column.get("values") == "found":
@@ -115,6 +118,11 @@ def write(column: Mapping[str, Any]) -> str:
             return f"{text}, written {_sample(pattern)}" if text and pattern else text
         case _:
             return "yes, no"
+
+
+def _bins_text(column: Mapping[str, Any]) -> str:
+    edges = column.get("edges") or ()
+    return write_bins_text(column) if column.get("bins") and not edges else _edges_text(edges)
 
 
 def is_standard(text: str) -> bool:

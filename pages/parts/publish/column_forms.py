@@ -18,12 +18,13 @@ from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.publish.found_bins import TWENTY_BINS, ask_bins
 from pages.parts.publish.found_values import FIVE_DIGITS, ask_found
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import is_found, listed
+from pages.parts.visit.plan.column_entry import has_found_bins, is_found, listed
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]
@@ -51,7 +52,11 @@ PLAIN: NumberFormat = "1234.5"
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-    """Ask for the edges of a column's bins, repeat the bins in words, and ask how numbers in texts are written."""
+    """Ask for the edges of a column's bins, or for where they are to be found, and how numbers in texts are written."""
+    if has_found_bins(column):
+        fields = ask_bins(column, _key("bins-found", name))
+        _fill_in(f"state-{name}", name, label=_("State the edges instead"), edges=[], bins=None)
+        return fields | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
     typed = st.text_input(
         _("Edges of the bins"),
         value=", ".join(str(edge) for edge in column.get("edges", [])),
@@ -81,6 +86,7 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         band = st.selectbox(_("Bands"), list(BANDS), format_func=_, key=_key("band", name))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
+    _fill_in(f"find-bins-{name}", name, label=_("Nobody knows where values lie: find bins privately"), **TWENTY_BINS)
     levels = ask_levels(name, column)
     return {"edges": edges} | levels | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
 

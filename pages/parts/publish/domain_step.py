@@ -23,7 +23,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.asked import level_of
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
-from pages.parts.visit.plan.column_entry import is_found
+from pages.parts.visit.plan.column_entry import has_found_bins, is_found
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
@@ -188,6 +188,8 @@ def _brief(name: str) -> str:
     if faults_of(name):
         return _("to be filled in")
     match column["kind"]:
+        case "number" if has_found_bins(column):
+            return _("bins are found privately")
         case "number":
             edges = column["edges"]
             return plural(

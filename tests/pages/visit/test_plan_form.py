@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import Category, Plan, PlanError
+from dpengine import Category, Number, Plan, PlanError
+from dpengine.spec import notation
 from dpengine.spec.categories.among_text import read_rule
 from pages.parts.visit.plan.asked import measures_of
 from pages.parts.visit.plan.column_entry import alone, cleaned, listed, same_cells
@@ -224,3 +225,18 @@ def test_values_that_are_to_be_found_are_kept_with_what_is_possible(text: str) -
     assert not same_cells(written, written | {"among": {"pattern": "#"}})
     plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[["code"]])
     assert to_plan(file.read(plan.dumps()).entries) == plan
+
+
+@pytest.mark.parametrize("text", ["0 to 90 by 5 in 4 found bins", "-1 to 1 by 0.1 in 20 found bins, share 0.2"])
+def test_bins_that_are_to_be_found_are_kept_with_their_range(text: str) -> None:
+    fields = notation.read(text, "category")
+    assert notation.write(fields) == text
+    column = Number(name="pay", **{name: each for name, each in fields.items() if name not in ("kind", "edges")})
+    written = entry(column)
+    assert alone(cleaned(written), "pay").column("pay") == column
+    assert column_faults(Entries(declared={"pay": written}), "pay") == ()
+    assert not same_cells(written, written | {"bins": 7})
+    plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[["pay"]])
+    assert to_plan(file.read(plan.dumps()).entries) == plan
+    stated = written | {"bins": None, "edges": ["0", "9"]}
+    assert alone(cleaned(stated), "pay").finds == (), "what a person states stands instead"

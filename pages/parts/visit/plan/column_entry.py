@@ -22,8 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells", "suggestion", "undressed",
-    "waits_for_a_list", "with_even_knots",
+    "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells", "suggestion",
+    "undressed", "waits_for_a_list", "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -101,6 +101,15 @@ def is_found(column: Mapping[str, Any]) -> bool:
     return column.get("values") == "found"
 
 
+def has_found_bins(column: Mapping[str, Any]) -> bool:
+    """Whether a release is to find the bins of a column, which has no edges then.
+
+    >>> has_found_bins({"bins": 20}), has_found_bins({"bins": 20, "edges": ["0", "9"]})
+    (True, False)
+    """
+    return bool(column.get("bins")) and not column.get("edges")
+
+
 def listed(column: Mapping[str, Any]) -> list[str]:
     """Return the values that are listed in an entry as texts; none where a release is to find them.
 
@@ -129,7 +138,8 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
     kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
-    return column["kind"], *lists, above, *ends, *kept
+    bins = str(column["bins"]) if has_found_bins(column) else ""
+    return column["kind"], *lists, above, bins, *ends, *kept
 
 
 def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:
@@ -226,6 +236,8 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     is_category = column["kind"] == "category"
     left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
     left_out |= set() if is_found(column) else {"among"}
+    if column["kind"] == "number":
+        left_out |= {"edges", "levels"} if has_found_bins(column) else {"bins", "from", "to", "step"}
     fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}
     if column["kind"] == "date" and fields.get("levels"):
         fields["levels"] = longer_periods(column)

@@ -25,6 +25,7 @@ from pages.parts.visit.plan.column_entry import (
     confirmed,
     edges_of,
     entry,
+    has_found_bins,
     is_from_file,
     listed,
     open_questions,
@@ -101,7 +102,8 @@ def _told(entries: Entries, name: str) -> dict[str, Any]:
     told, column = entries.told.get(name, {}), entries.declared[name]
     fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
     whole = told.get("whole", bool(COUNTS_YEARS.search(name.lower())))
-    if column["kind"] == "number" and whole and all_whole(column.get("edges", ())):
+    ends = [column.get(key, "") for key in ("from", "to", "step")] if has_found_bins(column) else []
+    if column["kind"] == "number" and whole and all_whole(column.get("edges") or ends):
         fields["whole"] = True
     if column["kind"] == "category":
         known = {*listed(column)}

@@ -1,0 +1,59 @@
+"""Bins that a release finds: where they may lie, how many there are, and what finding them takes of ε."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpengine.errors import PlanError
+from dpengine.exact import exact_text
+from dpengine.spec.domain import Number
+from dpengine.spec.plan import exact_epsilon
+from dpengine.translation.catalogue import _, localised, number
+from pages.parts.shared.wording import plain
+from pages.parts.visit.state import visit
+
+__all__ = ["TWENTY_BINS", "ask_bins"]
+
+TWENTY_BINS: dict[str, Any] = {"edges": [], "from": "", "to": "", "step": "1", "bins": {"count": 20}}
+
+
+def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Ask for the range, the step and the number of bins, and say what finding them takes."""
+    bins = column["bins"] if isinstance(column["bins"], Mapping) else {"count": column["bins"]}
+    low, high, step, count = st.columns(4)
+    fields: dict[str, Any] = {
+        "from": low.text_input(_("From"), str(column.get("from", "")), key=f"{key}-from"),
+        "to": high.text_input(_("To"), str(column.get("to", "")), key=f"{key}-to"),
+        "step": step.text_input(
+            _("In steps of"), str(column.get("step", "1")), key=f"{key}-step",
+            help=_("Edges of bins lie on these steps. A range has at most 9,990 of them."),
+        ),
+    }  # fmt: skip
+    wanted = count.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
+    fields |= {"bins": {**bins, "count": wanted}}
+    try:
+        st.caption(_price(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))
+    except PlanError as error:
+        for fault in error.faults:
+            st.caption(f":material/report: {plain(fault.text)}")
+    return {"edges": []} | fields
+
+
+def _price(column: Number) -> str:
+    """Return what finding takes of the ε that is entered now."""
+    assert column.bins is not None, "a column whose bins are found"
+    share = f"{number(100 * float(column.share), '.3g')} %"
+    text = _(
+        "{share} of ε finds the bins: of about the same number of people each, with bins of their own for values that "
+        "many people share. The tables get the rest. The predictions are for {bins} bins of one width.",
+        share=share,
+        bins=number(column.bins.count),
+    )
+    try:
+        epsilon = exact_epsilon(visit().entries.epsilon) * column.share
+    except ValueError:
+        return text
+    return text + " " + _("At the ε that is entered, this is {part}.", part=localised(exact_text(epsilon)))
