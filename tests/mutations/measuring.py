@@ -246,7 +246,7 @@ FAULTS = [
     Fault(
         "every table gets all of ε",
         ALLOCATION,
-        "allocate(plan, table, plan.epsilon * weight / total)",
+        "allocate(plan, table, plan.for_tables * weight / total)",
         "allocate(plan, table, plan.epsilon)",
         "tests/measure/test_strategy.py::test_shares_add_up_to_epsilon_exactly_and_cover_every_table",
     ),
@@ -260,7 +260,7 @@ FAULTS = [
     Fault(
         "a strategy that spends another ε is not stopped",
         "dpengine/measure/way.py",
-        "if measured.cost != self.plan.epsilon:",
+        "if measured.cost != self.plan.for_tables:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
     ),
@@ -567,7 +567,7 @@ FAULTS = [
     Fault(
         "levels have all of ε beside tables with amounts",
         "dpengine/measure/strategy.py",
-        "self.plan.epsilon - sum(each.epsilon for each in self._soft)",
+        "self.plan.for_tables - sum(each.epsilon for each in self._soft)",
         "self.plan.epsilon",
         "tests/measure/test_levels_and_amounts.py",
     ),

@@ -163,18 +163,18 @@ FAULTS = [
     Fault(
         "the exact number of rows is `rows_about` of the stored plan",
         RELEASE,
-        "created, payload = payload_of(plan, measured)",
-        "created, payload = payload_of(plan.model_copy(update={'rows_about': count.row_count(table)}), measured)",
+        "created, payload = payload_of(found, measured)",
+        "created, payload = payload_of(found.model_copy(update={'rows_about': count.row_count(table)}), measured)",
         OTHER_TABLE,
     ),
     Fault(
         "how many values lie beyond their bounds is told in the bundle",
         RELEASE,
-        "        release_id, created, payload = payload_of(plan, measured)\n",
+        "        release_id, created, payload = payload_of(found, measured)\n",
         "        with table.connection() as rows:\n"
         "            asked = 'SELECT count(*) FROM rows WHERE TRY_CAST(c4 AS DOUBLE) NOT BETWEEN 0 AND 40'\n"
         "            beyond = rows.execute(asked).fetchone()[0]\n"
-        "        told = plan.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
+        "        told = found.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
         "        release_id, created, payload = payload_of(told, measured)\n",
         WHOLE_REPLAY + "::test_values_beyond_their_bounds_count_as_the_bounds_and_nobody_is_told_that_there_are_any",
     ),
