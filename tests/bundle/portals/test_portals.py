@@ -14,15 +14,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpengine import Plan, preview
 from dpengine.bundle import write
 from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.portals import parquet
+from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import PORTALS
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
 from tests.bundles import Members, members_of, zipped
+from tests.work import calls
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "data"
@@ -239,3 +243,22 @@ def test_a_description_that_says_something_else_is_found(bundle: bytes, name: st
     assert old in members[name]
     members[name] = members[name].replace(old, new)
     assert faults_of(zipped(members)) == (f"{name} is not what the manifest gives",)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_descriptions_are_written_as_the_standard_library_writes_them(value: Any) -> None:
+    assert json_text(value, 1) == json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_the_facts_of_a_table_are_found_without_a_look_at_all_others() -> None:
+    def work(tables: int) -> int:
+        entries = [{"columns": [f"c{k}", "age"]} for k in range(tables)]
+        facts = parquet.facts({"domain": {}, "measurements": entries, "tables": entries})
+        return calls(lambda: facts(("c1", "age")))
+
+    assert work(400) == work(40)
