@@ -11,6 +11,7 @@ from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.column_entry import is_found
 from pages.parts.visit.state import visit
 
 __all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
@@ -65,7 +66,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         "other": other.checkbox(
             _("cell *(other)*"),
             value=kind != "amount" and column.get("other", True),
-            disabled=kind == "amount",
+            disabled=kind == "amount" or is_found(entered),
             key=visit().key(f"other-{name}-{turn}"),
             help=_(
                 "For values that you did not list. Without this cell, people with such a value are not counted at all."

@@ -47,6 +47,7 @@ HOW_TO_WRITE = mark(
 | category | `North, South, "Paris, TX"` | these values; quotes keep a comma |
 | | `1..12` | the codes 1, 2, … 12 |
 | | `us-states` | a standard list: {lists} |
+| | `found among #####` | those of all codes of five digits that many people have: nobody can list them |
 | date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
 | yes or no | `yes, no` | in any usual spelling |
 | amount | `0 to 200000 by 100` | averages and totals of values from 0 to 200000, rounded to 100 |
