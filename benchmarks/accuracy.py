@@ -6,8 +6,10 @@ Beside each other in one run, at pure ε: the product (its expected counts and i
 single columns with independence, and every table measured once and projected. Adult is read from
 ``../shared/data/adult.csv`` or from what ``ADULT`` names (48,842 people, 14 columns, as distributed with private-pgm);
 the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes).
-With ``--peers mst,aim,privbayes`` and an interpreter that has them in ``PEERS_PYTHON``, so do these, one draw each (see
-benchmarks/peer_dpmm.py).
+With ``--peers`` stand beside them, one draw each: ``mst,aim,privbayes`` of dpmm, of which MST and AIM spend δ = 10⁻⁹
+besides (``PEERS_PYTHON`` names an interpreter that has it: benchmarks/peer_dpmm.py), and at the same pure ε
+``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). A peer that takes
+longer than ``--patience`` seconds is stopped, and said to be.
 """
 
 from __future__ import annotations
@@ -130,6 +132,7 @@ def main() -> None:
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--tables", default=",".join(SOURCES))
     parser.add_argument("--peers", default="")
+    parser.add_argument("--patience", type=float, default=1800)
     chosen = parser.parse_args()
     print(
         f"{'table':<12}{'ε':>6}  {'expected':>17}  {'counts':>17}  {'independence':>13}  {'all, direct':>12}  seconds"
@@ -141,7 +144,10 @@ def main() -> None:
             for epsilon in chosen.epsilons.split(","):
                 one_line(source, epsilon, codes, sizes, table, chosen.draws, chosen.ways)
                 for peer in filter(None, chosen.peers.split(",")):
-                    print(f"{'':<12}{epsilon:>6}  {run_peer(peer, epsilon, codes, sizes, chosen.ways)}", flush=True)
+                    print(
+                        f"{'':<12}{epsilon:>6}  {run_peer(peer, epsilon, codes, sizes, chosen.ways, chosen.patience)}",
+                        flush=True,
+                    )
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
 
 
@@ -175,19 +181,32 @@ def one_line(
     )
 
 
-def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int) -> str:
-    """The error of tables counted from the rows that a peer makes, and how long it took."""
-    plan = plan_of(sizes, epsilon, ways, len(codes))
+def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int, patience: float) -> str:
+    """The error of a peer's tables, counted from its rows or as its model expects them, and how long it took."""
+    tables = plan_of(sizes, epsilon, ways, len(codes)).marginals
+    names = list(sizes)
+    pure, name = peer.startswith("pure-"), peer.removeprefix("pure-")
+    python, script = ("MBI_PYTHON", "peer_mbi.py") if pure else ("PEERS_PYTHON", "peer_dpmm.py")
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "codes.npz", Path(folder) / "rows.npz"
-        np.savez(source, codes=codes, sizes=np.array(list(sizes.values())))
-        script = Path(__file__).parent / "peer_dpmm.py"
-        command = [os.environ["PEERS_PYTHON"], script, peer, source, target, epsilon]
-        subprocess.run(command, check=True, capture_output=True)
+        source, target = Path(folder) / "codes.npz", Path(folder) / "answer.npz"
+        np.savez(source, codes=codes, sizes=np.array(list(sizes.values())), ways=ways)
+        command = [os.environ[python], Path(__file__).parent / script, name, source, target, epsilon]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=patience)
+        except subprocess.TimeoutExpired:
+            return f"{peer}, stopped after {patience:.0f} s"
         with np.load(target) as made:
-            rows, seconds = made["codes"], float(made["seconds"])
-    off = [np.abs(counts(rows, sizes, t) - counts(codes, sizes, t)).sum() / len(codes) for t in plan.marginals]
-    return f"{peer}, counts {statistics.mean(off):.4f}, {seconds:.1f} s"
+            answer = dict(made)
+
+    def of(table: tuple[str, ...]) -> np.ndarray:
+        return (
+            answer[",".join(str(names.index(each)) for each in table)]
+            if pure
+            else counts(answer["codes"], sizes, table)
+        )
+
+    off = [np.abs(of(table) - counts(codes, sizes, table)).sum() / len(codes) for table in tables]
+    return f"{peer}, {'expected' if pure else 'counts'} {statistics.mean(off):.4f}, {float(answer['seconds']):.1f} s"
 
 
 if __name__ == "__main__":
