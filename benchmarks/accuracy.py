@@ -195,6 +195,8 @@ def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], 
             subprocess.run(command, check=True, capture_output=True, timeout=patience)
         except subprocess.TimeoutExpired:
             return f"{peer}, stopped after {patience:.0f} s"
+        except subprocess.CalledProcessError as failed:
+            return f"{peer}, failed: {failed.stderr.decode().strip().splitlines()[-1]}"
         with np.load(target) as made:
             answer = dict(made)
 
