@@ -38,8 +38,8 @@ def main() -> None:
 
 def opendp(name: str, codes: np.ndarray, sizes: list[int], ways: int, epsilon: float) -> Project:
     """Return a function from names of columns to their expected counts, by OpenDP."""
-    import opendp.prelude as dp
     import opendp.extras.mbi._mst as mst
+    import opendp.prelude as dp
     import polars as pl
 
     # 0.16.0 refuses its own eleven shares: rounded up, they exceed the whole. So they are a trillionth smaller here.
