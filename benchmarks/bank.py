@@ -153,7 +153,7 @@ def main() -> None:
         f"auto has {statistics.geometric_mean(ratios):.2f} times the better error (geometric mean), at most "
         f"{max(ratios):.2f}; {within} of {len(ratios)} are within {WORST}"
     )
-    sys.exit(within < len(ratios))
+    sys.exit(int(within < len(ratios)))
 
 
 if __name__ == "__main__":
