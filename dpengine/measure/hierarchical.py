@@ -28,8 +28,8 @@ __all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
 
 Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
-# Chosen on simulated tables of eight shapes in one dimension and five in two, at εN = 10³ and 10⁵. If one of them is
-# halved or doubled, the mean error over these changes by a tenth at most (benchmarks/ranges.py).
+# Chosen on the simulated tables of benchmarks/ranges.py, eight shapes in one dimension and five in two, at εN = 10³ and
+# 10⁵, by the mean error over these. Near these values it hardly changes.
 ROOT = (PARTS // 10, PARTS // 20)  # of ε for the total, and again for several strata: of one column, of more
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
 FAN_OUT = 12  # up to this many boxes are measured at once, with all that is left; if there are more, in several levels
