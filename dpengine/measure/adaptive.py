@@ -16,7 +16,7 @@ up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows,
 * score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and times a weight
   of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
-* mean strength of dependence along a tree, four times Δ (`pair_selection.dependence`);
+* sum of the strengths of dependence of k pairs, 4·k·Δ (`pair_selection.dependence`);
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
@@ -61,7 +61,7 @@ TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second
 LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-WORTH = 12.0  # times the public error that columns have to depend on each other, for pairs to be measured
+WORTH = 6.0  # times the public error that columns have to depend on each other, for pairs to be measured
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
@@ -143,7 +143,8 @@ def _part_for_columns(run: Run, error: float) -> float:
 def _columns_are_all(run: Run, error: float, total: float) -> bool:
     """Return whether to spend all that is left on single columns: pairs are worth their ε only by a clear dependence.
 
-    It has to be a multiple of the columns' own public error, and is measured if that is neither tiny nor too large.
+    The strongest pairs, as many as would be picked first, have to depend on each other by a multiple of the columns'
+    own public error on average. This is measured if that error is neither tiny nor too large.
     """
     if run.workload.whole or error <= SMALL_ERROR:
         return False
@@ -151,8 +152,8 @@ def _columns_are_all(run: Run, error: float, total: float) -> bool:
     if worth >= 2:  # dependence is a distance of two distributions
         return True
     columns = len(run.workload.sizes)
-    parts = PARTS * min(max(2 * columns / float(run.roots.sum()) ** 2, 0.005), 0.02)
-    return measure_dependence(run, parts) < worth * total
+    parts = PARTS * min(max(2 * columns / float(run.roots.sum()) ** 2, 0.01), 0.02)
+    return measure_dependence(run, parts, max(1, round(_wanted_picks(error)))) < worth * total
 
 
 def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
@@ -252,12 +253,17 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
     return int(noisy) / (GRAIN * len(candidates))
 
 
+def _wanted_picks(error: float) -> float:
+    """Return how many pairs to pick in the first phase, for a public error, before limits."""
+    return TREE_PICKS[0] * float(error) ** -TREE_PICKS[1]
+
+
 def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
     """Return how many pairs to pick: more for a smaller public error; in the first phase, a tree of most columns."""
     if phase.number == 0:
         columns = len(run.workload.sizes)
         most = live if live < columns else 0.8 * (columns - 1)
-        wanted: float = TREE_PICKS[0] * phase.error ** -TREE_PICKS[1]
+        wanted = _wanted_picks(phase.error)
     else:
         most = 0.48 * len(run.workload.pairs)
         wanted = LATER_PICKS[0] * phase.part * phase.error ** -LATER_PICKS[1]

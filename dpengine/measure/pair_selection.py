@@ -71,22 +71,24 @@ def dependence(counts: Ints) -> int:
     return GRAIN * int(apart) // total
 
 
-def measure_dependence(run: Run, parts: float) -> float:
-    """Measure the mean `dependence` of the pairs along their strongest tree, in rows.
+def measure_dependence(run: Run, parts: float, most: int) -> float:
+    """Measure the mean `dependence` of the strongest pairs that close no ring, `most` at most, in rows.
 
-    A tree over the workload's pairs has the same number of edges whatever the counts. Each edge weighs at most `MOVED`
-    rows more or less for every row, so the greatest sum over a tree does by at most that times the number of edges.
+    How many they are follows from the workload and `most`, whatever the counts. Taking the strongest first finds the
+    set of so many pairs without a ring whose sum is greatest (Kruskal 1956). Each pair weighs at most `MOVED` rows more
+    or less for every row, and so each such set, and the greatest sum, at most that times the number of pairs.
     """
     strengths = {pair: dependence(run.counts[pair]) for pair in run.workload.pairs}
     joined = Components(name for pair in strengths for name in pair)
     edges = [strengths[pair] for pair in sorted(strengths, key=lambda pair: -strengths[pair]) if joined.add(*pair)]
+    strongest = edges[:most]
     epsilon = run.take(parts)
-    sensitivity = MOVED * GRAIN * len(edges) * run.sensitivity
-    noisy = perturb(np.array(sum(edges)), sensitivity / epsilon)
+    sensitivity = MOVED * GRAIN * len(strongest) * run.sensitivity
+    noisy = perturb(np.array(sum(strongest)), sensitivity / epsilon)
     run.choices.append(
         Choice(mark("how strongly columns depend on each other"), DISCRETE_LAPLACE, epsilon, sensitivity)
     )
-    return int(noisy) / (GRAIN * len(edges))
+    return int(noisy) / (GRAIN * len(strongest))
 
 
 def weighted(score: int, weight: Fraction) -> int:

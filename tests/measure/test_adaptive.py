@@ -94,13 +94,14 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
 
 
-def test_how_strongly_columns_depend_is_the_mean_along_the_strongest_tree() -> None:
+def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
     tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
     counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
     run = Run(Workload(dict.fromkeys("abc", 2), list(counts)), counts, Fraction(10**9), 3)
-    assert measure_dependence(run, 1000) == pytest.approx((100 + 20) / 2, abs=0.1)
-    assert run.choices[0].sensitivity == 2 * MOVED * GRAIN * 3
-    assert run.choices[0].epsilon == 10**9 * Fraction(1000, 10**6)
+    for most, strengths in ((1, [100]), (2, [100, 20]), (9, [100, 20])):
+        assert measure_dependence(run, 1000, most) == pytest.approx(np.mean(strengths), abs=0.1)
+        assert run.choices[-1].sensitivity == len(strengths) * MOVED * GRAIN * 3
+        assert run.choices[-1].epsilon == 10**9 * Fraction(1000, 10**6)
 
 
 def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:

@@ -66,9 +66,16 @@ FAULTS = [
     Fault(
         "a person's rows are ignored where dependence is measured",
         PAIRS,
-        "MOVED * GRAIN * len(edges) * run.sensitivity",
-        "MOVED * GRAIN * len(edges)",
-        OF_ADAPTIVE + "::test_how_strongly_columns_depend_is_the_mean_along_the_strongest_tree",
+        "MOVED * GRAIN * len(strongest) * run.sensitivity",
+        "MOVED * GRAIN * len(strongest)",
+        OF_ADAPTIVE + "::test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
+    ),
+    Fault(
+        "more pairs are added up for dependence than are paid for",
+        PAIRS,
+        "perturb(np.array(sum(strongest))",
+        "perturb(np.array(sum(edges))",
+        OF_ADAPTIVE + "::test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
     ),
     Fault(
         "a person's rows are ignored in private selection",
