@@ -255,7 +255,8 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
 
 def _wanted_picks(error: float) -> float:
     """Return how many pairs to pick in the first phase, for a public error, before limits."""
-    return TREE_PICKS[0] * float(error) ** -TREE_PICKS[1]
+    wanted: float = TREE_PICKS[0] * error ** -TREE_PICKS[1]
+    return wanted
 
 
 def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
