@@ -49,14 +49,32 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what takes long to the nightly run, unless this is it, or a mark was asked for.
 
-    What needs heavy engines is left to the run that has them (tests/run.sh), where one that is missing is a failure.
+    Of a test with the mark `by_day(n)`, n of its cases run by day, evenly spread, and all of them by night. What needs
+    heavy engines is left to the run that has them (tests/run.sh), where one that is missing is a failure.
     """
     apart = [] if os.environ.get("PRIVATE_RELEASE_ENGINES") else ["engines"]
     if not (os.environ.get("PRIVATE_RELEASE_NIGHTLY") or config.option.markexpr):
         apart.append("nightly")
-    left = [item for item in items if any(item.get_closest_marker(mark) for mark in apart)]
+    left = {item for item in items if any(item.get_closest_marker(mark) for mark in apart)}
+    if "nightly" in apart:
+        left |= set(_beyond_those_by_day([item for item in items if item not in left]))
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
-    config.hook.pytest_deselected(items=left)
+
+
+def _beyond_those_by_day(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases that are left to the nightly run, of tests with the mark `by_day(n)`."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("by_day"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = []
+    for of_one in cases.values():
+        marker = of_one[0].get_closest_marker("by_day")
+        kept = min(marker.args[0] if marker else len(of_one), len(of_one))
+        places = {k * len(of_one) // kept for k in range(kept)}
+        left += [item for k, item in enumerate(of_one) if k not in places]
+    return left
 
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")

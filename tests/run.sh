@@ -73,14 +73,19 @@ step "Style"
 step "Imports between rooms"
 .venv/bin/lint-imports
 
-step "Types"
-.venv/bin/mypy
+step "Types, which are checked beside what follows"
+.venv/bin/mypy > .venv/types.txt 2>&1 & types=$!
+trap 'kill $types 2>/dev/null || true' EXIT
 
 step "Documentation"
 NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet  # Material advertises what comes after MkDocs
 
 step "Tests"
-.venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"
+.venv/bin/python -m pytest -n 4 --dist loadgroup --timeout 300 --durations 10 "$@"
+
+step "Types"
+wait $types || { cat .venv/types.txt; exit 1; }
+cat .venv/types.txt
 
 if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
   step "Engines that are heavy, in an environment of their own"
@@ -90,5 +95,5 @@ if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
   done
   PRIVATE_RELEASE_ENGINES=1 .venv/engines/bin/python -m pytest -n 0 --timeout 300 tests/sources/databases/test_copying.py
 else
-  step "Not run: $(grep -rhoE "mark\.(nightly|engines)" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
+  step "Not run: $(grep -rhoE "mark\.(nightly|engines)" --include="test_*.py" tests | wc -l) tests that take long, and some of the cases of $(grep -rhoE "mark\.by_day" --include="test_*.py" tests | wc -l) more. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
 fi

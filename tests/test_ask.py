@@ -83,6 +83,7 @@ def moved(asked: Question, here: np.ndarray, there: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+@pytest.mark.by_day(4)
 def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
     asked = question(statistic, epsilon="1/3")
     furthest = 0.0
@@ -95,6 +96,7 @@ def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
 
 
 @pytest.mark.parametrize("statistic", EVERY[:-1], ids=lambda statistic: statistic.kind)  # variances: by group, below
+@pytest.mark.by_day(3)
 def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> None:
     asked = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
     names = ["who", *NAMES]
@@ -204,6 +206,7 @@ def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: obj
         (Proportion(of=[YES]), 1 / 3, 120),
     ],
 )
+@pytest.mark.by_day(1)
 def test_intervals_cover_and_answers_are_as_wrong_as_predicted(
     statistic: object, truth: float, rows: int | None
 ) -> None:

@@ -172,6 +172,7 @@ def test_verify_says_what_it_does_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
+@pytest.mark.by_day(1)
 def test_a_release_loads_no_pandas_which_takes_longer_than_the_rest(form: str, tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")

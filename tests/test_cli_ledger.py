@@ -103,6 +103,7 @@ main()
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.by_day(1)
 def test_a_stop_after_noise_was_drawn_says_that_the_release_is_recorded(tmp_path: Path, name: str) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")

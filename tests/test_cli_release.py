@@ -29,6 +29,7 @@ def job(tmp_path: Path) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.by_day(1)
 def test_a_bundle_can_be_written_to_a_pipe_and_nothing_else_is_then(
     job: tuple[str, str, str], tmp_path: Path, options: list[str]
 ) -> None:

@@ -87,6 +87,7 @@ def test_python(plan_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kind", ["csv", "csv.gz", "tsv", "tsv.gz", "parquet", "xlsx", "feather", "arrow", "pandas", "pyarrow"]
 )
+@pytest.mark.by_day(5)
 def test_every_kind_of_table_gives_the_same_release(kind: str, plan_file: Path, tmp_path: Path) -> None:
     plan = dpe.Plan.load(plan_file).at(500)
     path = tmp_path / f"table.{kind}"
@@ -163,6 +164,7 @@ def test_command_line(plan_file: Path, tmp_path: Path) -> None:
         (None, "age,region,visit\n1,North\n1,2,3,4,5\n", "line"),
     ],
 )
+@pytest.mark.by_day(3)
 def test_bad_input_is_refused_in_one_line_and_costs_nothing(
     plan_edit: tuple[str, str] | None, table_text: str, fragment: str, plan_file: Path, tmp_path: Path
 ) -> None:

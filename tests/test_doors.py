@@ -43,6 +43,7 @@ def loaded(script: str) -> set[str]:
 
 
 @pytest.mark.parametrize("door", DOORS)
+@pytest.mark.by_day(3)
 def test_what_needs_no_table_loads_no_reader_of_rows_and_no_ledger(door: str) -> None:
     assert not loaded(DOORS[door]) & (READERS | LEDGERS)
 

@@ -85,6 +85,7 @@ STRATEGIES = {
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.by_day(2)
 def test_whatever_the_rows_only_what_was_paid_for_decides(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
     asked = plan(**STRATEGIES[strategy])

@@ -72,6 +72,7 @@ def test_every_command_but_those_that_serve_the_page_prints_json_on_demand() -> 
         (["ledger", "key"], {"fingerprint", "public_key"}),
     ],
 )  # fmt: skip
+@pytest.mark.by_day(4)
 def test_standard_output_is_one_json_document(
     arguments: list[str], keys: set[str], job: list[str], tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def exponent(plan: Plan, here: list[np.ndarray], there: list[np.ndarray]) -> Fra
 
 
 @pytest.mark.parametrize("tables", [[["a", "b"]], [["a"], ["b"]], {"each": 1}])
+@pytest.mark.by_day(1)
 def test_no_neighbour_moves_the_composed_release_by_more_than_epsilon(tables: object) -> None:
     plan = Plan(
         dataset="toy",

@@ -42,6 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis, which one page uses
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
+@pytest.mark.by_day(4)
 def test_what_a_page_tells_its_reader_to_type_works(page: Path, folder: Path) -> None:
     Reader().follow(page.read_text(encoding="utf-8"))
 

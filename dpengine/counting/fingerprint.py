@@ -11,8 +11,7 @@ count. A change goes unnoticed with a probability of about 2⁻⁶⁴.
 MD5, and the hashes are added up modulo 2¹²⁸. Rows on this machine can be digested so too, several times slower.
 
 Null and empty texts are alike, since both are missing. Neither digest is cryptographic: only the owner of the rows
-could make a collision, and would gain nothing but a release that is paid for already. The ledger keeps digests under
-a key.
+could make a collision, and would gain nothing but a release that is paid for already. The ledger keeps keyed digests.
 """
 
 from __future__ import annotations
@@ -315,7 +314,8 @@ def _of_texts_and_their_numbers(*columns: Any) -> Words:
         text = texts[place].as_py()
         if repr(float(text)) == text:
             numbers[place] = float(text)
-    candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), None, arrow.from_numpy(numbers))
+    none = pa.nulls(1, pa.float64())[0]  # to make one of Python's None, Arrow would load pandas
+    candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), none, arrow.from_numpy(numbers))
     return _of_texts_or_numbers(texts, candidates).reshape(len(columns), -1)
 
 

@@ -145,6 +145,7 @@ def empty(url: str, tables: list[str], drop: bool = False) -> None:
 @pytest.mark.parametrize(
     ("tables", "drop"), [(TABLES, False), (["meta"], False), (["meta"], True), (["keys", "caps"], True)]
 )
+@pytest.mark.by_day(4)
 def test_a_ledger_that_lost_rows_or_tables_is_restored(
     stored_url: str, tmp_path: Path, tables: list[str], drop: bool
 ) -> None:

@@ -20,6 +20,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.by_day(5)
 def test_no_output_of_any_way_speaks_for_or_against_the_person_by_more_than_epsilon(way: str) -> None:
     for present in (True, False):
         found = evidence(way, Fraction(1, 2), present=present, runs=2)

@@ -46,6 +46,7 @@ def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: New
         pytest.param("The most common value", marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.nightly
 def test_on_a_phone_nothing_is_cut_off(new_page: NewPage, what: str) -> None:
     page = asking(new_page(width=390, height=844))
     choose(page.locator('[class*="st-key-ask-what"]').get_by_role("combobox"), what)

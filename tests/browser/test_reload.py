@@ -66,6 +66,7 @@ def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
     expect(page.get_by_role("button", name="Download everything")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     upload(page, clinic_csv(tmp_path, "clinic"))

@@ -26,6 +26,7 @@ def test_it_is_well_while_its_ledger_answers(app: Served) -> None:
     assert health(app) == (200, "ok")
 
 
+@pytest.mark.nightly
 def test_it_is_not_well_without_a_ledger_and_tells_no_address(tmp_path: Path) -> None:
     (tmp_path / "no-ledger").write_text("not a database")
     with served(tmp_path, PRIVATE_RELEASE_LEDGER=f"sqlite:///{tmp_path / 'no-ledger'}") as app:

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.actions import clinic_csv, press, upload
@@ -74,6 +75,7 @@ def test_a_file_lies_in_a_private_folder_and_goes_with_its_table(
     assert gone(app, before)
 
 
+@pytest.mark.nightly
 def test_what_is_cancelled_or_broken_off_leaves_nothing(new_page: NewPage, app: Served, tmp_path: Path) -> None:
     page, before = new_page(width=390, height=844, dark=True), stored(app)
     slow = page.context.new_cdp_session(page)
@@ -93,6 +95,7 @@ def test_what_is_cancelled_or_broken_off_leaves_nothing(new_page: NewPage, app: 
     assert gone(app, before)
 
 
+@pytest.mark.nightly
 def test_a_second_file_mends_the_first(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     (tmp_path / "bad.csv").write_text("a,a\n1,2\n")
@@ -105,6 +108,7 @@ def test_a_second_file_mends_the_first(new_page: NewPage, tmp_path: Path) -> Non
     upload(page, clinic_csv(tmp_path, "good"))
 
 
+@pytest.mark.nightly
 def test_a_closed_tab_leaves_no_file(new_page: NewPage, app: Served, tmp_path: Path) -> None:
     page, before = new_page(), stored(app)
     upload(page, clinic_csv(tmp_path, "left"))

@@ -235,6 +235,7 @@ def test_of_many_tables_only_the_first_are_drawn_and_all_are_listed(monkeypatch:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.by_day(2)
 def test_it_opens_without_network_and_without_errors(
     page: str, result: Result, tmp_path: Path, width: int, dark: bool
 ) -> None:

@@ -174,6 +174,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
 
 
 @pytest.mark.parametrize(("edit", "fault"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.by_day(25)
 def test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed(
     bundle: bytes, edit: Callable[[Members], None], fault: str
 ) -> None:

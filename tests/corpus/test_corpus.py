@@ -33,6 +33,7 @@ def publish(path: Path, case: Case, ledger: Ledger) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.by_day(26)
 def test_a_file_is_read_rightly_or_refused_in_plain_words(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     path = tmp_path / case.file
@@ -73,6 +74,7 @@ SAMPLE = [  # every second one also on the page
 
 
 @pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.by_day(4)
 def test_the_command_line_says_so_in_lines_and_writes_nothing(name: str, tmp_path: Path) -> None:
     case, url = CASES[name], f"sqlite:///{tmp_path / 'ledger.db'}"
     (tmp_path / case.file).write_bytes(case.bytes())
@@ -91,6 +93,7 @@ def test_the_command_line_says_so_in_lines_and_writes_nothing(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", SAMPLE[::2])
+@pytest.mark.by_day(4)
 def test_the_page_says_so_and_goes_on(name: str) -> None:
     case = CASES[name]
     page = visits.visit()

@@ -106,6 +106,7 @@ def units(amount: Amount, value: float | None) -> Ints:
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("amount", [PAY, HOURS, AGE], ids=["two ends", "knots", "squares"])
+@pytest.mark.by_day(5)
 def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None:
     type, values = TYPES[kind]
     plan = plan_of(amount) if amount is not AGE else with_slope()
@@ -172,6 +173,7 @@ def test_one_more_row_moves_a_table_by_exactly_one_row(rows: list[Any], one: tup
     assert moved.sum() == PAY.grain
 
 
+@pytest.mark.nightly
 def test_a_person_keeps_the_same_rows_here_and_elsewhere(in_any_engine: Callable[[pa.Table], Any]) -> None:
     people = [f"p{k % 3}" for k in range(24)]
     table = pa.table({"id": people, "sex": ["f"] * 24, "pay": [float(k) for k in range(24)]})

@@ -232,6 +232,7 @@ def test_counts_agree_with_the_slow_reader_in_every_format(tmp_path_factory, row
 
 @quick
 @given(ROWS, st.randoms(use_true_random=False))
+@pytest.mark.nightly
 def test_the_order_of_rows_and_columns_changes_nothing(rows, random):
     shuffled = random.sample(rows, len(rows))
     with open_table(as_table(rows)) as one, open_table(as_table(shuffled, ("d", "y", "c", "n"))) as two:
@@ -252,6 +253,7 @@ def test_one_more_row_changes_each_marginal_by_at_most_one(rows, row):
 
 @quick
 @given(ROWS.filter(bool), ROW)
+@pytest.mark.nightly
 def test_one_odd_cell_never_moves_another_row(rows, odd):
     """The other rows are counted as if the row were not there."""
     alone, others = counted(as_table([odd]), PLAN), counted(as_table(rows), PLAN)

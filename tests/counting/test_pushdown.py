@@ -100,6 +100,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("kind", [NUMBER, CATEGORY, YESNO, *PERIODS], ids=lambda kind: kind.get("by", kind["kind"]))
+@pytest.mark.by_day(4)
 def test_texts_fall_in_the_same_cells(in_any_engine, kind):
     array = same(in_any_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
     assert array.sum() == len(TEXTS)
@@ -217,6 +218,7 @@ BOTH = ({"name": "x", **NUMBER, "missing": False}, {"name": "y", "kind": "yesno"
 
 @pytest.mark.parametrize("own", ["who", "number"])
 @pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.by_day(3)
 def test_the_same_rows_of_each_person_are_kept(in_any_engine, own, rows):
     plan = plan_of(*BOTH, tables=[["x", "y"], ["y"]], unit={"id": own, "rows": rows})
     both, y = same(in_any_engine, PEOPLE, plan)

@@ -91,6 +91,7 @@ def true_means(columns: tuple[Ints, Ints, Ints]) -> Floats:
 
 @pytest.mark.parametrize("spread", ["skewed", "two values"])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
+@pytest.mark.by_day(2)
 def test_intervals_hold_the_true_mean(epsilon: str, spread: str) -> None:
     columns, runs = people(spread), 120
     plan = plan_of(epsilon)
@@ -196,6 +197,7 @@ def test_an_amount_is_shared_exactly() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
+@pytest.mark.by_day(1)
 def test_plans_that_measure_the_same_are_one_release_whichever_comes_first(strategy: str) -> None:
     """Margins of a measured table are free: the same payload serves a plan of other tables."""
     rng = np.random.default_rng(1)
@@ -214,6 +216,7 @@ def test_plans_that_measure_the_same_are_one_release_whichever_comes_first(strat
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
+@pytest.mark.by_day(2)
 def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
     strategy: str, missing: bool, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def true_quantiles(groups: Ints, pay: Ints) -> Floats:
 
 
 @pytest.mark.parametrize(("epsilon", "spread"), [("0.05", "skewed"), ("0.05", "even"), ("2", "at knots")])
+@pytest.mark.by_day(1)
 def test_intervals_hold_the_true_quantile(epsilon: str, spread: str) -> None:
     groups, others, pay = people("skewed")
     fine, runs = [*range(0, 1001, 20)], 60
@@ -160,6 +161,7 @@ def test_quantiles_are_read_and_written_and_cost_nothing_beside_means() -> None:
 
 
 @pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.by_day(1)
 def test_the_predicted_half_width_is_that_of_the_mock_table_without_noise(missing: bool) -> None:
     plan = with_knots("0.5", missing=missing)
     predicted, strategy = predict(plan).set_index("table"), decide(plan)

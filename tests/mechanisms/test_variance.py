@@ -67,6 +67,7 @@ def test_what_is_beyond_noise_is_so_in_no_more_draws_than_stated(shares: tuple[f
         (1, [0, 1] * 200, "0.3"),  # as much variance as there can be
     ],
 )
+@pytest.mark.by_day(2)
 def test_the_interval_holds_the_variance_in_95_of_100_draws(steps: int, values: list[int], epsilon: str) -> None:
     runs, scale = 60, Fraction(steps**2) / Fraction(epsilon)
     exact = sums_of(values, steps)

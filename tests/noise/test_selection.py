@@ -72,6 +72,7 @@ def test_permute_and_flip_is_never_worse() -> None:
     ("scores", "epsilon", "sensitivity", "monotone"),
     [([3, 1, 0, 0], "1", 1, False), ([10, 9, 7, 3], "1/2", 1, True), ([512, 256, 0], "2", 256, False)],
 )
+@pytest.mark.by_day(2)
 def test_candidates_come_as_often_as_the_definition_says(
     draw: selection.Draw, scores: list[int], epsilon: str, sensitivity: int, monotone: bool
 ) -> None:

@@ -94,6 +94,7 @@ def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release
         ("variance", "variance of age"),
     ],
 )
+@pytest.mark.by_day(2)
 def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value(what).run()

@@ -267,6 +267,7 @@ def test_a_cap_below_the_spent_sum_warns(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
+@pytest.mark.by_day(2)
 def test_an_unusable_cap_is_refused_in_words(book: Ledger, text: str) -> None:
     spend(book, 1)
     at = page()

@@ -87,6 +87,7 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
         pytest.param(lambda bundle: changed(bundle, "manifest.json", b"]"), id="a damaged manifest"),
     ],
 )
+@pytest.mark.by_day(3)
 def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Release, spoil: object) -> None:
     at = page(spoil(finished.bundle))  # type: ignore[operator]
     shown = words(at)

@@ -110,6 +110,7 @@ def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
         pytest.param([12, 10, 8, 6], {"each": 2}, "1", marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.by_day(1)
 def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], tables: object, epsilon: str) -> None:
     """150 previews against the mock counts; each assertion's false alarm is below 1e-9.
 

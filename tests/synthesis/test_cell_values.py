@@ -67,6 +67,7 @@ NAMES = ["age", "grade", "children", "big", "visit", "day", "born", "place", "sm
         *([[name]] for name in NAMES),
     ],
 )
+@pytest.mark.by_day(4)
 def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[str]], tmp_path) -> None:  # type: ignore[no-untyped-def]
     """As a frame and as the bundle's file, for columns of every kind."""
     result = preview(mixed(*tables))

@@ -73,6 +73,7 @@ def test_with_weights_less_than_one_in_a_thousand_people_is_in_a_wrong_cell(time
     assert off(generated, model) < 0.001
 
 
+@pytest.mark.nightly
 def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     model = larger(model_of(people(20_000, 30), 30), 500)
     repaired = off(realise(model, 2), model)

@@ -210,6 +210,7 @@ def resaid(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("edit", [renumbered, resaid, lambda _: b"PAR1", lambda _: b""])
+@pytest.mark.by_day(2)
 def test_a_parquet_file_that_says_something_else_is_found(bundle: bytes, edit: Callable[[bytes], bytes]) -> None:
     members = members_of(bundle)
     members[f"{TABLE}.parquet"] = edit(members[f"{TABLE}.parquet"])

@@ -191,6 +191,7 @@ def under_way() -> str:
 @pytest.mark.parametrize("email", [BEA, None])
 @pytest.mark.parametrize(("page", "name"), ADDRESSES)
 @pytest.mark.parametrize("target", ["release", "answer", "choice", "token", "dataset"])
+@pytest.mark.by_day(16)
 def test_no_address_shows_what_is_hers(
     hers: Belongings,
     under_way: str,

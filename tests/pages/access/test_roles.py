@@ -177,6 +177,7 @@ OFFERED = {  # on which page which button or box is there, for whom
 
 
 @pytest.mark.parametrize("email", [ANN, SAM, VERA, BEA])
+@pytest.mark.by_day(2)
 def test_pages_offer_what_the_role_allows_and_no_more(monkeypatch: pytest.MonkeyPatch, email: str) -> None:
     account = next(iter(accounts(email).values()))
     ledger().for_owner(account.owner).set_cap("of-the-group", "4")

@@ -57,6 +57,7 @@ def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> 
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "nan", "abc", "1e99", ""])
+@pytest.mark.by_day(3)
 def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     box = next(box for box in census.text_input if "exactly" in box.label)
@@ -68,6 +69,7 @@ def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: 
 
 @pytest.mark.parametrize(("typed", "caution"), [("0,5", ""), ("2", ""), ("3", "less than is usual"),
     ("10", "finds out almost surely"), ("10.5", "hardly limits")])  # fmt: skip
+@pytest.mark.by_day(3)
 def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, typed: str, caution: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     next(box for box in census.text_input if "exactly" in box.label).set_value(typed).run()
