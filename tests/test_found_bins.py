@@ -57,6 +57,29 @@ def test_a_release_finds_its_bins_and_readers_find_the_same(tmp_path: Path) -> N
     assert list(read.tables["pay", "sex"]["pay"].astype(str)[::4]) == list(labels)
 
 
+WIDE = "{name: pay, kind: number, from: 0, to: 1000000, step: 1000, bins: 12}"
+
+
+def test_where_steps_without_people_were_measured_together_readers_find_the_same_bins_too() -> None:
+    text = PLAN.replace("{name: pay, kind: number, from: 0, to: 400, step: 5, bins: 6}", WIDE)
+    many = people(20_000).assign(pay=lambda frame: 1_000 * (frame["pay"] // 10))
+    finished = dpe.release(many, plan(text))
+    parents = finished.measured.searches[0].parents
+    assert (parents > np.arange(parents.size)).any(), "boxes were measured after boxes within them"
+    dpe.verify(finished.bundle)
+
+
+def test_boxes_within_one_another_all_around_are_refused(tmp_path: Path) -> None:
+    members = members_of(dpe.release(people(), plan()).bundle)
+    found = json.loads(members["found.json"])
+    found["pay"] |= {
+        "parents": [-1, 2, 1], "first": [0, 0, 0], "last": [80, 80, 80], "parts": [10**6] * 3, "values": [600] * 3,
+    }  # fmt: skip
+    (tmp_path / "ring.zip").write_bytes(zipped(members | {"found.json": json.dumps(found).encode()}))
+    with pytest.raises(dpe.ReleaseError, match="not a tree of boxes"):
+        dpe.verify(tmp_path / "ring.zip")
+
+
 def test_the_same_plan_again_costs_nothing() -> None:
     ledger = dpe.Ledger.in_memory()
     first = dpe.release(people(), plan(), ledger)

@@ -79,7 +79,7 @@ ALL_ALIKE = pd.DataFrame([("p", "a0", "b0", "c0", "3")] * 500, columns=NAMES)
 @pytest.mark.parametrize(("neighbours", "epsilon"), [*zip(NEIGHBOURS, ["0.1", "10"] * 2, strict=True)])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.by_day(24)
+@pytest.mark.by_day(16)
 def test_a_neighbour_changes_nothing_but_the_odds_and_these_by_epsilon_at_most(
     strategy: str, unit: str, neighbours: str, epsilon: str
 ) -> None:
@@ -100,7 +100,7 @@ def same(first: Tape, second: Tape) -> bool:
 @pytest.mark.parametrize("other", [OTHER, people(0), ALL_ALIKE], ids=["other people", "nobody", "all alike"])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.by_day(16)
+@pytest.mark.by_day(12)
 def test_even_a_wholly_other_table_changes_nothing_but_the_odds(strategy: str, unit: str, other: pd.DataFrame) -> None:
     plan = plan_of(strategy, unit, "1")
     first = recorded(people(60), plan)
@@ -130,7 +130,7 @@ def question_of(statistic: str, unit: str, epsilon: str = "1") -> Question:
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.by_day(18)
+@pytest.mark.by_day(12)
 def test_an_answer_to_a_question_is_as_private(statistic: str, unit: str, neighbours: str) -> None:
     question = question_of(statistic, unit, "1/3")
     without, with_one = NEIGHBOURS[neighbours]

@@ -55,6 +55,7 @@ def test_a_release_with_a_quarter_of_its_noise_is_found_out(monkeypatch: pytest.
     assert not show("direct", Fraction(1), 60).kept
 
 
+@pytest.mark.nightly
 def test_exact_checks_hold_and_see_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [check.what for check in checks(Fraction(1, 2)) if not check.kept] == []
     # Planted fault: scores are read by their first 12 digits.

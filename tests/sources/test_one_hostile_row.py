@@ -71,6 +71,7 @@ def csv_bytes(texts, codec):
     ("codec", "options"),
     [("utf-8", {}), ("cp1252", {}), ("utf-16", {}), ("utf-7", {"encoding": "utf-7"}), ("hz", {"encoding": "hz"})],
 )
+@pytest.mark.by_day(8)
 def test_a_row_of_a_text_file(tmp_path, codec, options):
     path = tmp_path / "t.csv"
     path.write_bytes(csv_bytes(TEXTS, codec))
@@ -89,6 +90,7 @@ def test_a_row_of_a_text_file(tmp_path, codec, options):
         ("utf-16-le", b"x"), ("utf-32-be", b"x\x00"),
     ],
 )  # fmt: skip
+@pytest.mark.by_day(4)
 def test_odd_bytes_in_a_row_of_a_text_file(tmp_path, codec, odd):
     path = tmp_path / "t.csv"
     options = {} if codec == "utf-8" else {"encoding": codec}

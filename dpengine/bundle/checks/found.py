@@ -151,13 +151,15 @@ def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
 
 
 def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
-    """Return whether the first box is all steps, and the boxes within each one follow it and cover it once."""
+    """Return whether the first box is all steps, all others lie within it, and the boxes within each one cover it once.
+
+    A box may come after those within it: neighbours with hardly any people are measured once more together.
+    """
     if parents.size > MOST_BOXES * steps or (parents[0], first[0], last[0]) != (-1, 0, steps):
         return False
-    own = np.arange(parents.size)[1:]
     if not (parts.min() >= 1 and (first >= 0).all() and (first < last).all() and (last <= steps).all()):
         return False
-    if not ((parents[1:] >= 0) & (parents[1:] < own)).all():
+    if not ((parents[1:] >= 0) & (parents[1:] < parents.size)).all() or _has_ring(parents):
         return False
     order = np.lexsort((first[1:], parents[1:]))
     family, begins, ends = parents[1:][order], first[1:][order], last[1:][order]
@@ -167,6 +169,14 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, 
         and (ends[end] == last[family[end]]).all()
         and (begins[1:] == ends[:-1])[~begin[1:]].all()
     )
+
+
+def _has_ring(parents: Ints) -> bool:
+    """Return whether somewhere the parent of a parent, and so on, is the box itself. The parent of a root is -1."""
+    above = parents
+    for _step in range(parents.size.bit_length()):  # each step looks twice as far up
+        above = np.where(above >= 0, above[above], -1)
+    return bool((above >= 0).any())
 
 
 def _most_bytes(plan: Plan, name: str) -> int:
