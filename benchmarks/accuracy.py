@@ -8,8 +8,8 @@ single columns with independence, and every table measured once and projected. A
 the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes).
 With ``--peers`` stand beside them, one draw each: ``mst,aim,privbayes`` of dpmm, of which MST and AIM spend δ = 10⁻⁹
 besides (``PEERS_PYTHON`` names an interpreter that has it: benchmarks/peer_dpmm.py), and at the same pure ε
-``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). A peer that takes
-longer than ``--patience`` seconds is stopped, and said to be.
+``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). Seconds are of the
+processor, on all cores together. A peer that takes more than ``--patience`` of them is stopped, and said to be.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--tables", default=",".join(SOURCES))
     parser.add_argument("--peers", default="")
-    parser.add_argument("--patience", type=float, default=1800)
+    parser.add_argument("--patience", type=int, default=1800)
     chosen = parser.parse_args()
     print(
         f"{'table':<12}{'ε':>6}  {'expected':>17}  {'counts':>17}  {'independence':>13}  {'all, direct':>12}  seconds"
@@ -158,9 +158,9 @@ def one_line(
     truth = {each: counts(codes, sizes, each) for each in plan.marginals} if ways < 3 else {}
     expected, whole, seconds = [], [], []
     for _ in range(draws):
-        start = time.perf_counter()
+        start = time.process_time()
         finished = dpe.release(table, plan)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         off = np.zeros(2)
         for each in plan.marginals:
             exact = truth[each] if truth else counts(codes, sizes, each)
@@ -181,7 +181,7 @@ def one_line(
     )
 
 
-def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int, patience: float) -> str:
+def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int, patience: int) -> str:
     """The error of a peer's tables, counted from its rows or as its model expects them, and how long it took."""
     tables = plan_of(sizes, epsilon, ways, len(codes)).marginals
     names = list(sizes)
@@ -192,10 +192,15 @@ def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], 
         np.savez(source, codes=codes, sizes=np.array(list(sizes.values())), ways=ways)
         command = [os.environ[python], Path(__file__).parent / script, name, source, target, epsilon]
         try:
-            subprocess.run(command, check=True, capture_output=True, timeout=patience)
-        except subprocess.TimeoutExpired:
-            return f"{peer}, stopped after {patience:.0f} s"
+            subprocess.run(
+                command,
+                check=True,
+                capture_output=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (patience, patience)),
+            )
         except subprocess.CalledProcessError as failed:
+            if failed.returncode < 0:
+                return f"{peer}, stopped after {patience} s"
             return f"{peer}, failed: {failed.stderr.decode().strip().splitlines()[-1]}"
         with np.load(target) as made:
             answer = dict(made)

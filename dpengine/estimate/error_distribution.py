@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.95
-MAX_STEPS = 100_000  # standard deviation of a sum, in steps of its lattice, beyond which a grid is as good
+MAX_STEPS = 2000  # standard deviation of a sum, in steps of its lattice, beyond which a fine grid is as good
 
 
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
@@ -80,10 +80,12 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     parts = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
     variance = math.fsum(parts)
     sd = math.sqrt(variance)
-    lattice = len(terms) == 1 and sd < 2000 and sd < MAX_STEPS * abs(terms[0][0])
+    lattice = len(terms) == 1 and sd < MAX_STEPS * abs(terms[0][0])
     if lattice:
         step, width = abs(terms[0][0]), 80 * sd / abs(terms[0][0]) + 120 * float(terms[0][2]) + 16
         points = 2 ** math.ceil(math.log2(width))
+    elif len(terms) == 1:
+        step, points = sd / 2048, 2**17  # one factor is cheap, so half-widths gain only a thousandth by `slack`
     else:
         step, points = sd / 256, 2**14
     theta = 2 * np.pi * np.arange(points // 2 + 1) / (points * step)

@@ -56,6 +56,20 @@ def test_sums_of_draws_are_distributed_as_the_convolution(times: int) -> None:
         assert error.half_width(confidence) == int(np.argmax(within >= confidence))
 
 
+@pytest.mark.parametrize("times", [2, 7])
+def test_sums_on_a_lattice_too_fine_to_be_listed_are_as_wide_as_their_limit(times: int) -> None:
+    """A sum of Laplace draws of scale 1 is the difference of two gamma variables."""
+    scale = Fraction(10**6)
+    error = _weighted_sum(((1e-6, times, scale),))
+    assert len(error.within) < 2**18, "the work does not grow with the scale"
+    gamma = stats.gamma(times)
+    places = gamma.ppf((np.arange(20_000) + 0.5) / 20_000)
+    for confidence in [0.5, 0.95, 0.999]:
+        half_width = error.half_width(confidence)
+        within = (gamma.cdf(places + half_width) - gamma.cdf(places - half_width)).mean()
+        assert confidence <= within < confidence + 0.003 * (1 - confidence) + 0.001
+
+
 def test_weighted_sums_agree_with_simulation() -> None:
     terms = ((0.7, 1, Fraction(3)), (0.2, 5, Fraction(4)), (0.05, 30, Fraction(3)))
     error = _weighted_sum(terms)
