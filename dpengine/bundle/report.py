@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,6 @@ def render(result: Result, manifest: Mapping[str, Any]) -> str:
 
 def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the report."""
-    from plotly.offline import get_plotlyjs
-
     files = table_files(result.plan)
     declared = [_provenance(result, name) for name in result.plan.released]
     return _shared(result, manifest) | {
@@ -101,8 +100,16 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "provenance": declared,
         "dictionary": [column for column in declared if column["description"] or column["words"]],
         "palette": script_json(json.dumps(_dark_colours())),
-        "plotly": Markup(get_plotlyjs()),
+        "plotly": Markup(_script_of_plotly()),
     }
+
+
+def _script_of_plotly() -> str:
+    """Return the script that draws the figures on a page, without loading all else that it comes with."""
+    found = find_spec("plotly")
+    assert found is not None
+    assert found.submodule_search_locations
+    return (Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
 
 
 @cache

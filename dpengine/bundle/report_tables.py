@@ -166,7 +166,7 @@ def _figure(result: Result, table: Columns, measure: Measure | None, room: int) 
     cells = plan.cells(drawn)
     if cells > room:
         return None
-    figure = figures.release_figure(result, table, fixed=fixed, measure=measure)
+    figure = figures.release_drawing(result, table, fixed=fixed, measure=measure)
     return {
         "json": script_json(figure.to_json()),
         "drawn": cells,
@@ -175,7 +175,7 @@ def _figure(result: Result, table: Columns, measure: Measure | None, room: int) 
         "suffix": "" if measure is None else f"-{measure.kind}-{_places(plan, measure)}",
         "fixed": [plan.column(name).heading for name in fixed],
         "wide": min(900, _width(plan, drawn, measure)),
-        "high": figure.layout.height or 380,
+        "high": figure.layout["height"] or 380,
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import plotly.graph_objects as go
 
 from dpengine.array_types import Ints
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, GREY, INK, category_axis, crowded, room_below, short_name
 from dpengine.spec.domain import Category
 from dpengine.translation.catalogue import _
@@ -17,7 +19,7 @@ MAX_HEIGHT = 1400
 ROW = 22  # pixels of a lying bar
 
 
-def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Figure:
+def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> Drawing:
     """Draw a bar for each cell, in declared order or with the `largest_first`.
 
     Bars of categories lie where their labels have no room side by side.
@@ -27,12 +29,13 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
     lying = isinstance(cells.columns[0], Category) and crowded(labels)
     along, up = ("y", "x") if lying else ("x", "y")
     details, hover = cells.details(), cells.hover([along], up)
-    figure = go.Figure()
+    data: list[dict[str, Any]] = []
     for noisy in (False, True):
         chosen = order[cells.noisy[order] == noisy]
         if not chosen.size:
             continue
-        bars = {
+        bars: dict[str, Any] = {
+            "type": "bar",
             along: [cells.short[0][k] for k in chosen],
             up: cells.value[chosen],
             f"error_{up}": {
@@ -44,28 +47,26 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
                 "thickness": 1.2,
                 "width": 4 if len(labels) < 60 else 0,
             },
-        }
-        figure.add_bar(
-            **bars,
-            orientation="h" if lying else "v",
-            customdata=details[chosen],
-            hovertemplate=hover,
-            name=_("mostly noise") if noisy else cells.legend,
-            marker={
+            "orientation": "h" if lying else "v",
+            "customdata": details[chosen],
+            "hovertemplate": hover,
+            "name": _("mostly noise") if noisy else cells.legend,
+            "marker": {
                 "color": GREY[dark] if noisy else ACCENT[dark],
                 "pattern": {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2},
             },
-        )
-    heading = short_name(cells.headings[0])
-    values = {"title": cells.noun, "rangemode": "tozero"}
-    if lying:
-        figure.update_xaxes(**values)
-        figure.update_yaxes(title=heading, **category_axis(labels, downwards=True))
-    else:
-        figure.update_xaxes(title=heading, **category_axis(labels))
-        figure.update_yaxes(**values)
-    high = min(MAX_HEIGHT, 130 + ROW * len(labels)) if lying else 380 + room_below(labels)
-    return figure.update_layout(height=high, bargap=0.25, showlegend=bool(cells.noisy.any()))
+        }
+        data.append(bars)
+    names = {"title": {"text": short_name(cells.headings[0])}, **category_axis(labels, downwards=lying)}
+    values = {"title": {"text": cells.noun}, "rangemode": "tozero"}
+    layout: dict[str, Any] = {
+        "xaxis": values if lying else names,
+        "yaxis": names if lying else values,
+        "height": min(MAX_HEIGHT, 130 + ROW * len(labels)) if lying else 380 + room_below(labels),
+        "bargap": 0.25,
+        "showlegend": bool(cells.noisy.any()),
+    }
+    return Drawing(data, layout)
 
 
 def by_size(cells: Cells) -> Ints:

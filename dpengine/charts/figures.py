@@ -11,18 +11,31 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.charts import objects as go
 from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form, forms, time_axis
 from dpengine.charts.grids import facets_across, facets_chart, heatmap_chart
 from dpengine.charts.levels import level_tree, treemap_chart
 from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
 from dpengine.charts.spans import measure_alt, span_chart
-from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, apply_style, cut, escape, join_names, short_name
+from dpengine.charts.style import (
+    ACCENT,
+    DASHES,
+    GREY,
+    INK,
+    SYMBOLS,
+    apply_style,
+    cut,
+    escape,
+    join_names,
+    short_name,
+    styled,
+)
 from dpengine.results.predict import half_width_curves, measure_curves
 from dpengine.results.published_columns import Measure, measures
 from dpengine.results.result import Result
@@ -33,10 +46,11 @@ from dpengine.translation.catalogue import _, localised, mark, number, plural
 
 __all__ = [
     "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
-    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_figure", "shown_label",
+    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_drawing", "release_figure",
+    "shown_label",
 ]  # fmt: skip
 
-Chart: TypeAlias = Callable[[Cells, bool], go.Figure]  # of the cells to draw, on a dark page or not
+Chart: TypeAlias = "Callable[[Cells, bool], go.Figure]"  # of the cells to draw, on a dark page or not
 MAX_FACETS = 12
 MAX_CURVES = 4
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -51,6 +65,20 @@ def release_figure(
     measure: Measure | None = None,
     dark: bool = False,
 ) -> go.Figure:
+    """Draw the published counts of `table`, or a `measure` of it: see `release_drawing`."""
+    drawn = release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=dark)
+    return drawn.figure() if isinstance(drawn, Drawing) else drawn
+
+
+def release_drawing(
+    result: Result,
+    table: Columns,
+    *,
+    fixed: Fixed | None = None,
+    form: Form | Chart | None = None,
+    measure: Measure | None = None,
+    dark: bool = False,
+) -> Drawing | go.Figure:
     """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or another one of them.
 
     `form` may be a chart of one's own: a function that draws `Cells`, of quantiles those of the middle one. `fixed`
@@ -63,7 +91,8 @@ def release_figure(
         raise ValueError("fix columns until one, two or three are left")
     plan = result.plan
     if callable(form):
-        figure = form(Cells(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0), dark)
+        cells = Cells(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0)
+        figure: Drawing | go.Figure = form(cells, dark)
     else:
         chosen = form or forms(plan, shown, measure)[0]
         drawn = _drawn if measure is None else partial(_measured, measure=measure)
@@ -76,10 +105,11 @@ def release_figure(
     by = join_names(cut(plan.column(name).heading) for name in shown)
     what = noun(plan, table) if measure is None else measure.heading(plan)
     title = _("{what} by {columns}{where}", what=what, columns=by, where=where)
-    return apply_style(figure, title[:1].upper() + title[1:], dark)
+    title = title[:1].upper() + title[1:]
+    return styled(figure, title, dark) if isinstance(figure, Drawing) else apply_style(figure, title, dark)
 
 
-def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> go.Figure:
+def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing | go.Figure:
     if form == "facets":
         together = Cells(result, table, shown[:2], {**fixed, shown[2]: ALL})
         return facets_chart(Cells(result, table, shown, fixed), together, dark)
@@ -102,7 +132,7 @@ def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: F
 
 def _measured(
     result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool, measure: Measure
-) -> go.Figure:
+) -> Drawing | go.Figure:
     """Draw means, sums or quantiles."""
     if form == "lines" and len(shown) == 2:
         time = time_axis([result.plan.column(name) for name in shown])

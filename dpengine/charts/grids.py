@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
+from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.heatmap import Grid, explain_marks, noise_marks, traces
 from dpengine.charts.style import category_axis, escape, room_below, short_name
 from dpengine.translation.catalogue import _
@@ -15,21 +14,21 @@ from dpengine.translation.catalogue import _
 __all__ = ["facets_across", "facets_chart", "heatmap_chart"]
 
 
-def heatmap_chart(cells: Cells, dark: bool) -> go.Figure:
+def heatmap_chart(cells: Cells, dark: bool) -> Drawing:
     """Draw a heatmap of two columns, the first one down and the second across."""
     down, across = cells.short
     grid = Grid(cells.value, cells.details(), cells.hover(["y", "x"], "z"), cells.noisy, down, across)
     data = traces(grid, top=int(cells.value.max()), unit=cells.noun, dark=dark, scale=True)
     rows = max(18, 34 - len(down) // 2) * len(down)
     layout: dict[str, Any] = {
-        "xaxis": {"title": short_name(cells.headings[1]), **category_axis(across)},
-        "yaxis": {"title": short_name(cells.headings[0]), **category_axis(down, downwards=True)},
+        "xaxis": {"title": {"text": short_name(cells.headings[1])}, **category_axis(across)},
+        "yaxis": {"title": {"text": short_name(cells.headings[0])}, **category_axis(down, downwards=True)},
         "height": min(900, max(320, 140 + rows + room_below(across))),
     }
     if cells.noisy.any():
         data.append(explain_marks(grid, dark))
         layout["shapes"] = [noise_marks(grid, dark)]
-    return go.Figure(data, layout)  # all at once: one by one takes several times as long
+    return Drawing(data, layout)
 
 
 def facets_across(columns: int, facets: int) -> int:
@@ -43,6 +42,8 @@ def facets_across(columns: int, facets: int) -> int:
 
 def facets_chart(cells: Cells, together: Cells, dark: bool) -> go.Figure:
     """Draw a small heatmap for each cell of the third column, after one for all of them `together`."""
+    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
+
     rows, columns, third = cells.short
     across = facets_across(len(columns), len(third) + 1)
     down = -(-(len(third) + 1) // across)

@@ -87,7 +87,7 @@ def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[
         "zmax": max(top, 1),
         "colorscale": SCALE[dark],
         "showscale": scale,
-        "colorbar": {"title": unit, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
+        "colorbar": {"title": {"text": unit}, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
         "customdata": grid.details,
         "hovertemplate": grid.hover,
         "xgap": 1,

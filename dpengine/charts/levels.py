@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 
 from dpengine.array_types import Columns
+from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells, Fixed
 from dpengine.charts.style import ACCENT, GREY, INK, escape, short_name
 from dpengine.results.result import Result

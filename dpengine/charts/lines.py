@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from dpengine.array_types import Floats, Ints
+from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SERIES, SYMBOLS, category_axis, room_below, short_name
 from dpengine.translation.catalogue import _
@@ -70,6 +69,8 @@ def _together(cells: Cells, dark: bool) -> go.Figure:
 
 
 def _multiples(cells: Cells, dark: bool) -> go.Figure:
+    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
+
     names = cells.short[1]
     across = 2 if cells.value.shape[0] <= 40 else 1
     down = -(-len(names) // across)

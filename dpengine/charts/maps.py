@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-import plotly.graph_objects as go
-
 from dpengine import shapes
+from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
 from dpengine.charts.heatmap import SCALE, TURN, WRITTEN
 from dpengine.charts.style import GREY, INK, cut, escape, short_name

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from dpengine.array_types import Columns, Ints
+from dpengine.charts import objects as go
 from dpengine.charts.bars import by_size
 from dpengine.charts.cells import Cells
 from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, short_name
@@ -39,6 +38,8 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     `parts` are the same cells for each quantile, or for the one mean or sum. Groups stand in declared order, or with
     the largest value first.
     """
+    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
+
     first = parts[0]
     order = by_size(first) if largest_first and first.value.ndim == 1 else np.arange(first.value.shape[0])
     panels: list[tuple[Any, ...]] = [()] if first.value.ndim == 1 else [(k,) for k in range(first.value.shape[1])]

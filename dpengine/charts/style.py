@@ -7,18 +7,18 @@ fits a light or a dark page. Colours come in pairs: `False` for a light page, `T
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-import plotly.graph_objects as go
-
+from dpengine.charts import objects as go
+from dpengine.charts.drawing import Drawing
 from dpengine.translation.catalogue import _, localised
 
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
     "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name",
-    "shorten",
+    "shorten", "styled",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -154,9 +154,22 @@ def look(dark: bool) -> dict[str, Any]:
 
 def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
     """Give `figure` its title and the colours of a light or a dark page, and return it."""
+    figure.layout = _styled(
+        figure.layout.to_plotly_json(), title, dark
+    )  # at once: one by one takes several times as long
+    return figure
+
+
+def styled(drawing: Drawing, title: str, dark: bool) -> Drawing:
+    """Return `drawing` with its title and the colours of a light or a dark page."""
+    return drawing._replace(layout=_styled(drawing.layout, title, dark))
+
+
+def _styled(given: Mapping[str, Any], title: str, dark: bool) -> dict[str, Any]:
+    """Return a layout with a title and the colours of a light or a dark page."""
+    layout = dict(given)
     lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
-    top = 44 + 19 * (len(lines) - 1) + 22 * bool(figure.layout.annotations)
-    layout = figure.layout.to_plotly_json()
+    top = 44 + 19 * (len(lines) - 1) + 22 * bool(layout.get("annotations"))
     own: dict[str, Any] = {
         "title": {
             "text": "<br>".join(map(escape, lines)),
@@ -180,5 +193,4 @@ def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
             own[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
     for name, value in own.items():
         layout[name] = layout.get(name, {}) | value if isinstance(value, dict) and value else value
-    figure.layout = layout  # all at once: setting the parts one by one takes several times as long
-    return figure
+    return layout

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.special import ndtri
 
 from dpengine.array_types import Floats
 from dpengine.quasi_random import golden_fractions
@@ -35,6 +34,8 @@ def fit_latent_classes(
     `one` holds the table of each column. All tables hold expected counts with one common total. A fixed function of
     its arguments: the classes start apart by multiples of the golden section, not by chance.
     """
+    from scipy.special import ndtri  # only where a model is fitted: it takes long to load
+
     total = float(next(iter(one.values())).sum())
     apart, start = [], 1
     for counts in one.values():

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -198,13 +198,40 @@ class LeastSquares:
         column, the others fixed. By symmetry, the weight of a measured cell depends only on its cell in that column and
         on the set of other shared columns in which it differs from the estimated cell.
         """
-        sums = math.fsum(coefficients)
         if len(self.measured) == 1:
             outside = self._cells(frozenset(self.measured[0]) - frozenset(table))
             return [NoiseTerm(0, each, outside) for each in coefficients if each]
+        touching = {s for name in table for s in self._holding.get(name, ())}
+        # Those of one kind that share the same columns are alike, too.
+        sharing: dict[tuple[int, Columns], list[int]] = {}
+        for s in sorted(touching):
+            shared = tuple(name for name in table if name in self._sets[s])
+            sharing.setdefault((self._kinds[s], shared), []).append(s)
+        # Tables of the same sizes that share alike with as many of each kind have the same noise: by symmetry.
+        alike = frozenset((kind, tuple(map(table.index, shared)), len(of)) for (kind, shared), of in sharing.items())
+        place = table.index(along) if along in table else None
+        known = (tuple(self.sizes[name] for name in table), alike, place, tuple(coefficients))
+        if known not in self._noise:
+            self._noise[known] = self._terms(table, along, coefficients, sharing)
+        return self._noise[known]
+
+    @cached_property
+    def _noise(self) -> dict[Hashable, list[NoiseTerm]]:
+        """What `noise` has found so far."""
+        return {}
+
+    def _terms(
+        self,
+        table: Columns,
+        along: str | None,
+        coefficients: Sequence[float],
+        sharing: Mapping[tuple[int, Columns], Sequence[int]],
+    ) -> list[NoiseTerm]:
+        """Return the noise of a table that shares columns with measurements: `sharing` has those of each kind."""
+        sums = math.fsum(coefficients)
         weights_of = self._weights(table)
         in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
-        touching = {s for name in table for s in self._holding.get(name, ())}
+        touching = {s for of in sharing.values() for s in of}
         touched = Counter(self._kinds[s] for s in touching)
         terms = []
         for kind, alike in enumerate(self._alike):
@@ -212,11 +239,6 @@ class LeastSquares:
                 first = next(s for s in alike if s not in touching)
                 if abs(weight := sums * in_all.get(first, 0.0) / cells) > 1e-15:
                     terms.append(NoiseTerm(first, weight, self._cells(self._sets[first]) * apart))
-        # Those of one kind that share the same columns are alike, too.
-        sharing: dict[tuple[int, Columns], list[int]] = {}
-        for s in sorted(touching):
-            shared = tuple(name for name in table if name in self._sets[s])
-            sharing.setdefault((self._kinds[s], shared), []).append(s)
         for (_, shared), (s, *more) in sharing.items():
             others = tuple(name for name in shared if name != along)
             shared = (*others, along) if along in shared else others

@@ -45,6 +45,7 @@ FINE = 2**15  # rows of every further level but the last
 MOST_PASSES = 8  # over rows of weight 1, while they gain
 ENOUGH = 0.005  # of the people of a round: if fewer are changed, it is the last
 PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, if there are several
+MAX_NUMBER = 2**62
 ROUNDS = 8  # at most, over single people of the worst rows in the end, if there are several levels
 
 
@@ -168,10 +169,30 @@ def _loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: 
 def _unique(codes: Codes, weights: Ints) -> tuple[Codes, Ints]:
     """Return each row once, in order, with the sum of its weights; none of weight 0."""
     some = weights > 0
-    rows, place = np.unique(codes[:, some], axis=1, return_inverse=True)
-    sums = np.zeros(rows.shape[1], dtype=np.int64)
-    np.add.at(sums, place.ravel(), weights[some])
-    return rows, sums
+    codes = codes[:, some]
+    _, first, place = np.unique(_numbered(codes), return_index=True, return_inverse=True)
+    sums = np.zeros(first.size, dtype=np.int64)
+    np.add.at(sums, place, weights[some])
+    return codes[:, first], sums
+
+
+def _numbered(codes: Codes) -> Ints:
+    """Return a number for each row, in the order of rows: equal rows have the same, and a later row a greater one.
+
+    Numbers are sorted many times as fast as rows.
+
+    >>> _numbered(np.array([[1, 0, 1], [2, 5, 3]]))
+    array([8, 5, 9])
+    """
+    numbers, many = np.zeros(codes.shape[1], dtype=np.int64), 1
+    for column in codes:
+        size = int(column.max(initial=0)) + 1
+        if many * size > MAX_NUMBER:  # then the next places of a number are too few: number the rows so far anew
+            numbers = np.unique(numbers, return_inverse=True)[1]
+            many = int(numbers.max(initial=0)) + 1
+        numbers = numbers * size + column
+        many *= size
+    return numbers
 
 
 def _merged(levels: list[tuple[int, Codes]], source: list[Ints]) -> tuple[Codes, Ints]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -35,7 +36,7 @@ def estimators(draw: st.DrawFn) -> LeastSquares:
     sizes = {name: draw(st.integers(1, 3)) for name in names}
     columns = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
     measured = draw(st.lists(columns, min_size=1, max_size=4, unique_by=frozenset))
-    variances = tuple(draw(st.floats(0.1, 10)) for _ in measured)
+    variances = tuple(draw(st.sampled_from((1.0, 2.0)) | st.floats(0.1, 10)) for _ in measured)
     return LeastSquares(sizes, tuple(measured), variances)
 
 
@@ -77,7 +78,7 @@ def test_the_work_of_finding_noise_doubles_with_each_column() -> None:
         squares = LeastSquares(dict.fromkeys(names, 2), (names[:-1], names[1:]), (1.0, 2.0))
 
         def variance() -> float:
-            terms = squares.noise(names[1:-1])
+            terms = replace(squares).noise(names[1:-1])  # a new one, which has found nothing yet
             return sum(term.weight**2 * term.times * squares.variances[term.measured] for term in terms)
 
         assert variance() == pytest.approx(squares.variance(names[1:-1]))
@@ -116,6 +117,7 @@ def test_what_many_tables_share_is_found_once() -> None:
 def test_the_noise_of_a_table_costs_little_more_beside_many_that_are_alike() -> None:
     def work(columns: int) -> int:
         squares = _pairs(columns)
+        squares = replace(squares, sizes=squares.sizes | {"c01": 4})  # so that the second table is not as the first
         squares.noise(squares.measured[0])
         return calls(lambda: squares.noise(squares.measured[1]))
 
@@ -123,6 +125,20 @@ def test_the_noise_of_a_table_costs_little_more_beside_many_that_are_alike() -> 
     terms = _pairs(24).noise(("c00", "c01"))
     assert len(terms) < 10
     assert sum(term.times for term in terms) == 9 * math.comb(24, 2), "each measured cell has its part"
+
+
+@given(estimators())
+def test_noise_that_was_found_for_a_like_table_is_that_of_the_table(squares: LeastSquares) -> None:
+    def noise(of: LeastSquares, table: Columns, *along: object) -> list[tuple[float, float, int]]:
+        terms = of.noise(table, *along)
+        return sorted((of.variances[term.measured], term.weight, term.times) for term in terms)
+
+    for columns in squares.measured:
+        for table in (columns[:size] for size in range(len(columns) + 1)):
+            assert noise(squares, table) == noise(replace(squares), table)
+            for name in table:
+                along = (name, [float(k) for k in range(squares.sizes[name])])
+                assert noise(squares, table, *along) == noise(replace(squares), table, *along)
 
 
 def test_tables_that_share_no_column_cost_little_more_when_they_are_many() -> None:

@@ -1,0 +1,45 @@
+"""A figure as plain values, which Plotly would check and copy again and again while a figure is made of them.
+
+A report holds figures as JSON alone: those that are drawn as plain values need no Plotly there, and take a tenth of the
+time. On a page they become figures, which Plotly checks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpengine.charts import objects as go
+
+__all__ = ["Drawing"]
+
+
+class Drawing(NamedTuple):
+    """The traces and the layout of a figure, named in full as plotly.js names them: a title is ``{"text": …}``."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+    def figure(self) -> go.Figure:
+        """Return the figure."""
+        return go.Figure(self.data, self.layout)  # all at once: one by one takes several times as long
+
+    def to_json(self) -> str:
+        """Return the JSON of the figure; what is no number, and therefore not in JSON, is null.
+
+        >>> Drawing([{"type": "bar", "y": np.array([2, 3])}], {"height": 380}).to_json()
+        '{"data":[{"type":"bar","y":[2,3]}],"layout":{"height":380}}'
+        """
+        try:
+            return json.dumps(self._asdict(), default=_plain, separators=(",", ":"), allow_nan=False)
+        except ValueError:
+            return str(self.figure().to_json())
+
+
+def _plain(value: Any) -> Any:
+    """Return an array as lists, and a number of NumPy as one of Python."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"a figure cannot hold a {type(value).__name__}")
