@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from dpengine.accounting import schema, witness
 from dpengine.accounting.amount import over_cap, total
 from dpengine.accounting.approval import records
-from dpengine.accounting.entry import Resemblance, same_name
+from dpengine.accounting.entry import Entry, Resemblance, same_name
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
@@ -86,6 +86,13 @@ class Book:
             spellings |= {same_name(row.dataset) for row in linked}
             prints |= {row.fingerprint for row in linked}
             numbers |= {row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))
+
+    def entry(self, charge: sa.Row[Any]) -> Entry:
+        """Return a charge as it is told."""
+        return Entry(
+            charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
+            schema.kind_of(charge), tuple(self.recognised(charge)),
+        )  # fmt: skip
 
     def recognised(self, charge: sa.Row[Any]) -> list[Resemblance]:
         """Return the earlier charges that this one resembled when it was made."""
@@ -279,9 +286,8 @@ def state_of(connection: sa.Connection) -> Seen:
     return Seen(keyed(secret, "identity"), int(meta.entries), bytes(meta.head), hashes)
 
 
-def lost(connection: sa.Connection, seen: Seen) -> str | None:
-    """Say what this ledger lacks of the one that was seen; None if it is the same one and goes on from there."""
-    now = state_of(connection)
+def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
+    """Say what this ledger, which is `now`, lacks of the one that was seen; None if it goes on from there."""
     charges = schema.charges.c
     there = connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries))
     if loss := witness.lost_entries(now, seen, there):
@@ -293,10 +299,12 @@ def lost(connection: sa.Connection, seen: Seen) -> str | None:
     return None
 
 
-def check_continues(connection: sa.Connection, seen: Seen | None, place: str | None) -> None:
-    """Raise `LedgerError` if this ledger lacks anything of the one that was seen at its place."""
-    if seen is not None and (loss := lost(connection, seen)):
+def check_continues(connection: sa.Connection, seen: Seen | None, place: str | None) -> Seen:
+    """Return what this ledger is now; raise `LedgerError` if it lacks anything of the one seen at its place."""
+    now = state_of(connection)
+    if seen is not None and (loss := lost(connection, now, seen)):
         raise witness.replaced(place, loss)
+    return now
 
 
 def verify(connection: sa.Connection) -> Seen:

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from dpengine.accounting import hash_chain, recognition, schema, witness
+from dpengine.accounting import hash_chain, recognition, witness
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
@@ -46,7 +46,6 @@ from dpengine.exact import exact_text, ratio_text
 from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Ledger"]
-
 
 Exact = TypeVar("Exact")
 Result = TypeVar("Result", bound=Kept)
@@ -99,6 +98,7 @@ class Ledger:
     def _see(self, owner: str) -> None:
         check_texts(owner=owner)
         self._owner = owner
+        self._held: Book | None = None  # what `as_it_is` has read
         self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
 
     @property
@@ -133,10 +133,19 @@ class Ledger:
         """
         return cls("sqlite://")
 
+    def as_it_is(self) -> Ledger:
+        """Return this ledger as it is now: what it is asked is answered from one reading, until it is written to.
+
+        For somebody who asks much at once. A charge is decided by what is there when it is made.
+        """
+        view = copy(self)
+        view._held = self._read()
+        return view
+
     @property
     def approvals(self) -> Approvals:
         """This owner's datasets that need a second person's approval, and the requests for it."""
-        return Approvals(self._reading, self._writing, self._secret)
+        return Approvals(self._read, self._reading, self._writing, self._secret)
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
         """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
@@ -180,19 +189,16 @@ class Ledger:
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return all entries in order; of a `dataset`, those that its `spent` adds up, shared data included."""
         book = self._read()
-        return [_entry(book, row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
+        return [book.entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
 
     def entry(self, release_id: str) -> Entry | None:
         """Return the entry with this id; None if there is none."""
-        book = self._read()
-        charge = book.named(release_id)
-        return None if charge is None else _entry(book, charge)
+        charge = (book := self._read()).named(release_id)
+        return None if charge is None else book.entry(charge)
 
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored result with this id; None if there is none."""
-        with self._reading() as (connection, book):
-            charge = book.named(release_id)
-            return None if charge is None else hash_chain.payload_of(connection, charge)
+        return self._payload(self._read().named(release_id))
 
     def fingerprint(self, digest: bytes) -> bytes:
         """Return the fingerprint of data: HMAC-SHA256 of its content digest under the ledger's key for this owner.
@@ -223,9 +229,7 @@ class Ledger:
 
     def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
         """Return the stored result of this plan on this data; None if there is none yet."""
-        with self._reading() as (connection, book):
-            charge = book.published(fingerprint, plan_id)
-            return None if charge is None else hash_chain.payload_of(connection, charge)
+        return self._payload(self._read().published(fingerprint, plan_id))
 
     def holds(self, plan_id: str) -> bool:
         """Return whether there is a stored result of this plan, on any data."""
@@ -328,7 +332,7 @@ class Ledger:
             alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
             approval = _refuse(book, charge, alike)
             stated = recognition.stated(book, alike, charge.other_people)
-            of_data = {"recognised": stated, "sketch_sha256": _sha256(sealed)}
+            of_data = {"recognised": stated, "sketch_sha256": hashlib.sha256(sealed).digest() if sealed else b""}
             number = hash_chain.add_charge(connection, book, fields | of_data)
             if sealed:
                 hash_chain.add_sketch(connection, number, sealed)
@@ -345,7 +349,15 @@ class Ledger:
         with self._reading() as (connection, _):
             hash_chain.verify(connection)
 
+    def _payload(self, charge: sa.Row[Any] | None) -> bytes | None:
+        if charge is None:
+            return None
+        with self._store.reading() as connection:
+            return hash_chain.payload_of(connection, charge)
+
     def _read(self) -> Book:
+        if self._held is not None:
+            return self._held
         with self._reading() as (_, book):
             return book
 
@@ -354,12 +366,12 @@ class Ledger:
         """Yield a connection that sees one snapshot, and the ledger's state in it."""
         seen = witness.seen(self._place)
         with self._store.reading() as connection:
-            yield connection, self._book(connection, seen)
+            yield connection, self._held or self._book(connection, seen)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
-        seen = witness.seen(self._place)
+        seen, self._held = witness.seen(self._place), None
         with self._store.writing() as connection:
             _crash_point("after_begin")
             book = self._book(connection, seen)
@@ -373,20 +385,8 @@ class Ledger:
 
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
-        hash_chain.check_continues(connection, seen, self._place)
-        witness.note_growth(self._place, seen, hash_chain.state_of(connection))
+        witness.note_growth(self._place, seen, hash_chain.check_continues(connection, seen, self._place))
         return book
-
-
-def _entry(book: Book, charge: sa.Row[Any]) -> Entry:
-    return Entry(
-        charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
-        schema.kind_of(charge), tuple(book.recognised(charge)),
-    )  # fmt: skip
-
-
-def _sha256(sealed: bytes) -> bytes:
-    return hashlib.sha256(sealed).digest() if sealed else b""
 
 
 def _texts(charge: Charge) -> dict[str, object]:

@@ -157,7 +157,7 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def _refuse_loss(copy: sa.Connection, seen: Seen) -> None:
-    if loss := hash_chain.lost(copy, seen):
+    if loss := hash_chain.lost(copy, hash_chain.state_of(copy), seen):
         raise LedgerError(
             f"The backup is not restored, since something would be lost: {loss}. Keep a backup of what is there, and "
             "restore with --forget if that is meant."

@@ -45,9 +45,9 @@ from dpengine.spec.wording import heading_of, name_of, noun, shown_labels
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 
 __all__ = [
-    "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
-    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_drawing", "release_figure",
-    "shown_label",
+    "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "curve_drawing",
+    "error_curve", "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_drawing",
+    "release_figure", "shown_label",
 ]  # fmt: skip
 
 Chart: TypeAlias = "Callable[[Cells, bool], go.Figure]"  # of the cells to draw, on a dark page or not
@@ -224,6 +224,17 @@ def error_curve(
     measure: Measure | None = None,
     dark: bool = False,
 ) -> go.Figure:
+    """Draw the error against ε: see `curve_drawing`."""
+    return curve_drawing(plan, numbers=numbers, measure=measure, dark=dark).figure()
+
+
+def curve_drawing(
+    plan: Plan,
+    *,
+    numbers: Mapping[str, list[float]] | None = None,
+    measure: Measure | None = None,
+    dark: bool = False,
+) -> Drawing:
     """Draw 95 % half-widths against ε, of counts or of a `measure`, with the plan's own ε marked. Needs no data.
 
     `numbers` are the plan's `error_curve_numbers`, if they have been computed already.
@@ -240,6 +251,7 @@ def error_curve(
         drawn = np.maximum(half_widths, least)  # a logarithmic axis has no place for 0
         traces.append(
             {
+                "type": "scatter",
                 "x": epsilons,
                 "y": drawn,
                 "customdata": half_widths,
@@ -254,6 +266,7 @@ def error_curve(
         )
         traces.append(
             {
+                "type": "scatter",
                 "x": [here],
                 "y": [drawn[epsilons.index(here)]],
                 "mode": "markers",
@@ -274,11 +287,10 @@ def error_curve(
         title = _("Error of {what} at each ε, in a group of typical size", what=what)
         up = _("± (95 in 100)")
     axes = {
-        "xaxis": {"type": "log", "title": _("ε: more private ← → more exact"), "tickvals": list(CURVE)},
-        "yaxis": {"type": "log", "title": up, "dtick": 1, "tickformat": ",~g"},
+        "xaxis": {"type": "log", "title": {"text": _("ε: more private ← → more exact")}, "tickvals": list(CURVE)},
+        "yaxis": {"type": "log", "title": {"text": up}, "dtick": 1, "tickformat": ",~g"},
     }
-    figure = go.Figure([{"type": "scatter", **trace} for trace in traces], axes)  # all at once: one by one takes long
-    return apply_style(figure, title, dark)
+    return styled(Drawing(traces, axes), title, dark)
 
 
 def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Measure | None = None) -> str:

@@ -460,3 +460,24 @@ def test_spellings_of_a_name_are_one_dataset(ledger: Ledger) -> None:
     assert ledger.datasets() == ["clinic-a"]
     with pytest.raises(BudgetError, match="needs a name"):
         ledger.set_cap("  ", 1)
+
+
+def test_a_ledger_as_it_is_reads_once_and_charges_by_what_is_there(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.set_cap("clinic", "2")
+    charge(ledger, "plan")
+    view, reads = ledger.as_it_is(), []
+    monkeypatch.setattr(hash_chain, "read", lambda *those, read=hash_chain.read: reads.append(those) or read(*those))
+    data = ledger.fingerprint(b"rows")
+    assert (view.spent("clinic"), view.left("clinic"), len(view.history())) == (1, 1, 1)
+    assert view.find(data, "plan") == b"numbers of plan"
+    assert view.find(data, "other") is None
+    assert not view.approvals.needed("clinic", data)
+    assert view.resembling("clinic", data, None) == []
+    assert not reads
+    charge(ledger, "other")
+    assert (view.spent("clinic"), ledger.spent("clinic")) == (1, 2)
+    with pytest.raises(BudgetError):
+        charge(view, "a third one")
+    assert view.spent("clinic") == 2, "after a write it is read again"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, heatmap, style
+from dpengine.charts.drawing import Drawing
 from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
@@ -42,6 +46,34 @@ def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
     first = result.tables[("age", "region")].iloc[0]
     assert list(heat.customdata[0][0])[:3] == [round(first["estimate"], 1), first["low"], first["high"]]
     assert "95 %: %{customdata[1]:,} to %{customdata[2]:,}" in heat.hovertemplate
+
+
+def test_a_drawing_is_what_plotly_makes_of_it(result: Result) -> None:
+    drawn = {form: figures.release_drawing(result, ("visit",), form=form) for form in ("bars", "sorted", "lines")}
+    looked = {form: figures.release_figure(result, ("visit",), form=form) for form in drawn}
+    drawn["heatmap"], looked["heatmap"] = (
+        draw(result, ("age", "region"), dark=True) for draw in (figures.release_drawing, figures.release_figure)
+    )
+    drawn["curve"], looked["curve"] = figures.curve_drawing(result.plan), figures.error_curve(result.plan)
+    for form, drawing in drawn.items():
+        looked_through = looked[form].to_plotly_json()
+        assert isinstance(drawing, Drawing) == (form != "lines")
+        found = drawing._asdict() if isinstance(drawing, Drawing) else drawing.to_plotly_json()
+        assert _plain(found) == _plain(looked_through), form
+
+
+def _plain(drawing: Any) -> Any:
+    """Return a drawing without Plotly's shorter form of arrays, and without a template that says nothing."""
+    assert drawing["layout"]["template"] in ({}, {"data": {"scatter": [{"type": "scatter"}]}})
+    drawing = drawing | {"layout": drawing["layout"] | {"template": {}}}
+    return json.loads(json.dumps(drawing, default=lambda array: array.tolist()), object_hook=_array)
+
+
+def _array(value: dict[str, Any]) -> Any:
+    if "bdata" not in value:
+        return value
+    shape = tuple(map(int, value.get("shape", "-1").split(",")))
+    return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).reshape(shape).tolist()
 
 
 def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> None:

@@ -500,6 +500,14 @@ FAULTS = [
         OF_WITNESS + "::test_a_ledger_that_is_gone_is_told_and_not_begun_anew",
     ),
     Fault(
+        "a ledger goes on as it was read after it was written to",
+        LEDGER,
+        "        seen, self._held = witness.seen(self._place), None\n",
+        "        seen = witness.seen(self._place)\n",
+        OF_LEDGER + "::test_a_ledger_as_it_is_reads_once_and_charges_by_what_is_there",
+        quick=True,
+    ),
+    Fault(
         "what was charged is not noted",
         LEDGER,
         "        witness.note(self._place, written)\n",

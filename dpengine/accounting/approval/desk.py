@@ -53,6 +53,7 @@ class Approvals:
     'approved'
     """
 
+    _read: Callable[[], Book]
     _reading: Transaction
     _writing: Transaction
     _secret: bytes
@@ -150,10 +151,6 @@ class Approvals:
     def _change(self, connection: sa.Connection, row: sa.Row[Any], state: State, **fields: str) -> None:
         records.change(connection, row, state, **fields)
         hash_chain.reseal(connection, self._secret)
-
-    def _read(self) -> Book:
-        with self._reading() as (_, book):
-            return book
 
 
 def _latest(book: Book, digest: bytes, other_people: bool) -> Request | None:

@@ -40,7 +40,7 @@ LOCAL = Person("", "")  # whoever uses a server without sign-in
 
 def person() -> Person | None:
     """Return who the running session belongs to; None if nobody is signed in."""
-    return _person(lambda: st.user.to_dict(), st.context.headers.get_all)
+    return _person(lambda: st.user.to_dict(), lambda name: st.context.headers.get_all(name))
 
 
 def of_request(request: HTTPConnection) -> Person | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
+from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
 from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
@@ -32,7 +32,7 @@ __all__ = ["publish_step"]
 
 def publish_step(plan: Plan) -> None:
     """Show what the release costs and what it leaves, and the button to publish."""
-    ledger, entries = visit().ledger, visit().entries
+    ledger, entries = visit().ledger.as_it_is(), visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
         _("Dataset whose budget is spent"),
@@ -51,7 +51,7 @@ def publish_step(plan: Plan) -> None:
     heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"), on_change=_rename)
     _say_who_reads_the_file_name(dataset, heading)
     ask_words(plan)
-    digest = digest_of_table(plan)
+    digest = digest_of_table(plan, ledger)
     if digest is None:
         return
     data = ledger.fingerprint(digest)
@@ -73,10 +73,10 @@ def publish_step(plan: Plan) -> None:
             st.metric(label, value)
     first = spent == 0 and not published
     if first and not found:
-        _say_who_has_these_columns(dataset.strip())
+        _say_who_has_these_columns(dataset.strip(), ledger)
     if cap is None and May.CAP in visit().account.may:
         _offer_cap(plan.dataset, asked=first)
-    refusal = None if published else _refusal(plan, data, alike)
+    refusal = None if published else _refusal(ledger, plan, data, alike)
     ended = progress.outcome()
     if published:
         st.markdown(_("**Already published: costs 0.** The same plan on the same data always gives the same release."))
@@ -137,10 +137,10 @@ def publish_step(plan: Plan) -> None:
     )
 
 
-def _refusal(plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetError | LedgerError | None:
+def _refusal(ledger: Ledger, plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetError | LedgerError | None:
     """Return why the ledger would refuse the charge now; it decides again when the charge is made."""
     try:
-        visit().ledger.check(plan.dataset, data, plan.epsilon, alike)
+        ledger.check(plan.dataset, data, plan.epsilon, alike)
     except (BudgetError, LedgerError) as error:
         return error
     return None
@@ -164,9 +164,9 @@ def _say_who_reads_the_file_name(dataset: str, title: str) -> None:
         )
 
 
-def _say_who_has_these_columns(dataset: str) -> None:
+def _say_who_has_these_columns(dataset: str, ledger: Ledger) -> None:
     """Ask before a first charge whether the people have a budget already, under another name."""
-    for name in recent.with_columns_of_the_table(dataset):
+    for name in recent.with_columns_of_the_table(dataset, ledger):
         st.info(
             _(
                 "**{name}** was published with columns of the same names. If this table is of the same people, use "

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures, style
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.figures import ALL, Form
 from dpengine.charts.level_rows import LOOK, level_rows
 from dpengine.charts.levels import level_table, level_tree
@@ -19,7 +20,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import is_dark
+from pages.parts.shared.figures import Drawn, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
@@ -86,13 +87,13 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
             st.html(LOOK)
             st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
     else:
-        figure = figures.release_figure(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
+        drawing = figures.release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
         if place.endswith(("-facets", "-vast")):
             with st.container(key=f"{key}-sideways"):  # seen on a phone alone
                 st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
         with st.container(key=place):
             st.plotly_chart(
-                figure,
+                Drawn(drawing) if isinstance(drawing, Drawing) else drawing,
                 key=f"{key}-figure",
                 theme=None,
                 alt=figures.alt_text(result, table, measure, made_up=made_up),

@@ -45,7 +45,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         await to_thread.run_sync(_warm)
         await runtime.get_instance().does_script_run_without_error()  # draws the first screen, for nobody
         gc.collect()
-        gc.freeze()  # what is loaded stays: Streamlit looks for garbage after each run, else through all of it
+        gc.freeze()  # what is loaded stays: else all of it would be looked through for garbage each time
         watch = asyncio.create_task(_watch())
         _served = True
         try:
@@ -61,7 +61,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 def _warm() -> None:
     """Load all pages, and draw once what the first screen shows, so that the first visitor need not wait for it.
 
-    What is loaded here is also left out when Streamlit looks for garbage, after each run of a page.
+    What is loaded here is also left out when the server looks for garbage.
     """
     from dpengine import Ledger, predict, preview
     from dpengine.charts import figures
@@ -102,10 +102,14 @@ def private_folder() -> Iterator[Path]:
 
 
 async def _watch() -> None:
-    """Clear up after visitors who have been gone for longer than Streamlit waits for them."""
+    """Clear up after visitors who have been gone for longer than Streamlit waits for them, and garbage.
+
+    Streamlit would look for garbage after each run of a page, for which ten visitors would wait for each other.
+    """
     seen: dict[str, float] = {}
     while True:
         await asyncio.sleep(EVERY)
+        gc.collect()
         for session in gone(seen, runtime.get_instance()):
             await to_thread.run_sync(session_resources.clear, session)
 

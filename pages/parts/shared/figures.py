@@ -7,12 +7,14 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from plotly.basedatatypes import BaseFigure
 
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, NUMBERS_IN_FULL, look
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
+__all__ = ["Drawn", "draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
 
 
 def is_dark() -> bool:
@@ -65,6 +67,17 @@ def hatched(colour: str, shape: str) -> dict[str, Any]:
 def mark(figure: go.Figure, x: float) -> None:
     """Draw a thin dotted line down at `x`, where the page stands now."""
     figure.add_vline(x=x, line={"color": tones()["grey"], "width": 1, "dash": "dot"})
+
+
+class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
+    """A figure from a drawing of `dpengine.charts` as it is: to look through it takes Plotly most of a redraw."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the drawing."""
+        return self._drawing._asdict()
 
 
 def epsilon_axis(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import Plan, PlanError, TableError
+from dpengine import Ledger, Plan, PlanError, TableError
 from dpengine.release import digest_for
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Stopped
@@ -17,12 +17,14 @@ __all__ = ["digest_of_table", "is_published"]
 DIGEST = "digest"
 
 
-def digest_of_table(plan: Plan | None = None) -> bytes | None:
+def digest_of_table(plan: Plan | None = None, ledger: Ledger | None = None) -> bytes | None:
     """Return the digest of the open table, computed once and kept in the session; None while it is awaited.
 
-    With a `plan` that was published of an equal table in a database, it is the digest of that one.
+    With a `plan` that was published of an equal table in a database, it is the digest of that one. `ledger` is the
+    visitor's, if it was just read.
     """
-    table, ledger, plan_id = visit().table, visit().ledger, _published(plan)
+    ledger = ledger or visit().ledger
+    table, plan_id = visit().table, _published(plan, ledger)
     assert table is not None
     digest = background_read.read(
         DIGEST,
@@ -42,21 +44,21 @@ def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
     Of the open table it is False too while the table is not yet recognised.
     """
     if of_any_data:
-        return _published(plan) != ""
-    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST, "")
+        return _published(plan, visit().ledger) != ""
+    ledger = visit().ledger
+    job = background_read.held(DIGEST, _published(plan, ledger)) or background_read.held(DIGEST, "")
     if job is None or not job.done:
         return False
-    ledger = visit().ledger
     try:
         return ledger.find(ledger.fingerprint(job.result()), strategy_of(plan).plan_id) is not None
     except (TableError, PlanError, Stopped):
         return False
 
 
-def _published(plan: Plan | None) -> str:
+def _published(plan: Plan | None, ledger: Ledger) -> str:
     """Return the ledger's identity of the plan's release, or "" if there is none, on whatever data."""
     try:
         plan_id = "" if plan is None else strategy_of(plan).plan_id
     except PlanError:
         return ""
-    return plan_id if plan_id and visit().ledger.holds(plan_id) else ""
+    return plan_id if plan_id and ledger.holds(plan_id) else ""

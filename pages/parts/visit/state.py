@@ -78,7 +78,7 @@ class VisitState:
     tour: int | None = None  # the step of the tour that is under way
 
     readings: dict[str, tuple[object, Job[Any]]] = field(default_factory=dict)  # see `background_read`
-    _results: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    _results: dict[str, list[tuple[object, Any]]] = field(default_factory=dict)
     _generation: int = 0
     _turns: dict[str, int] = field(default_factory=dict)
     _place: Place | None = None
@@ -277,25 +277,26 @@ class VisitState:
             job.stop()
         self.readings.clear()
 
-    def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False) -> T:
+    def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False, most: int = 1) -> T:
         """Return what `work` gives, worked out once for as long as `question` stays the same.
 
-        One result is kept for each `name`. With `afresh`, it is worked out again.
+        The results of the last questions are kept for each `name`, `most` of them. With `afresh`, it is worked out
+        again.
         """
         found: T | None = None if afresh else self.kept(name, question)
         if found is None:
             found = work()
-            self.keep(name, question, found)
+            self.keep(name, question, found, most)
         return found
 
-    def keep(self, name: str, question: object, result: object) -> None:
-        """Keep under `name` the result that answers a question, in place of the one before."""
-        self._results[name] = question, result
+    def keep(self, name: str, question: object, result: object, most: int = 1) -> None:
+        """Keep under `name` the result that answers a question, in place of all but the `most` - 1 before it."""
+        others = [each for each in self._results.get(name, ()) if each[0] != question]
+        self._results[name] = [(question, result), *others][:most]
 
     def kept(self, name: str, question: object) -> Any:
-        """Return the result that is kept under `name`, or None if it answers another question."""
-        before, found = self._results.get(name, (None, None))
-        return found if before == question else None
+        """Return the result that is kept under `name` for a question, or None if there is none."""
+        return next((found for asked, found in self._results.get(name, ()) if asked == question), None)
 
     def forget(self, name: str) -> None:
         """Forget the result that is kept under `name`."""

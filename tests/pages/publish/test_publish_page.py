@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from dpengine.accounting import hash_chain
+from pages.parts.publish.outlook import advice, preview
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
 from tests.plans import letters_plan
@@ -54,6 +58,29 @@ def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> 
     assert "At ε = 0.1" in texts(census)
     assert census.metric[1].value == "0.1"
     assert ledger().spent("census-1994") == 0
+
+
+def test_moving_epsilon_reads_the_ledger_once_and_going_back_predicts_nothing_again(
+    census: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def noted(where: Any, name: str) -> None:
+        work = getattr(where, name)
+        monkeypatch.setattr(where, name, lambda *those, **more: done.append(name) or work(*those, **more))
+
+    noted(hash_chain, "read")
+    for name in ("preview_table", "predict_table", "_curve"):
+        noted(preview, name)
+    noted(advice, "_looked_at")
+    census.select_slider[0].set_value("0.1").run()
+    assert sorted(done) == ["_curve", "_looked_at", "predict_table", "preview_table", "read"]
+    spec = census.get("plotly_chart")[0].proto.spec
+    census.select_slider[0].set_value("0.2").run()
+    done.clear()
+    census.select_slider[0].set_value("0.1").run()
+    assert done == ["read"]
+    assert census.get("plotly_chart")[0].proto.spec == spec
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "nan", "abc", "1e99", ""])

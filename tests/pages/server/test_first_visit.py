@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from pages.parts.server import lifespan
 from tests.pages.tabs import opened
 from tests.serving import ROOT, served
 
@@ -41,3 +44,20 @@ def test_a_first_visit_loads_nothing(tmp_path: Path) -> None:
     assert visitors, runs
     assert all(line == "LOADED 0 UNNEEDED" for line in visitors), runs
     assert nobodys.endswith("UNNEEDED"), "the first screen was drawn once before, for nobody"
+
+
+def test_garbage_is_looked_for_beside_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    async def watch() -> None:
+        watching = asyncio.create_task(lifespan._watch())
+        while not looked:
+            await asyncio.sleep(0)
+        watching.cancel()
+
+    monkeypatch.setattr(lifespan, "EVERY", 0.0)
+    monkeypatch.setattr(lifespan.gc, "collect", lambda: looked.append(1))
+    monkeypatch.setattr(lifespan, "gone", lambda seen, server: [])
+    monkeypatch.setattr(lifespan.runtime, "get_instance", lambda: None)
+    with ThreadPoolExecutor(1) as thread:  # a browser's test may have a loop in this one
+        thread.submit(lambda: asyncio.run(watch())).result(timeout=60)

@@ -23,7 +23,7 @@ from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, language, number, plural
-from pages.parts.publish.outlook.trial import question_of
+from pages.parts.publish.outlook.trial import KEPT, question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, plain, sure
@@ -65,7 +65,7 @@ class WayOut:
 def advise(plan: Plan) -> None:
     """Warn if most cells would be mostly noise, and offer plans of which fewer would."""
     key = plan.key, plan.rows_about, plan.marginals, language()
-    noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries))
+    noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries), most=KEPT)
     if noisy <= TOO_MANY * cells:
         return
     much = plural(

@@ -19,7 +19,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
-from pages.parts.shared.figures import is_dark
+from pages.parts.shared.figures import Drawn, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
@@ -27,6 +27,8 @@ from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 __all__ = ["in_words", "show_consequence", "show_so_far"]
+
+FEW = 10_000  # cells of a made-up table of which several are kept
 
 
 def show_so_far(plan: Plan | None) -> None:
@@ -61,10 +63,12 @@ def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
     if not curve:
         return
     asked = trial.question_of(plan), measure
-    numbers = visit().once("curve", asked, lambda: _curve(plan, measure))
+    numbers = visit().once("curve", asked, lambda: _curve(plan, measure), most=trial.KEPT)
     with st.container(border=True):
+        drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
+        drawing.layout["height"] = 340
         st.plotly_chart(
-            figures.error_curve(plan, numbers=numbers, measure=measure, dark=is_dark()).update_layout(height=340),
+            Drawn(drawing),
             key="curve",
             theme=None,
             alt=figures.error_curve_alt(plan, numbers, measure),
@@ -152,7 +156,8 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """Draw the shown table once for each plan, so that the picture stays the same while other things change."""
     table = _shown(plan)
     question = trial.question_of(plan), table
-    drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh)
+    most = trial.KEPT if plan.cells(table) <= FEW else 1
+    drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
     if drawn.plan.columns == plan.columns:
         return drawn
     told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed since
@@ -167,6 +172,7 @@ def in_words(plan: Plan) -> str:
             "in-words",
             (trial.question_of(plan), table),
             lambda: predict_table(plan, table).assign(table=name_of(table)),
+            most=trial.KEPT,
         )
         return _facts(plan, predicted)
     last = trial.errors(plan)

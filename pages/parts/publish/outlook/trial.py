@@ -22,10 +22,11 @@ from pages.parts.server.jobs import Job, Progress
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["drawn", "errors", "question_of"]
+__all__ = ["KEPT", "drawn", "errors", "question_of"]
 
 T = TypeVar("T")
 
+KEPT = 8  # results at the last values of ε, since people move it to and fro
 LONG = 0.25  # seconds of a trial that is not begun again at each step of a move
 REST = 1.0  # seconds without another step
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dpengine import LedgerError, PlanError
+from dpengine import Ledger, LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.translation.catalogue import _
@@ -56,12 +56,15 @@ def put_aside() -> Draft | None:
     return visit().earlier
 
 
-def with_columns_of_the_table(dataset: str) -> list[str]:
-    """Return other datasets whose last plan has no column that the open table lacks: maybe of the same people."""
+def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
+    """Return other datasets whose last plan has no column that the open table lacks: maybe of the same people.
+
+    `ledger` is the visitor's.
+    """
     here = visit()
     entries = 0
     with suppress(LedgerError):
-        entries = len(here.ledger.history())
+        entries = len(ledger.history())
     names = {field.name for field in here.table.columns} if here.table is not None else set()
 
     def look() -> list[str]:
