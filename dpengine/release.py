@@ -139,9 +139,11 @@ def release(
         signer = keep_signing_key(book)
         report("counting")
         key = _truncation_key(book, fingerprint, plan_id)
-        exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies)
+        exact = counts or count.count_unchanged(
+            table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies
+        )
         steps = count_steps(table, plan, truncation_key=key)
-        count.check_unchanged(table, read_once=counts is not None and not plan.finds)
+        count.check_unchanged(table, read_once=not plan.finds)
         return _Exact(exact, steps)
 
     def draw(exact: _Exact) -> Outcome:

@@ -31,7 +31,7 @@ from dpengine.counting.encoding.coding import Coding
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.plan import Plan
 
-__all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of"]
+__all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of", "marked_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,8 @@ def bounded_rows(
     With `cells`, only the first row in each cell of the table over `axes`, for the first `cells` different ones.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
-    parts = [dialect.literal(hashlib.sha256(key).hexdigest())]
-    parts += [*(dialect.to_text(f"k{k}") for k in range(columns)), dialect.to_text("copy"), "person"]
-    hashed = f"md5(concat_ws(',', {', '.join(parts)})){dialect.byte_order}"
-    copies = f"SELECT *, row_number() OVER (PARTITION BY person, {codes} ORDER BY k0) AS copy FROM ({coded}) AS a"
-    place = f"row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place"
     wanted = codes if cells is None else f"{codes}, person, place"
-    kept = f"SELECT {wanted} FROM (SELECT {codes}, person, {place} FROM ({copies}) AS b) AS c WHERE place <= {rows}"
+    kept = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {rows}"
     if cells is None:
         return kept
     cell = ", ".join(f"k{axis}" for axis in axes)
@@ -112,6 +107,33 @@ def bounded_rows(
     turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"
     once = f"SELECT {codes}, {turn} FROM ({again}) AS e WHERE again = 1"
     return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {cells}"
+
+
+def marked_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:
+    """Write a query for all rows of `coded`, with codes, `h` and `times`: 1 for those of `bounded_rows`, 0 for others.
+
+    `coded` also has `h`, which comes along, and `lacks`: 1 for a row that does not count and takes no person's place.
+    """
+    codes = ", ".join(f"k{k}" for k in range(columns))
+    times = f"CASE WHEN lacks = 0 AND place <= {rows} THEN 1 ELSE 0 END AS times"
+    return f"SELECT {codes}, h, {times} FROM ({_in_places(coded, columns, key, dialect, ('lacks',), ('h',))}) AS c"
+
+
+def _in_places(
+    coded: str, columns: int, key: bytes, dialect: Dialect, apart: Sequence[str] = (), along: Sequence[str] = ()
+) -> str:
+    """Write a query for the codes, the `person` and the `place` of each row in the person's order.
+
+    Rows that differ in a column of `apart` are ordered apart; those columns and `along` come along.
+    """
+    codes = ", ".join(f"k{k}" for k in range(columns))
+    parts = [dialect.literal(hashlib.sha256(key).hexdigest())]
+    parts += [*(dialect.to_text(f"k{k}") for k in range(columns)), dialect.to_text("copy"), "person"]
+    hashed = f"md5(concat_ws(',', {', '.join(parts)})){dialect.byte_order}"
+    group = ", ".join([*apart, "person"])
+    copies = f"SELECT *, row_number() OVER (PARTITION BY {group}, {codes} ORDER BY k0) AS copy FROM ({coded}) AS a"
+    place = f"row_number() OVER (PARTITION BY {group} ORDER BY {hashed}) AS place"
+    return f"SELECT {', '.join([codes, 'person', *apart, *along])}, {place} FROM ({copies}) AS b"
 
 
 def among(code: str, wanted: Sequence[int]) -> str:

@@ -25,8 +25,8 @@ from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "check", "check_unchanged", "count", "count_keys", "digest", "digest_and_count", "digest_of_texts",
-    "distinct_texts", "row_count",
+    "check", "check_unchanged", "count", "count_keys", "count_unchanged", "digest", "digest_and_count",
+    "digest_of_texts", "distinct_texts", "row_count",
 ]  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def count(
     """
     check(table, plan)
     report = progress or (lambda part: None)
-    tally_of = [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+    tally_of = _tallies(plan, marginals, tallies)
     of = [(tally, isinstance(each, Stepped)) for tally, each in zip(tally_of, marginals, strict=True)]
     found: dict[int, Ints] = {}
     report(0.0)
@@ -78,6 +78,32 @@ def count(
         found |= dict(zip(places, joints.marginals(counts), strict=True))
     report(1.0)
     return [found[place] for place in range(len(of))]
+
+
+def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | None) -> list[int]:
+    return [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+
+
+def count_unchanged(
+    table: Table, plan: Plan, marginals: Sequence[Columns], *, truncation_key: bytes, tallies: Sequence[int] | None
+) -> list[Ints]:
+    """Return the counts of `count`, of the rows of which the table's `digest` was taken.
+
+    In another engine one statement counts the rows and digests them again, if all marginals are of one tally of rows;
+    else they are counted first, and digested then. Raises `TableError` as `count` and `check_unchanged` do.
+    """
+    rows = _rows(table)
+    stepped = any(isinstance(each, Stepped) for each in marginals)
+    several = {*_tallies(plan, marginals, tallies)}
+    if isinstance(rows, RemoteRows) and len(several) == 1 and not stepped:
+        check(table, plan)
+        joints = JointTables(plan, marginals)
+        counts = rows.count_unchanged(plan, joints, kept_of(plan, several.pop()), truncation_key)
+        if counts is not None:
+            return joints.marginals(counts)
+    exact = count(table, plan, marginals, truncation_key=truncation_key, tallies=tallies)
+    rows.check_unchanged()
+    return exact
 
 
 def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) -> tuple[Ints, Ints]:
@@ -136,8 +162,8 @@ def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> 
 def check_unchanged(table: Table, *, read_once: bool = False) -> None:
     """Raise `TableError` if the rows have changed since their digest was taken; call it after reading.
 
-    With `read_once`, they were counted by `digest_and_count`. In another engine that was one statement, so it answered
-    of one state of the rows, and they are not read again.
+    With `read_once`, they were counted by `digest_and_count` or `count_unchanged`, and by nothing else. In another
+    engine that was of one state of the rows, so they are not read again.
     """
     rows = _rows(table)
     if not (read_once and isinstance(rows, RemoteRows)):

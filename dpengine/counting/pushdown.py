@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Bools, Ints
-from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows, marked_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
 from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, hashed_rows, text_sums, word_sums
@@ -110,25 +110,57 @@ class RemoteRows:
         One statement answers both and reads the rows once, so they are of the same rows, whoever writes to the table
         meanwhile. The sums of hashes stand in the groups of the first joint table, which hold every row.
         """
+        return self._both(joints, None, 0, b"")
+
+    def count_unchanged(self, plan: Plan, joints: JointTables, kept: Kept, key: bytes) -> list[Ints] | None:
+        """Return what `count` returns of rows whose digest is the known one, by one statement that reads them once.
+
+        Return None if there is no such statement. Raises `TableError` if the digest is another one.
+        """
+        if plan.unit.id is None or kept.cells is not None or self.table.digest is None:
+            return None
+        person = identity(*self._cells()[plan.unit.id], self.table.dialect)
+        digest, counts = self._both(joints, person, kept.rows, key)
+        self._check_same(digest)
+        return counts
+
+    def _both(self, joints: JointTables, person: str | None, most: int, key: bytes) -> tuple[bytes, list[Ints]]:
+        """Return the digest of all rows and the counts of those that are kept: at most `most` of each `person`."""
         dialect, codings = self.table.dialect, self._codings(joints)
         source = f"({hashed_rows(self.table.columns, self.table.rows, dialect, keep=True)}) AS hashed"
-        hashed = Coding((), "h", True)  # the hash comes along like a code
-        coded = coded_rows([*codings, hashed], None, source, [], fence=dialect.fence)
-        codes = ", ".join(f"k{k}" for k in range(len(codings)))
-        coded = f"SELECT {codes}, k{len(codings)} AS h FROM ({coded}) AS whole"
-        lacks = " OR ".join(f"k{k} < 0" for k, coding in enumerate(codings) if not coding.complete) or "1 = 0"
-        query, types = (self._apart if dialect.keeps_rows else self._within)(coded, lacks, joints)
+        also = {"h": "h"} | ({"person": person} if person is not None else {})  # they come along like codes
+        coded = coded_rows(
+            [*codings, *(Coding((), sql, True) for sql in also.values())], None, source, [], fence=dialect.fence
+        )
+        names = [f"k{k}" for k in range(len(codings))]
+        names += [f"k{k} AS {name}" for k, name in enumerate(also, len(codings))]
+        coded = f"SELECT {', '.join(names)} FROM ({coded}) AS whole"
+        lacking = [f"k{k} < 0" for k, coding in enumerate(codings) if not coding.complete]
+        lacking += ["person IS NULL"] if person is not None else []
+        lacks = " OR ".join(lacking) or "1 = 0"
+        if dialect.keeps_rows:
+            kept = [f"k{k}" for k in range(len(codings))] + (["person"] if person is not None else [])
+            counted = f"SELECT {', '.join(kept) or '*'} FROM coded WHERE NOT ({lacks})"
+            if person is not None:
+                counted = bounded_rows(counted, len(codings), most, key, dialect)
+            query, types = self._apart(coded, counted, joints)
+        else:
+            if person is not None:
+                whole = f"SELECT *, CASE WHEN {lacks} THEN 1 ELSE 0 END AS lacks FROM ({coded}) AS whole"
+                coded, lacks = marked_rows(whole, len(codings), most, key, dialect), "times = 0"
+            query, types = self._within(coded, lacks, joints)
         answer = self.table.ask(query, types)
         first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
         rows, *sums = (answer.column(name).take(first).to_pylist() for name in TEXT_SUMS)
         return digest_of_text_sums(self._names(), sum(filter(None, rows)), sums), _counts_of(answer, joints)
 
-    def _apart(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
+    def _apart(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that keeps the codes and hashes of all rows for a while, and adds up and groups these.
 
-        The sums are in a line of their own, that of a group of no rows.
+        `counted` is a query over `coded` for the rows that are grouped. The sums are in a line of their own, that of a
+        group of no rows.
         """
-        grouped, types = self._grouped(f"SELECT * FROM coded WHERE NOT ({lacks})", joints)
+        grouped, types = self._grouped(counted, joints)
         group = {f"g{axis}": 0 if axis in joints.axes[0] else -1 for axis in _used(joints)}
         line = [f"CAST({group.get(name, 0)} AS BIGINT) AS {name}" for name in types]
         sums = f"SELECT {', '.join([*line, *word_sums(self.table.dialect)])} FROM coded"
@@ -215,7 +247,11 @@ class RemoteRows:
 
     def check_unchanged(self) -> None:
         """Raise `TableError` if the digest, computed again, differs from the one that is known."""
-        if self.table.digest is None or self.digest() == self.table.digest:
+        if self.table.digest is not None:
+            self._check_same(self.digest())
+
+    def _check_same(self, digest: bytes) -> None:
+        if digest == self.table.digest:
             return
         self.table.digest = None
         raise TableError(_("the table has changed since it was recognised; try again when nobody writes to it"))

@@ -17,6 +17,7 @@ from dpengine.counting.count import (
     check,
     check_unchanged,
     count,
+    count_unchanged,
     digest,
     digest_and_count,
     digest_of_texts,
@@ -327,7 +328,29 @@ def test_one_statement_recognises_and_counts(in_any_engine):
     assert 0 < expected[0].sum() < len(rows), "some rows have no cell, and are hashed all the same"
 
 
-def test_rows_of_postgresql_are_read_once_for_a_publication(postgres):
+@pytest.mark.parametrize("rows", [1, 3])
+def test_one_statement_keeps_rows_of_persons_counts_them_and_sees_a_change(in_any_engine, rows, monkeypatch):
+    columns = [*BOTH, {"name": "number", "kind": "amount", "from": 0, "to": 40, "step": 1}]
+    tables = [["x", "y"], {"columns": ["y"], "mean": ["number"]}]
+    plan = plan_of(*columns, tables=tables, strategy="direct", unit={"id": "who", "rows": rows})
+    source, asked = in_any_engine(PEOPLE), []
+    key = {"truncation_key": b"any key", "tallies": None}
+    with open_table(PEOPLE) as here, open_table(source) as table:
+        expected = count(here, plan, plan.marginals[:2], **key)
+        found = digest(table)
+        monkeypatch.setattr(table, "ask", lambda *query: asked.append(query) or RemoteTable.ask(table, *query))
+        counts = count_unchanged(table, plan, plan.marginals[:2], **key)
+        assert len(asked) == 1
+        table.digest = bytes(32)
+        with pytest.raises(TableError, match="has changed"):
+            count_unchanged(table, plan, plan.marginals[:2], **key)
+        assert digest(table) == found
+    assert [each.tolist() for each in counts] == [each.tolist() for each in expected]
+    assert 0 < expected[0].sum() < len(PEOPLE), "some rows are left out, and are hashed all the same"
+
+
+@pytest.mark.parametrize(("unit", "times"), [({"rows": 1}, 1), ({"id": "who", "rows": 2}, 2)])
+def test_how_often_rows_of_postgresql_are_read_for_a_publication(postgres, unit, times):
     source = ibis_tables.in_postgres(PEOPLE, postgres)
     connection = source.get_backend().con
 
@@ -337,8 +360,8 @@ def test_rows_of_postgresql_are_read_once_for_a_publication(postgres):
         return connection.execute(asked, [source.get_name()]).fetchall()[0][0]
 
     before = scans()
-    release(source, plan_of(*BOTH))
-    assert scans() == before + 1
+    release(source, plan_of(*BOTH, unit=unit))
+    assert scans() == before + times
 
 
 def test_a_change_after_recognition_is_noticed(in_engine):
