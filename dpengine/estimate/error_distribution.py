@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -114,13 +114,14 @@ def sum_error(times: int, scale: Fraction) -> ErrorDistribution:
     return _weighted_sum(((1.0, times, scale),))
 
 
-def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[Sequence[NoiseTerm]], ErrorDistribution]:
+def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[tuple[NoiseTerm, ...]], ErrorDistribution]:
     """Return the distribution of a weighted sum of draws, in rows, as a function of its terms."""
     scales = [allocation.scale_in_units for allocation in allocations]
     places = {scale: place for place, scale in enumerate(scales)}
     kinds = [places[scale] for scale in scales]  # fractions are slow to hash
 
-    def error(terms: Sequence[NoiseTerm]) -> ErrorDistribution:
+    @cache  # tables that are alike have one sequence of terms
+    def error(terms: tuple[NoiseTerm, ...]) -> ErrorDistribution:
         merged: dict[tuple[float, int], int] = {}
         for term in terms:
             weight = abs(term.weight) / allocations[term.measured].grain

@@ -90,7 +90,7 @@ class LevelErrors:
             of_level = np.abs(weights[places[allocation.columns]])
             for weight, times in _counted(of_level[of_level > 1e-12]):
                 terms.append(NoiseTerm(measured, weight, times * trees))
-        return error_of_terms(self.allocations)(terms)
+        return error_of_terms(self.allocations)(tuple(terms))
 
 
 def level_axis(plan: Plan, table: Columns) -> int | None:

@@ -191,7 +191,7 @@ class LeastSquares:
 
     def noise(
         self, table: Columns, along: str | None = None, coefficients: Sequence[float] = (1.0,)
-    ) -> list[NoiseTerm]:
+    ) -> tuple[NoiseTerm, ...]:
         """Return the noise in one cell of the estimate of `table`, as a weighted sum of independent draws.
 
         With a column `along` of the table, it is the noise in Σ_k coefficient_k · estimate over the cells k of that
@@ -200,7 +200,7 @@ class LeastSquares:
         """
         if len(self.measured) == 1:
             outside = self._cells(frozenset(self.measured[0]) - frozenset(table))
-            return [NoiseTerm(0, each, outside) for each in coefficients if each]
+            return tuple(NoiseTerm(0, each, outside) for each in coefficients if each)
         touching = {s for name in table for s in self._holding.get(name, ())}
         # Those of one kind that share the same columns are alike, too.
         sharing: dict[tuple[int, Columns], list[int]] = {}
@@ -216,7 +216,7 @@ class LeastSquares:
         return self._noise[known]
 
     @cached_property
-    def _noise(self) -> dict[Hashable, list[NoiseTerm]]:
+    def _noise(self) -> dict[Hashable, tuple[NoiseTerm, ...]]:
         """What `noise` has found so far."""
         return {}
 
@@ -226,7 +226,7 @@ class LeastSquares:
         along: str | None,
         coefficients: Sequence[float],
         sharing: Mapping[tuple[int, Columns], Sequence[int]],
-    ) -> list[NoiseTerm]:
+    ) -> tuple[NoiseTerm, ...]:
         """Return the noise of a table that shares columns with measurements: `sharing` has those of each kind."""
         sums = math.fsum(coefficients)
         weights_of = self._weights(table)
@@ -264,7 +264,7 @@ class LeastSquares:
                 weight = float(weights[(*differing, cell)])
                 if times and abs(weight) > 1e-15:
                     terms.append(NoiseTerm(s, weight, times))
-        return sorted(terms, key=lambda term: term.measured)
+        return tuple(sorted(terms, key=lambda term: term.measured))
 
 
 def subsets(columns: Columns) -> Iterator[frozenset[str]]:

@@ -23,6 +23,8 @@ MAX_BYTES = 20_000_000
 MAX_VALUES = 1_100_000  # texts, lists and mappings of one file: a column may list a million edges
 MAX_KEYS = 100_000  # of all mappings of one file
 MAX_DEPTH = 20
+MAX_WRITTEN = 4  # texts that are kept
+MAX_KEPT = 10**6  # letters of each
 
 _Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # in C where the library has it: twenty times as fast
 
@@ -149,9 +151,20 @@ def _represent_decimal(dumper: _Dumper, number: Decimal) -> yaml.ScalarNode:
 _Dumper.add_representer(Decimal, _represent_decimal)
 
 
+_written: dict[str, str] = {}  # the latest texts by what they hold: a release writes its plan several times
+
+
 def dump(content: dict[str, Any]) -> str:
     """Write YAML that reads back to the same texts here, and to the natural types in other readers."""
-    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    known = repr(content)
+    text = _written.get(known)
+    if text is None:
+        text = str(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110))
+        if len(_written) >= MAX_WRITTEN:
+            _written.clear()
+        if len(text) <= MAX_KEPT:
+            _written[known] = text
+    return text
 
 
 def read(path: Path, what: str) -> str:

@@ -87,33 +87,35 @@ def improve(batch: Codes, price: Reals, step: Reals, starts: Ints) -> tuple[Code
     from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
 
     rows, columns = batch.shape
-    lanes, width = np.arange(rows), len(price)
+    width = len(price)
     prices, steps = price.reshape(-1), step.reshape(-1)
     # The values of each row as a sparse matrix of ones; `values` is a view of its indices, and changes it.
     ends = np.arange(0, batch.size + 1, columns, dtype=np.int32)
     own = csr_array((np.ones(batch.size, np.float32), batch.ravel(), ends), shape=(rows, width))
     values: Codes = own.indices.reshape(rows, columns)
+    lines = values.astype(np.int64) * width  # where the prices of each value begin
     gained = 0.0
     for a in range(columns):
         cost = own @ np.ascontiguousarray(price[:, starts[a] : starts[a + 1]])
-        best = cost.argmin(axis=1)
-        old = values[:, a].astype(np.int64)
-        gain = cost[lanes, old - starts[a]] - steps[values * np.int64(width) + old[:, None]].sum(axis=1)
-        gain -= cost[lanes, best]
-        helpful = np.flatnonzero((gain > 0) & (best != old - starts[a]))
+        best = cost.argmin(axis=1) + starts[a]
+        movable = np.flatnonzero(best != values[:, a])
+        here, there = values[movable, a].astype(np.int64), best[movable]
+        gain = cost[movable, here - starts[a]] - steps.take(lines[movable] + here[:, None]).sum(axis=1)
+        gain -= cost[movable, there - starts[a]]
+        helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
         helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
-        others = values[helpful].astype(np.int64)
-        others = others[:, np.arange(columns) != a]
-        here, there = old[helpful], best[helpful] + starts[a]
+        moved, here, there, gain = movable[helpful], here[helpful], there[helpful], gain[helpful]
+        others = values[moved].astype(np.int64)[:, np.arange(columns) != a]
         _shift(prices, steps, others, here, there, width)
-        back = prices[others * width + there[:, None]] - steps[others * width + there[:, None]]
-        back -= prices[others * width + here[:, None]]
-        forth, undone = float(gain[helpful].sum()), float(back.sum())
+        cells = others * width + there[:, None]
+        back = prices[cells] - steps[cells] - prices[others * width + here[:, None]]
+        forth, undone = float(gain.sum()), float(back.sum())
         keep = kept(helpful.size, forth, undone)
         _shift(prices, steps, others[keep:], there[keep:], here[keep:], width)
-        values[helpful[:keep], a] = there[:keep]
+        values[moved[:keep], a] = there[:keep]
+        lines[moved[:keep], a] = there[:keep] * width
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
     return values, gained
@@ -133,5 +135,7 @@ def kept(count: int, gain: float, undone: float) -> int:
 def _shift(prices: Reals, steps: Reals, others: Ints, here: Ints, there: Ints, width: int) -> None:
     """Move rows with the values `others` of other columns from the value `here` of one column to `there`."""
     for value, sign in ((here[:, None], np.float32(-1)), (there[:, None], np.float32(1))):
-        for cells in ((others * width + value).ravel(), (value * width + others).ravel()):
-            np.add.at(prices, cells, sign * steps[cells])
+        cells = (others * width + value).ravel()
+        change = sign * steps.take(cells)
+        np.add.at(prices, cells, change)
+        np.add.at(prices, (value * width + others).ravel(), change)  # the same table, seen from the other column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from json.encoder import encode_basestring
+from json.encoder import encode_basestring as _text
 from typing import Any
 
 from dpengine.bundle.portals.croissant import croissant
@@ -47,11 +47,16 @@ def json_text(value: Any, indent: int) -> str:
 def _indented(value: Any, step: str, outer: str) -> str:
     """Return a value as JSON, with a line for each entry; `outer` begins a line of what the value stands in."""
     if isinstance(value, str):
-        return encode_basestring(value)
+        return _text(value)
     inner = outer + step
+    # Most entries are texts: they are written here, without a call for each.
     if value and isinstance(value, dict):
-        entries = [f"{encode_basestring(name)}: {_indented(each, step, inner)}" for name, each in value.items()]
+        entries = [
+            f"{_text(name)}: {_text(each) if type(each) is str else _indented(each, step, inner)}"
+            for name, each in value.items()
+        ]
         return f"{{{inner}{f',{inner}'.join(entries)}{outer}}}"
     if value and isinstance(value, list | tuple):
-        return f"[{inner}{f',{inner}'.join([_indented(each, step, inner) for each in value])}{outer}]"
+        entries = [_text(each) if type(each) is str else _indented(each, step, inner) for each in value]
+        return f"[{inner}{f',{inner}'.join(entries)}{outer}]"
     return str(value) if type(value) is int else json.dumps(value)

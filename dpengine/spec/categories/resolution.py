@@ -104,6 +104,9 @@ class Resolution:
 
     def held(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
         """Return which of `columns` tell those of `table`, each at its level or a finer one; None if one is missing."""
+        table, columns = tuple(table), tuple(columns)
+        if not self.chains and {*table} <= {*columns}:  # each column has one level
+            return table
         by_column: dict[str, list[str]] = {}
         for name in columns:
             by_column.setdefault(self.declared((name,))[0], []).append(name)
