@@ -1,8 +1,8 @@
 """Wide tables: which pairs of columns to measure, and how finely, chosen privately while measuring.
 
 Part of ε measures the total and, where single columns will be noisy, how strongly columns depend on each other. Unless
-that is clear, all the rest measures single columns. Otherwise part measures every single column, and a model that takes
-columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model gets most
+that is worth it, all the rest measures single columns. Otherwise part measures every single column, and a model that
+takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model gets most
 wrong, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). How ε is
 divided follows from the *public error*: the expected error of the single columns had they all of ε, a function of ε,
 sizes and the noisy total alone.
@@ -16,7 +16,7 @@ up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows,
 * score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and times a weight
   of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
-* sum of the strengths of dependence of k pairs, 4·k·Δ (`pair_selection.dependence`);
+* sum of the strengths of dependence above noise of k pairs, 4·k·Δ (`pair_selection.dependence`);
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
@@ -29,16 +29,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from dpengine.array_types import Columns, Floats, Ints
+from dpengine.array_types import Columns, Ints
 from dpengine.marginals.measurement import AUDIT_EDGES, DISCRETE_LAPLACE, PARTS, Audit, Choice, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.pair_selection import (
     GRAIN,
+    MOVED,
     Candidate,
     choose_pairs,
     full_resolution,
@@ -60,8 +61,14 @@ COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half 
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
 LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
+LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-WORTH = 6.0  # times the public error that columns have to depend on each other, for pairs to be measured
+WORTH = {1: 0.7, 2: 0.5}  # times the loss of columns that the first pairs have to gain, by the number of phases
+SURE = 0.75  # times the noise of that answer, added to it: pairs that are not worth it are seldom taken for it
+CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: what a cell gains less than is not counted
+ONE_PHASE = (
+    0.55  # times the noise of a second phase: if pairs that the first leaves are less wrong, one phase is enough
+)
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
@@ -77,6 +84,7 @@ class _Phase:
     part: float
     budget: int
     error: float  # the public error
+    gain: float  # of a pair picked first, in rows; infinite where it is not known
 
 
 def measure_adaptively(
@@ -93,9 +101,10 @@ def measure_adaptively(
     for_whole = _reserve_for_whole(run, total)
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))
-    if run.left - for_columns >= PARTS // 100 and not _columns_are_all(run, error, total):
+    gain = _gain_of_pairs(run, error, total, for_columns) if run.left - for_columns >= PARTS // 100 else 0.0
+    if gain > 0:
         run.measure_columns(for_columns)
-        _measure_pairs_in_phases(run, error)
+        _measure_pairs_in_phases(run, error, gain)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
@@ -140,20 +149,26 @@ def _part_for_columns(run: Run, error: float) -> float:
     return min(max(odds / (1 + odds), 0.1), 0.97)
 
 
-def _columns_are_all(run: Run, error: float, total: float) -> bool:
-    """Return whether to spend all that is left on single columns: pairs are worth their ε only by a clear dependence.
+def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> float:
+    """Return what a pair picked first would gain, in rows; 0 if all that is left had better measure single columns.
 
-    The strongest pairs, as many as would be picked first, have to depend on each other by a multiple of the columns'
-    own public error on average. This is measured if that error is neither tiny nor too large.
+    In all tables together, the strongest pairs, as many as would be picked first, have to gain above their noise what
+    columns lose that get `for_columns` alone, and the more, the less exactly this can be measured. It is not measured
+    if the public error is tiny, or so large that no dependence were enough.
     """
     if run.workload.whole or error <= SMALL_ERROR:
-        return False
-    worth = WORTH * error
-    if worth >= 2:  # dependence is a distance of two distributions
-        return True
-    columns = len(run.workload.sizes)
-    parts = PARTS * min(max(2 * columns / float(run.roots.sum()) ** 2, 0.01), 0.02)
-    return measure_dependence(run, parts, max(1, round(_wanted_picks(error)))) < worth * total
+        return math.inf
+    sizes, pairs = run.workload.sizes, run.workload.pairs
+    picks = _first_picks(run, error, len(pairs))
+    loss = error * (run.left / for_columns - 1)
+    worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
+    parts = PARTS * min(max(2 * len(sizes) / float(run.roots.sum()) ** 2, 0.01), 0.02)
+    worth += SURE * MOVED * run.noise(parts)
+    if worth >= 2 * total:  # dependence is a distance of two distributions
+        return 0.0
+    noise = run.noise((run.left - for_columns) / picks)
+    gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * noise))
+    return gain if gain > worth else 0.0
 
 
 def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
@@ -183,16 +198,25 @@ def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audi
     return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(sizes))
 
 
-def _measure_pairs_in_phases(run: Run, error: float) -> None:
-    """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three."""
+def _measure_pairs_in_phases(run: Run, error: float, gain: float) -> None:
+    """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three.
+
+    `gain` is what a pair picked first gains, in rows.
+    """
     resolutions = merged_bins(run.model())
-    tree_is_all = len(run.workload.pairs) < len(run.workload.sizes)
-    parts = PHASES[1 if error > 0.02 or tree_is_all else 2 if error > SMALL_ERROR else 3]
+    parts = PHASES[_phases(run, error)]
     for_pairs = run.left
     for number, part in enumerate(parts):
         budget = int(for_pairs * part) if number + 1 < len(parts) else run.left
-        if not _pair_phase(run, _Phase(number, len(parts), part, budget, error), resolutions):
+        if not _pair_phase(run, _Phase(number, len(parts), part, budget, error, gain), resolutions):
             break
+
+
+def _phases(run: Run, error: float) -> int:
+    """Return in how many phases to measure pairs at most: in one if a tree is all that is asked for."""
+    if error > LARGE_ERROR or len(run.workload.pairs) < len(run.workload.sizes):
+        return 1
+    return 2 if error > SMALL_ERROR else 3
 
 
 def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints]]) -> bool:
@@ -206,8 +230,13 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
     if not live:
         return False
     model = run.model()
-    if phase.phases > 1 and _all_or_nothing(run, phase, [full_resolution(run, pair, model) for pair in live]):
-        return False
+    if phase.phases > 1:
+        pairs = [full_resolution(run, pair, model) for pair in live]
+        wrong = _how_wrong_to_decide(run, phase, pairs)
+        if _all_or_nothing(run, phase, pairs, wrong):
+            return False
+        if phase.number == 0 and _is_enough(run, phase, pairs, wrong):
+            phase = replace(phase, phases=1, part=1.0, budget=before)
     budget = phase.budget - (before - run.left)
     candidates = list_candidates(run, live, model, resolutions)
     picks = _number_of_picks(run, phase, len(live))
@@ -218,29 +247,50 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
     return run.left > 0
 
 
-def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> bool:
-    """Measure privately how wrong the model is, and return whether that ends the phases.
+def _how_wrong_to_decide(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> float:
+    """Measure how wrong the model is, with more of the phase's budget where it is hard to tell from chance."""
+    clear = PARTS * run.noise(PARTS) / (0.1 * _by_chance(pairs)) if phase.number == 0 else 0.0
+    return _how_wrong(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
+
+
+def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
+    """Return whether it ends the phases that the model is `wrong` by so many rows.
 
     Measure all pairs at once if it is wrong by much more than their noise; none if columns look independent.
     """
-    by_chance = sum(_by_chance(one.model) for one in pairs) / len(pairs)
-    clear = PARTS * run.noise(PARTS) / (0.1 * by_chance) if phase.number == 0 else 0.0
-    wrong = _how_wrong(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
-    scale = run.noise(run.left / len(pairs))
-    noise = sum(float(np.minimum(one.model, scale).sum()) for one in pairs) / len(pairs)
-    independent = phase.number == 0 and wrong < BY_CHANCE * by_chance
-    if wrong > (1.0 if independent else ALL_AT_ONCE[phase.number]) * noise:
+    independent = phase.number == 0 and wrong < BY_CHANCE * _by_chance(pairs)
+    if wrong > (1.0 if independent else ALL_AT_ONCE[phase.number]) * _seen_noise(run, pairs, run.left / len(pairs)):
         _measure_pairs(run, pairs, run.left)
         return True
     return independent
 
 
-def _by_chance(expected: Floats) -> float:
-    """Return the expected Σ|X − M| of Poisson counts X with means M: how far independent columns look dependent.
+def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
+    """Return whether the pairs that the first phase would leave are not worth a second one, with half of the budget.
 
-    E|X − M| is about √(2M/π), and at most 2M.
+    What the first picks gain is no longer wrong; the rest has to be more than a part of the second phase's noise.
     """
-    return float(np.minimum(np.sqrt(2 / math.pi * expected), 2 * expected).sum())
+    if math.isinf(phase.gain) or phase.phases != 2:
+        return False
+    picks = _number_of_picks(run, phase, len(pairs))
+    later = _number_of_picks(run, replace(phase, number=1), len(pairs))
+    rest = (len(pairs) * wrong - picks * phase.gain) / max(1, len(pairs) - picks)
+    return rest < ONE_PHASE * _seen_noise(run, pairs, phase.budget / later)
+
+
+def _seen_noise(run: Run, pairs: Sequence[Candidate], parts: float) -> float:
+    """Return the mean over pairs of Σ min(M, noise), in rows, were each measured with `parts` of ε."""
+    scale = run.noise(parts)
+    return sum(float(np.minimum(one.model, scale).sum()) for one in pairs) / len(pairs)
+
+
+def _by_chance(pairs: Sequence[Candidate]) -> float:
+    """Return the mean over pairs of the expected Σ|X − M| of Poisson counts X with means M.
+
+    So far independent columns look dependent. E|X − M| is about √(2M/π), and at most 2M.
+    """
+    cells = (one.model for one in pairs)
+    return sum(float(np.minimum(np.sqrt(2 / math.pi * m), 2 * m).sum()) for m in cells) / len(pairs)
 
 
 def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
@@ -253,22 +303,19 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
     return int(noisy) / (GRAIN * len(candidates))
 
 
-def _wanted_picks(error: float) -> float:
-    """Return how many pairs to pick in the first phase, for a public error, before limits."""
+def _first_picks(run: Run, error: float, live: int) -> int:
+    """Return how many of `live` pairs to pick first: a tree of most columns if the public error is small."""
+    columns = len(run.workload.sizes)
     wanted: float = TREE_PICKS[0] * error ** -TREE_PICKS[1]
-    return wanted
+    return max(1, round(min(wanted, live if live < columns else 0.8 * (columns - 1), live)))
 
 
 def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
-    """Return how many pairs to pick: more for a smaller public error; in the first phase, a tree of most columns."""
+    """Return how many pairs to pick: more for a smaller public error."""
     if phase.number == 0:
-        columns = len(run.workload.sizes)
-        most = live if live < columns else 0.8 * (columns - 1)
-        wanted = _wanted_picks(phase.error)
-    else:
-        most = 0.48 * len(run.workload.pairs)
-        wanted = LATER_PICKS[0] * phase.part * phase.error ** -LATER_PICKS[1]
-    return max(1, min(live, round(min(wanted, most))))
+        return _first_picks(run, phase.error, live)
+    wanted: float = LATER_PICKS[0] * phase.part * phase.error ** -LATER_PICKS[1]
+    return max(1, min(live, round(min(wanted, 0.48 * len(run.workload.pairs)))))
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:

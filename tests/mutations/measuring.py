@@ -52,8 +52,15 @@ FAULTS = [
     Fault(
         "the level of chance is taken from exact pairs",
         ADAPTIVE,
-        "sum(_by_chance(one.model) for one in pairs)",
-        "sum(_by_chance(one.counts) for one in pairs)",
+        "cells = (one.model for one in pairs)",
+        "cells = (one.counts for one in pairs)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "whether one phase is enough is decided by the exact gain of pairs",
+        PAIRS,
+        "    return int(noisy) / (GRAIN * len(strongest))\n",
+        "    return sum(strongest) / (GRAIN * len(strongest))\n",
         BY_REPLAY,
     ),
     Fault(
