@@ -38,7 +38,7 @@ def first_screen(browser: Browser, app: Served) -> tuple[float, float]:
     page = browser.new_context(viewport={"width": 1280, "height": 800}, bypass_csp=True).new_page()
     start, before = time.perf_counter(), app.processor()
     page.goto(app.address)
-    page.locator(".st-key-consequence .js-plotly-plot .main-svg").first.wait_for()
+    page.locator(".st-key-consequence .look-curve img").first.wait_for()
     seconds = time.perf_counter() - start
     page.context.close()
     return seconds, app.processor() - before

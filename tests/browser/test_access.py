@@ -54,7 +54,7 @@ def chooser(page: Page) -> FileChooser:
 @pytest.mark.nightly
 def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new_page: NewPage, tmp_path: Path) -> None:
     page, keys = new_page(stranger=True), "document.activeElement.textContent === '{}'"
-    expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".st-key-consequence .look-curve img").first).to_be_visible()
     rest(page)
     access.check(page)
     chooser(page).set_files(clinic_csv(tmp_path, "keys", 700, age=lambda k: (k * 13) % 90))

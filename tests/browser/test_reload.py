@@ -80,7 +80,7 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
     address = urlsplit(page.url)
     stranger = new_page(f"{address.path}?{address.query}", stranger=True)
     for other in (another_tab, stranger):
-        expect(other.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+        expect(other.locator(".st-key-consequence .look-curve img").first).to_be_visible()
         rest(other)
         assert "clinic" not in other.content()
         assert kept(other) == ""
@@ -100,7 +100,7 @@ def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: N
     expect(page.get_by_text("still waits")).to_have_count(0)
     wait_until(page, "sessionStorage.getItem('private-release-plan') === null")
     page.reload()
-    expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".st-key-consequence .look-curve img").first).to_be_visible()
     assert "clinic" not in page.content()
 
 
@@ -131,7 +131,7 @@ def test_a_sample_comes_back_by_itself_on_any_page(new_page: NewPage) -> None:
 
 def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
     page = new_page()
-    expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".st-key-consequence .look-curve img").first).to_be_visible()
     page.evaluate("sessionStorage.setItem('private-release-plan', '{\"entries\": {\"chosen\": [1]}}')")
     page.reload()
     wait_until(page, "sessionStorage.getItem('private-release-plan') === null")

@@ -95,7 +95,7 @@ def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> Non
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -> None:
     page = new_page(path, dark=dark)
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot, .look-curve img").first).to_be_visible()
     rest(page)
     for _ in range(20):
         page.keyboard.press("Tab")

@@ -25,7 +25,7 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
 
-__all__ = ["figure_with_choice", "number_columns", "numbers_of"]
+__all__ = ["figure_with_choice", "number_columns", "numbers_of", "show_twin"]
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -102,11 +102,16 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
         if not made_up:
             name = heading_of(plan, table)
             picture_buttons(place, name if measure is None else f"{name} {measure.heading(plan)}")
+    show_twin(result, table, measure, key=key)
+    return table, measure
+
+
+def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: str) -> None:
+    """Offer the same numbers as a table."""
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame, columns = numbers_of(result, table, measure)
         show_numbers(frame, columns, place=twin)
-    return table, measure
 
 
 def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -4,7 +4,8 @@ A first visit asks for about a hundred files. Streamlit looks each of them up on
 several layers for other requests, which is most of the work that a visit is to a server. And a browser learns that it
 needs the largest file, which draws charts, only once the first elements of a page have arrived. So the page names the
 files of the first screen in its head: they are fetched and compiled while the page is being drawn on the server. The
-largest also gets a comment that has Chromium compile all of it beside the page, where others read a comment.
+largest also gets a comment that has Chromium compile all of it beside the page, where others read a comment. The first
+screen of Publish shows no such chart: there, that file is fetched once the screen is drawn (`LATER`, `focus.js`).
 
 All of it is files of the Streamlit package. Nothing here is a visitor's.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,12 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
-__all__ = ["ELEMENTS", "FrontEnd", "hinted", "needed"]
+__all__ = ["CHART", "ELEMENTS", "FIRST", "LATER", "FrontEnd", "hinted", "needed"]
 
-# Streamlit's names for what the first screen shows beside texts; the largest, which takes longest to arrive, first.
-ELEMENTS = ("PlotlyChart", "BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
+# Streamlit's names for what a screen shows beside texts; charts, of which the script takes longest to arrive.
+CHART, ELEMENTS = "PlotlyChart", ("BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
+FIRST = ("", "publish")  # addresses of the page whose first screen has no such chart
 # https://v8.dev/blog/explicit-compile-hints
-COMPILED_AT_ONCE, HINT = ELEMENTS[0], b"//# allFunctionsCalledOnLoad\n"
+COMPILED_AT_ONCE, HINT = CHART, b"//# allFunctionsCalledOnLoad\n"
 ICONS = "MaterialSymbols-Rounded.*.woff2"
 PIECE = 1 << 18  # bytes that are sent at once
 # A browser that asks for a part of a file, or whether it has changed, is answered by Streamlit.
@@ -45,7 +48,8 @@ class FrontEnd:
         self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
         self._read: dict[str, bytes] = {}  # of those that were asked for
         self._index = (folder / "index.html").read_bytes()
-        self._page = hinted(self._index, folder)
+        self._first = frozenset(root + name for name in FIRST)
+        self._pages = {first: hinted(self._index, folder, with_chart=not first) for first in (False, True)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer for a file, or pass the request on."""
@@ -54,7 +58,7 @@ class FrontEnd:
         elif scope["path"] in self._paths and not any(name in Headers(scope=scope) for name in LEFT_TO_STREAMLIT):
             await self._send_file(scope["path"], send)
         else:
-            await self._app(scope, receive, self._with_hints(send))
+            await self._app(scope, receive, self._with_hints(send, self._pages[scope["path"] in self._first]))
 
     async def _send_file(self, path: str, send: Send) -> None:
         if path not in self._read:
@@ -74,8 +78,8 @@ class FrontEnd:
             await send({"type": "http.response.body", "body": content[place : place + PIECE], "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    def _with_hints(self, send: Send) -> Send:
-        """Return `send` for an answer in which Streamlit's page, and nothing else, is replaced by ours."""
+    def _with_hints(self, send: Send, page: bytes) -> Send:
+        """Return `send` for an answer in which Streamlit's page, and nothing else, is replaced by `page`."""
         held: list[Message] = []
         body = bytearray()
 
@@ -91,7 +95,7 @@ class FrontEnd:
                 return
             start, whole = held.pop(), bytes(body)
             if whole == self._index:
-                whole = self._page
+                whole = page
                 MutableHeaders(raw=start["headers"])["content-length"] = str(len(whole))
             await send(start)
             await send({"type": "http.response.body", "body": whole})
@@ -105,25 +109,30 @@ def _may_be_page(start: Message, size: int) -> bool:
     return start["status"] == 200 and is_html and headers.get("content-length") == str(size)
 
 
-def hinted(page: bytes, folder: Path) -> bytes:
-    """Return Streamlit's page with the files of the first screen named in its head; they lie in `folder`."""
+def hinted(page: bytes, folder: Path, *, with_chart: bool = True) -> bytes:
+    """Return Streamlit's page with the files of a screen named in its head; they lie in `folder`."""
     lines = [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
              for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
     lines += [
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
-        for name in needed(folder / "static" / "js")
+        for name in needed(folder / "static" / "js", (CHART, *ELEMENTS) if with_chart else ELEMENTS)
         if f'/{name}"'.encode() not in page
     ]
     return page.replace(b"</head>", "\n".join([*lines, "</head>"]).encode(), 1)
 
 
-def needed(folder: Path) -> list[str]:
-    """Return the names of the scripts in `folder` that draw `ELEMENTS`, with all that they import."""
+def needed(folder: Path, elements: Sequence[str]) -> list[str]:
+    """Return the names of the scripts in `folder` that draw these elements, with all that they import."""
     found: dict[str, None] = {}
-    todo = [file.name for name in ELEMENTS for file in sorted(folder.glob(f"{name}.*.js"))]
+    todo = [file.name for name in elements for file in sorted(folder.glob(f"{name}.*.js"))]
     while todo:
         name = todo.pop(0)
         if name not in found and (folder / name).is_file():
             found[name] = None
             todo += _IMPORTED.findall((folder / name).read_text(encoding="utf-8")[:_HEAD])
     return list(found)
+
+
+_SCRIPTS = Path(file_util.get_static_dir(), "static", "js")
+# The addresses of the scripts that draw charts, for a screen that has none yet.
+LATER = tuple(f"./static/js/{name}" for name in needed(_SCRIPTS, (CHART,)) if name not in needed(_SCRIPTS, ELEMENTS))

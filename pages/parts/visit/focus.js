@@ -2,6 +2,7 @@
 // there; and the menu of a phone, which covers most of the page, closes once a page is chosen.
 const PATIENCE = 5000; // milliseconds
 const NARROW = 640; // pixels
+const SETTLED = 1000; // milliseconds until the first screen is drawn whole
 let shown = null;
 
 export default function ({ data }) {
@@ -11,12 +12,23 @@ export default function ({ data }) {
     new MutationObserver(repair).observe(document.body, { childList: true, characterData: true, subtree: true });
     document.addEventListener("mousedown", keepHelp);
     repair();
+    setTimeout(() => (window.requestIdleCallback ?? setTimeout)(fetchLater), SETTLED);
     return;
   }
   if (before.page !== data.page && innerWidth <= NARROW) {
     document.querySelector('[data-testid="stSidebarCollapseButton"] button[aria-expanded="true"]')?.click();
   }
   if (data.at && before.at !== data.at) focusOn(data, performance.now() + PATIENCE);
+}
+
+// The script that draws charts is the largest. The first screen does without it; by the time that somebody has chosen a
+// table, it is here.
+function fetchLater() {
+  for (const address of shown.later) {
+    const link = document.createElement("link");
+    Object.assign(link, { rel: "modulepreload", crossOrigin: "", href: address });
+    document.head.append(link);
+  }
 }
 
 function repair() {

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpengine.translation.catalogue import _
+from pages.parts.server.front_end import LATER
 from pages.parts.visit.state import visit
 
 __all__ = ["follow"]
@@ -17,7 +18,7 @@ _focus = st.components.v2.component("focus", js=Path(__file__).with_name("focus.
 def follow(page: str) -> None:
     """Move the focus to the heading that the page named, if it is a new one, and close a phone's menu.
 
-    It also says what to do once the server is away.
+    It also says what to do once the server is away, and fetches what draws charts before one is shown.
 
     To be called once a run, after `page` was drawn.
     """
@@ -26,6 +27,6 @@ def follow(page: str) -> None:
         "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
         "reload the page once the server answers again, and bring your table again."
     )
-    data = {"page": page, "at": at, "top": top, "away": away, "help": _("Help for {words}")}
+    data = {"page": page, "at": at, "top": top, "away": away, "help": _("Help for {words}"), "later": LATER}
     with st.container(key="focus"):
         _focus(key="focus-component", data=data)

@@ -12,7 +12,8 @@ from starlette.types import Receive, Scope, Send
 from streamlit import file_util
 
 from pages.parts.server import front_end
-from pages.parts.server.front_end import ELEMENTS, HINT, FrontEnd, needed
+from pages.parts.server.front_end import CHART as CHART_ELEMENT
+from pages.parts.server.front_end import ELEMENTS, HINT, LATER, FrontEnd, needed
 
 FOLDER = Path(file_util.get_static_dir())
 INDEX = (FOLDER / "index.html").read_bytes()
@@ -80,10 +81,14 @@ def test_all_else_is_left_to_streamlit(path: str, more: dict[str, str]) -> None:
     assert (behind.asked, body) == ([path], b"answered")
 
 
-def test_the_page_names_what_its_first_screen_needs() -> None:
-    headers, body = get(Behind(INDEX), "/accuracy")
-    names = needed(FOLDER / "static" / "js")
-    assert [name.partition(".")[0] for name in names[: len(ELEMENTS)]] == list(ELEMENTS), "Streamlit renamed one"
+@pytest.mark.parametrize(("path", "first"), [("/", True), ("/publish", True), ("/accuracy", False), ("/risk", False)])
+def test_the_page_names_what_its_first_screen_needs(path: str, first: bool) -> None:
+    elements = ELEMENTS if first else (CHART_ELEMENT, *ELEMENTS)
+    headers, body = get(Behind(INDEX), path)
+    names = needed(FOLDER / "static" / "js", elements)
+    assert [name.partition(".")[0] for name in names[: len(elements)]] == list(elements), "Streamlit renamed one"
+    assert (CHART.name.encode() in body) != first
+    assert f"./static/js/{CHART.name}" in LATER
     assert all(body.count(f'/js/{name}"'.encode()) == 1 for name in names), "each once"
     assert headers["content-length"] == str(len(body))
     known = {line.strip() for line in INDEX.splitlines()}
@@ -107,5 +112,5 @@ def test_no_other_answer_is_touched(behind: Behind) -> None:
 
 
 def test_a_front_end_without_these_scripts_is_served_as_it_is(tmp_path: Path) -> None:
-    assert needed(tmp_path) == []
+    assert needed(tmp_path, ELEMENTS) == []
     assert front_end.hinted(INDEX, tmp_path) == INDEX

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpengine import Plan, predict
 from dpengine.charts import figures, style
+from dpengine.charts.plain import lines_and_grids
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.preview import preview_table
@@ -17,7 +18,7 @@ from dpengine.results.result import EXACT, Result
 from dpengine.translation.catalogue import _, number
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
-from pages.parts.release.chart import figure_with_choice
+from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import Drawn, is_dark
 from pages.parts.shared.glossary.help import term
@@ -55,7 +56,9 @@ def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         result = _previewed(plan, afresh=redraw)
         words = st.container()
-        measure = _show_figure(result)
+        measure = _show_figure(result) if own else None
+        if not own:
+            _show_first(result)
         with words:
             st.markdown(in_words(plan), help=term("mostly-noise"))
             if own:
@@ -65,19 +68,34 @@ def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
     asked = trial.question_of(plan), measure
     numbers = visit().once("curve", asked, lambda: _curve(plan, measure), most=trial.KEPT)
     with st.container(border=True):
-        drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
-        drawing.layout["height"] = 340
-        st.plotly_chart(
-            Drawn(drawing),
-            key="curve",
-            theme=None,
-            alt=figures.error_curve_alt(plan, numbers, measure),
-            config=style.CONFIG,
-        )
+        if own:
+            _show_curve(plan, numbers, measure)
+        else:
+            drawing = figures.curve_drawing(plan, numbers=numbers, dark=is_dark())
+            st.html(lines_and_grids.curve(drawing, figures.error_curve_alt(plan, numbers)))
         folded = st.expander(_("The numbers"), icon=":material/table:", key="curve-numbers", on_change="rerun")
         if folded.open:
             with folded:
                 _show_numbers(plan, numbers)
+
+
+def _show_first(result: Result) -> None:
+    """Show the example of the first screen, for which no browser has to load what draws charts."""
+    (table,) = result.plan.marginals
+    st.html(lines_and_grids.grid(result, table, dark=is_dark()))
+    show_twin(result, table, None, key="preview")
+
+
+def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | None) -> None:
+    drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
+    drawing.layout["height"] = 340
+    st.plotly_chart(
+        Drawn(drawing),
+        key="curve",
+        theme=None,
+        alt=figures.error_curve_alt(plan, numbers, measure),
+        config=style.CONFIG,
+    )
 
 
 def _show_head(title: str) -> bool:
