@@ -1,6 +1,7 @@
 """How wrong ranges of a long table are: mean |error| over prefix sums (1-D) or random boxes (2-D), ÷ number of rows.
 
-    python benchmarks/ranges.py [--draws 5] [--epsilon 0.1] [--rows 10000,1000000] [--peers DAWA,Hb]
+    python benchmarks/ranges.py [--draws 5] [--epsilon 0.1] [--rows 10000,1000000] [--peers DAWA,Hb] [--fresh]
+        [--peer-draws 5]
 
 Beside each other in one run, at ε-differential privacy: the product (``ranges: true``, whole counts as published), and
 the published family (benchmarks/peers/range_methods.py): every cell by itself, Hb, Privelet, GreedyH, AHP, DAWA and
@@ -8,7 +9,9 @@ MWEM; EFPA and PHP in one dimension; QuadTree and the two grids in two. The last
 of all, and the product with the best of the others.
 
 The tables are simulated shapes of 4096 and of 128 × 128 cells: others publish figures on none of them.
-With ``ADULT`` naming its file (or in ``../shared/data``), capital gains of Adult are one of them.
+With ``ADULT`` naming its file (or in ``../shared/data``), capital gains of Adult are one of them. The parameters of the
+product were set on these shapes; on those of ``--fresh`` none was. With ``--peer-draws`` the others, which take longer,
+are drawn less often.
 """
 
 from __future__ import annotations
@@ -75,6 +78,44 @@ def shapes_2d() -> dict[str, np.ndarray]:
     return {name: _binned(cloud) for name, cloud in clouds.items()}
 
 
+def fresh_1d() -> dict[str, np.ndarray]:
+    """Probabilities of 4096 cells on which no parameter was set."""
+    fixed, x = np.random.default_rng(17), np.arange(CELLS)
+    found = {
+        "five heaps": _heaps(fixed, x[:, None]),
+        "zipf shuffled": fixed.permutation(1 / (x + 1.0)),
+        "blocks": (x // 128 % 2).astype(float),
+        "hole": np.where(abs(x - 1500) < 400, 0.0, 1.0),
+        "weeks": np.array([9, 10, 10, 10, 11, 3, 1])[x % 7] * (1 + 0.5 * np.sin(x / 58)) * (1 + x / CELLS),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def fresh_2d() -> dict[str, np.ndarray]:
+    """Probabilities of 128 × 128 cells on which no parameter was set."""
+    fixed, (x, y) = np.random.default_rng(18), np.indices((SIDE, SIDE))
+    lines = np.exp(-(((x - y) / 2.0) ** 2)) + np.exp(-(((x + 0.4 * y - 80) / 1.5) ** 2))
+    ranks = [1 / (1.0 + fixed.permutation(SIDE)) for _ in range(2)]
+    found = {
+        "five heaps": _heaps(fixed, np.stack([x, y], axis=-1).reshape(-1, 2) * 32).reshape(SIDE, SIDE),
+        "zipf shuffled": np.outer(*ranks),
+        "checkerboard": ((x // 16 + y // 16) % 2).astype(float),
+        "hole": np.where(np.hypot(x - 50, y - 70) < 30, 0.0, 1.0),
+        "cross": lines,
+        "ring": np.exp(-(((np.hypot(x - 60, y - 64) - 40) / 2) ** 2)),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def _heaps(fixed: np.random.Generator, cells: np.ndarray) -> np.ndarray:
+    """Return the density at each of the cells, of places from 0 to 4096, of five normal heaps of different width."""
+    found = np.zeros(len(cells))
+    for wide in (20, 60, 150, 300, 700):
+        off = (cells - fixed.uniform(600, 3500, cells.shape[1])) / wide
+        found += np.exp(-(off**2).sum(axis=1) / 2) / wide ** cells.shape[1]
+    return found
+
+
 def _counted(values: np.ndarray) -> np.ndarray:
     return np.bincount(np.clip(values, 0, CELLS - 1).astype(int), minlength=CELLS).astype(float)
 
@@ -97,8 +138,12 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=0.1)
     parser.add_argument("--rows", default="10000,1000000")
     parser.add_argument("--peers", default=",".join({**ONE_AXIS, **TWO_AXES}))
+    parser.add_argument("--peer-draws", type=int, help="of the other methods; as many as of this one")
+    parser.add_argument("--fresh", action="store_true", help="shapes on which no parameter was set")
     options = parser.parse_args()
-    for title, shapes, peers in (("4096 cells", shapes_1d(), ONE_AXIS), ("128 × 128 cells", shapes_2d(), TWO_AXES)):
+    shapes_of = (fresh_1d, fresh_2d) if options.fresh else (shapes_1d, shapes_2d)
+    tables = zip(("4096 cells", "128 × 128 cells"), shapes_of, (ONE_AXIS, TWO_AXES), strict=True)
+    for title, shapes, peers in ((title, build(), peers) for title, build, peers in tables):
         methods = {"this": ours, **{name: run for name, run in peers.items() if name in options.peers.split(",")}}
         for rows in map(int, options.rows.split(",")):
             print(f"\n{title}, {rows:,} rows, ε = {options.epsilon:g}: mean error of a range ÷ rows, × 1000")
@@ -106,14 +151,17 @@ def main() -> None:
             table, seconds = [], dict.fromkeys(methods, 0.0)
             for name, shape in shapes.items():
                 errors = dict.fromkeys(methods, 0.0)
-                for _ in range(options.draws):
+                draws = dict.fromkeys(methods, options.peer_draws or options.draws) | {"this": options.draws}
+                for draw in range(options.draws):
                     counts = noise.multinomial(rows, shape.ravel()).reshape(shape.shape)
                     for method, run in methods.items():
+                        if draw >= draws[method]:
+                            continue
                         started = time.process_time()
                         found = run(counts, options.epsilon)
-                        seconds[method] += (time.process_time() - started) / (options.draws * len(shapes))
+                        seconds[method] += (time.process_time() - started) / (draws[method] * len(shapes))
                         off = np.abs(answers(found) - answers(counts)).mean() / rows
-                        errors[method] += 1000 * off / options.draws
+                        errors[method] += 1000 * off / draws[method]
                 print(f"{name:14}" + "".join(f"{error:13.3f}" for error in errors.values()), flush=True)
                 table.append([*errors.values()])
             every = np.array(table)

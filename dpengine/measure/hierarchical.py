@@ -28,13 +28,15 @@ __all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
 
 Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
-# Chosen on the simulated tables of benchmarks/ranges.py, eight shapes in one dimension and five in two, at εN = 10³ and
-# 10⁵, by the mean error over these. Near these values it hardly changes.
-ROOT = (PARTS // 10, PARTS // 20)  # of ε for the total, and again for several strata: of one column, of more
+# Chosen on the simulated tables of benchmarks/ranges.py and on others of their kinds, at εN = 10² to 10⁵, by the mean
+# error over these. Near these values it hardly changes. Pairs are for one axis, and for several.
+ROOT = (PARTS // 10, PARTS * 7 // 100)  # of ε for the total, and again for several strata: of one column, of more
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
 FAN_OUT = 12  # up to this many boxes are measured at once, with all that is left; if there are more, in several levels
-GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one: along one axis, over several
-EVEN = 1.2  # a box is split in full where siblings differ by 1/EVEN of their mean, and less where they are more even
+AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
+MOST = PARTS * 7 // 10  # of ε
+GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
+EVEN = 2.0  # a box is split in full where siblings differ by 1/EVEN of their mean, and less where they are more even
 LEAST = 0.1  # of its people count for the split of a box in any case
 TO_TELL = 4  # siblings, to tell whether they are even
 
@@ -140,7 +142,8 @@ class _GrowingTree:
         uneven = _unevenness(values, widths, family, 2 / (parts * unit) ** 2)
         worth = np.minimum(_worth(np.clip(EVEN * uneven, LEAST, 1) * people / NOISE, several), widths.prod(axis=1))
         deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
-        levels = np.where(worth > FAN_OUT, np.maximum(deep, 2), 1)
+        at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
+        levels = np.where(worth > at_once, np.maximum(deep, 2), 1)
         splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
         ahead = np.arange(levels.max())[:, None]
         share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)

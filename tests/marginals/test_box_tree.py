@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from dpengine.estimate.consistency import round_boxes
 from dpengine.marginals.box_slopes import sloped
 from dpengine.marginals.box_tree import BoxTree
+from dpengine.marginals.measurement import PARTS, Boxes
 from tests.boxes import count_tables, measured_boxes
 
 
@@ -63,6 +65,22 @@ def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilo
     running = np.concatenate([[0], np.cumsum(whole.ravel()[tree.order])])
     sums = running[tree.starts + tree.cells] - running[tree.starts]
     assert (np.abs(sums - tree.expected) <= 1.5 + 1e-6 * tree.expected).all()
+
+
+def test_boxes_that_look_empty_are_empty_and_others_are_not() -> None:
+    """The same 4, at a deviation of 3.4, is noise where half of the others are below 0, and people where none is."""
+    sparse, full, less = (BoxTree(_four_boxes(1000, values)).expected
+                          for values in ([985, 4, -4, -2], [30, 950, 4, 20], [30, 950, 2, 20]))  # fmt: skip
+    assert max(sparse[2:]) < 0.1
+    assert sparse[1] > 980
+    assert full[3] > 3
+    assert less[3] < 0.1
+
+
+def _four_boxes(total: int, values: list[int]) -> Boxes:
+    first, last = np.array([[0, 0, 5, 10, 15], [20, 5, 10, 15, 20]])[:, :, None]
+    parts, parents = PARTS // 5 * np.array([1, 4, 4, 4, 4]), np.array([-1, 0, 0, 0, 0])
+    return Boxes(("a",), (20,), Fraction(1, 2), 1, parents, first, last, parts, np.array([total, *values]))
 
 
 @given(count_tables(), st.sampled_from(["0.05", "1"]))
