@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 
 from dpengine.array_types import Bools
 
-__all__ = ["from_numpy", "from_texts", "integer", "null", "null_mask", "text", "to_numpy", "values_and_nulls"]
+__all__ = [
+    "from_numpy", "from_texts", "integer", "null", "null_mask", "one_chunk", "text", "to_numpy", "values_and_nulls",
+]  # fmt: skip
 
 
 def from_texts(texts: Sequence[str]) -> Any:
@@ -59,6 +61,12 @@ def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
         kind = column.type.to_pandas_dtype()
         values = np.frombuffer(column.buffers()[1], dtype=kind, count=column.offset + len(column))[column.offset :]
     return values, null_mask(column) if column.null_count else None
+
+
+def one_chunk(column: pa.ChunkedArray) -> Any:
+    """Return the array of a column's chunks, without a copy if there is but one."""
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 
 
 def null_mask(column: Any) -> Bools:

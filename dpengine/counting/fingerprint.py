@@ -39,7 +39,8 @@ from dpengine.sources.table import Field
 
 __all__ = [
     "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns", "hashed_rows",
-    "text_sums", "word_sums", "words_of",
+    "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of", "words_of_bytes", "words_of_numbers",
+    "words_of_texts",
 ]  # fmt: skip
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -103,7 +104,7 @@ def _parts_of(columns: Sequence[tuple[int, str]], size: int) -> Iterator[Sequenc
 
 def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
     cells = {f"hashed_{index}": text_of(f"c{index}", each) for index, each in columns}
-    return HashedColumn(cells, tuple(cells), _of_texts_and_their_numbers)
+    return HashedColumn(cells, tuple(cells), words_of_texts)
 
 
 def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = None) -> HashedColumn:
@@ -122,7 +123,7 @@ def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = No
 
 
 def _candidate(text: str) -> str:
-    """Write the number of a text that may be its shortest one: `_is_shortest` decides if there is no exponent."""
+    """Write the number of a text that may be its shortest one: `is_shortest` decides if there is no exponent."""
     odd = " OR ".join(f"contains({text}, '{letter}')" for letter in "_eE")
     number = f"TRY_CAST({text} AS DOUBLE)"
     shortest = f"{number}::VARCHAR = {text}"
@@ -234,7 +235,7 @@ def _histogram(words: Words, spare: Words) -> Ints:
     return np.bincount(spare.view(np.int64), minlength=BINS)
 
 
-def _buffer(texts: Any) -> tuple[Bytes, Ints, Ints]:
+def text_buffer(texts: Any) -> tuple[Bytes, Ints, Ints]:
     """Return the UTF-8 buffer (padded by 8 bytes), offsets and lengths of a string array."""
     size = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     _, offsets, data = texts.buffers()
@@ -250,10 +251,10 @@ def _buffer(texts: Any) -> tuple[Bytes, Ints, Ints]:
 
 def _of_texts(texts: Any) -> Words:
     """Return a word for each text of a string array: its bytes, eight at a time, and its length; 0 for null."""
-    return _of_bytes(*_buffer(texts))
+    return words_of_bytes(*text_buffer(texts))
 
 
-def _of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
+def words_of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
     eight = np.ndarray(len(buffer) - 7, dtype="<u8", buffer=buffer, strides=(1,))
     words: Words = eight[starts]
     words &= _FIRST_BYTES[np.minimum(lengths, 8)]
@@ -274,13 +275,13 @@ def _of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
 
 def _of_floats(column: Any) -> Words:
     values, null = arrow.values_and_nulls(column)
-    words = _of_numbers(values)
+    words = words_of_numbers(values)
     if null is not None:
         words[null] = 0
     return words
 
 
-def _of_numbers(values: npt.NDArray[np.float64]) -> Words:
+def words_of_numbers(values: npt.NDArray[np.float64]) -> Words:
     words: Words = values.view(np.uint64) + _NUMBER
     odd = ~np.isfinite(values)
     if odd.any():
@@ -294,17 +295,17 @@ def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
 
     `numbers` holds the candidates for that: null where a text cannot be one.
     """
-    buffer, starts, lengths = _buffer(texts)
-    words = _of_bytes(buffer, starts, lengths)
+    buffer, starts, lengths = text_buffer(texts)
+    words = words_of_bytes(buffer, starts, lengths)
     if numbers.null_count < len(numbers):
         values, null = arrow.values_and_nulls(numbers)
         some = np.arange(len(values)) if null is None else np.flatnonzero(~null)
-        some = some[_is_shortest(buffer, starts[some], lengths[some], values[some])]
-        words[some] = _of_numbers(values[some])
+        some = some[is_shortest(buffer, starts[some], lengths[some], values[some])]
+        words[some] = words_of_numbers(values[some])
     return words
 
 
-def _of_texts_and_their_numbers(*columns: Any) -> Words:
+def words_of_texts(*columns: Any) -> Words:
     """Return what `_of_texts_or_numbers` returns of each column, with the candidates that DuckDB would find."""
     texts = pa.concat_arrays(columns)
     numbers = np.full(len(texts), np.nan)
@@ -314,8 +315,7 @@ def _of_texts_and_their_numbers(*columns: Any) -> Words:
         text = texts[place].as_py()
         if repr(float(text)) == text:
             numbers[place] = float(text)
-    none = pa.nulls(1, pa.float64())[0]  # to make one of Python's None, Arrow would load pandas
-    candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), none, arrow.from_numpy(numbers))
+    candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), arrow.null(pa.float64()), arrow.from_numpy(numbers))
     return _of_texts_or_numbers(texts, candidates).reshape(len(columns), -1)
 
 
@@ -325,7 +325,7 @@ def _places_of(texts: Any, pattern: str) -> Ints:
     return np.flatnonzero(matching if null is None else matching & ~null)
 
 
-def _is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[np.float64]) -> Bools:
+def is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[np.float64]) -> Bools:
     """Return which texts are the shortest ones of their numbers `values`, given that those with an exponent are.
 
     The shortest text of a fraction begins with no blank or plus, has at most a single 0 before the point, and no 0 at
@@ -349,7 +349,7 @@ class _OfListed:
     """The words of texts, by their places in a list; of texts that are not in it, as `_of_texts_or_numbers`."""
 
     def __init__(self, listed: Sequence[str]) -> None:
-        self._words = _of_texts_and_their_numbers(arrow.from_texts(listed)).reshape(-1)
+        self._words = words_of_texts(arrow.from_texts(listed))[0]
 
     def __call__(self, places: Any, texts: Any, numbers: Any) -> Words:
         values, null = arrow.values_and_nulls(places)

@@ -27,10 +27,11 @@ from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_t
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
 from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
 from dpengine.counting.joint_tables import JointTables
+from dpengine.counting.text_pieces import pieces_of
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
-from dpengine.sources.table import LocalTable
+from dpengine.sources.table import LocalTable, plain_errors
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
@@ -71,12 +72,13 @@ class LocalRows:
         self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
     ) -> list[Ints]:
         """Count the joint tables exactly; `key` chooses what is `kept` of each person."""
-        place = self._places()
         if plan.unit.id is None:
+            if (counts := self._in_pieces(joints, digest=False, progress=progress)) is not None:
+                return counts[1]
             totals = Totals(self._codings(joints), joints)
             batches = None
             if self.table.frame is not None:
-                places = [place[column.name] for column in joints.columns]
+                places = [self._places()[column.name] for column in joints.columns]
                 batches, totals.columns = _frame_batches(self.table, self.table.frame, totals.columns, places)
             self._scan(totals.columns, [totals], progress, batches)
             return totals.counts
@@ -99,6 +101,8 @@ class LocalRows:
 
     def digest(self) -> bytes:
         """Return the digest of the content (`fingerprint`)."""
+        if (found := self._in_pieces(None)) is not None:
+            return found[0]
         sums = RowSums(self._hashed_columns())
         self._scan(sums.columns, [sums])
         self.table.histograms = sums.histograms
@@ -106,6 +110,8 @@ class LocalRows:
 
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
+        if (found := self._in_pieces(joints)) is not None:
+            return found
         codings = self._codings(joints)
         totals, sums = Totals(codings, joints), RowSums(self._hashed_columns(_listed(codings)))
         self._scan([*totals.columns, *sums.columns], [totals, sums])
@@ -151,6 +157,33 @@ class LocalRows:
         places = self._places()
         columns = [(places[name], self.table.columns[places[name]].type) for name in sorted(places)]
         return hashed_columns(columns, listed)
+
+    def _in_pieces(
+        self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
+    ) -> tuple[bytes, list[Ints]] | None:
+        """Return the digest and the counts, where wanted, of a plain text file; None if its rows need SQL."""
+        places = self._places()
+        columns = [(places[column.name], column) for column in joints.columns] if joints is not None else []
+        hashed = [places[name] for name in sorted(places)] if digest else []
+        with plain_errors():
+            try:
+                pieces = pieces_of(self.table, columns, hashed, self._codes_of_texts)
+                if pieces is None:
+                    return None
+                totals = [] if joints is None else [Totals(pieces.codings, joints)]
+                sums = [RowSums(pieces.hashed)] if digest else []
+                self._scan([*pieces.codings, *pieces.hashed], [*totals, *sums], progress, pieces.batches)
+            except pa.ArrowInvalid:  # a line has too few cells or too many: the engine says which
+                return None
+        for each in sums:
+            self.table.histograms = each.histograms
+        return b"".join(each.digest(self._names()) for each in sums), [
+            table for each in totals for table in each.counts
+        ]
+
+    def _codes_of_texts(self, column: BatchCoding, place: int, entries: Any) -> Codes:
+        with prepared_connection(self.table, [column]) as connection:
+            return _codes_of_all(connection, column, place, entries)
 
     def _scan(
         self,
@@ -336,6 +369,12 @@ def _frame_batches(
 
 def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> BatchCoding:
     """Return the coding of a dictionary-encoded column by the codes of its `entries`."""
+    codes = _codes_of_all(connection, column, place, entries)
+    return BatchCoding({}, ("entry",), partial(_codes_of_entries, codes), column.complete)
+
+
+def _codes_of_all(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> Codes:
+    """Return the codes of some cells of a column, and last that of a null."""
     entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last one is for rows without an entry
     order = arrow.from_numpy(np.arange(len(entries), dtype=np.int64))
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
@@ -347,13 +386,8 @@ def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Arra
     finally:
         connection.unregister("entries")
     codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
-    codes[arrow.to_numpy(at)] = column.codes([_one_chunk(array) for array in arrays])
-    return BatchCoding({}, ("entry",), partial(_codes_of_entries, codes), column.complete)
-
-
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+    codes[arrow.to_numpy(at)] = column.codes([arrow.one_chunk(array) for array in arrays])
+    return codes
 
 
 def _codes_of_entries(codes: Codes, arrays: Sequence[Any]) -> Codes:

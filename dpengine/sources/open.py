@@ -27,7 +27,7 @@ from dpengine.sources.files import isolated, parquet
 from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
-from dpengine.sources.table import Field, LocalTable, Table, fields, plain_errors, stamp
+from dpengine.sources.table import Field, LocalTable, Table, TextFile, fields, plain_errors, stamp
 from dpengine.translation.catalogue import _, mark
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class _Loaded:
     frame: pa.Table | None = None  # the rows, if they are in memory
     read_how: tuple[str, Mapping[str, str]] = ("", {})  # how texts were read
     said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
+    text: TextFile | None = None  # the file with the rows, where it is a text table
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def open_table(
         engine.discard()
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
-    opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame)
+    opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame, loaded.text)
     opened.read_how = loaded.read_how
     return opened
 
@@ -299,5 +300,6 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
         typed=False,
         files=() if found["copied"] else (path,),
         rows=found["rows"],
+        text=TextFile(Path(found["place"]), delimiter, found["quote"], found["plain_lines"]),
         read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": found["encoding"], "delimiter": delimiter}),
     )

@@ -27,7 +27,18 @@ from dpengine.sources.files.text import MAX_LINE
 from dpengine.sources.mixed import member_types
 from dpengine.translation.catalogue import _, mark, number
 
-__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plain_errors", "stamp"]
+__all__ = [
+    "Field",
+    "Hint",
+    "LocalTable",
+    "Seen",
+    "Table",
+    "TextFile",
+    "fields",
+    "hint_of_name",
+    "plain_errors",
+    "stamp",
+]
 
 Stamp = tuple[int, int, int]  # of a file: its size, its time of change, its place on the disk
 Hint = Literal["number", "category", "yesno", "date"]
@@ -62,6 +73,19 @@ class Field:
     type: str
     label: str = ""
     words: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A plain text table, as `text.to_plain_utf8` makes it; `quote` is what cells may stand in.
+
+    With `plain_lines`, no line after the header has a quote or is blank.
+    """
+
+    path: Path
+    delimiter: str
+    quote: str
+    plain_lines: bool
 
 
 class Table(ABC):
@@ -101,8 +125,9 @@ class LocalTable(Table):
     """Rows behind a private engine: column i of `columns` is ``c{i}`` of the relation `rows`.
 
     `rows` is their number, exact or estimated, if it is known without reading them; only progress uses it. `frame`
-    holds the rows if they are in memory, with the same columns. `seen` lists the files that are read, with their stamps
-    from before they were opened.
+    holds the rows if they are in memory, with the same columns. `text` is the text file
+    with the rows, if they are in one. `seen` lists the files that are read,
+    with their stamps from before they were opened. `interrupts` counts the calls of `interrupt`.
     """
 
     def __init__(
@@ -112,8 +137,11 @@ class LocalTable(Table):
         seen: Seen = (),
         rows: int | None = None,
         frame: pa.Table | None = None,
+        text: TextFile | None = None,
     ) -> None:
         self.columns = columns
+        self.text = text
+        self.interrupts = 0
         self.rows = rows
         self.frame = frame
         self._seen = seen
@@ -127,6 +155,7 @@ class LocalTable(Table):
             self._finish()
 
     def interrupt(self) -> None:
+        self.interrupts += 1
         with suppress(duckdb.Error):  # the table is closed: nothing is running
             self._engine.interrupt()
 

@@ -35,7 +35,7 @@ from dpengine.sources.mixed import member_types
 from dpengine.spec.domain import Amount, Column, Date, Number
 from dpengine.spec.numeric.grid import Grid
 
-__all__ = ["BatchCoding", "Codes", "by_sql", "coding_of", "lookup"]
+__all__ = ["BatchCoding", "Codes", "by_sql", "coding_of", "lookup", "of_numerals"]
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Values: TypeAlias = npt.NDArray[Any]
@@ -107,6 +107,20 @@ def _amount(column: Amount, index: int, type_name: str) -> BatchCoding:
     marked = f"WHEN {marked} THEN {grid.missing_code}" if marked else ""
     others = f"CASE WHEN NOT coalesce(isfinite({value}), false) THEN ({rest})::INTEGER {marked} END"
     return BatchCoding(cells, (value, others), partial(_combine, _places_of(grid)), completes(grid))
+
+
+def of_numerals(column: Column) -> Lookup | None:
+    """Return the function from the finite numbers of texts to the codes that `coding_of` gives these texts.
+
+    Return None if a column's texts are written otherwise, or if other parts of `coding_of` decide on some of them.
+    """
+    if isinstance(column, Amount):
+        grid = column.grid
+        return _places_of(grid) if grid.format == "1234.5" and not is_marker(grid, "value") else None
+    if not isinstance(column, Number) or column.size > _MAX_CELLS or column.format != "1234.5":
+        return None
+    numbers = boundaries_of(column, "DOUBLE", _MAX_CELLS)
+    return None if numbers is None else _lookup_of(numbers, "DOUBLE")
 
 
 def by_sql(coding: Coding) -> BatchCoding:

@@ -1,0 +1,327 @@
+"""Count and digest the rows of a plain text file without SQL for each cell: pieces of it are parsed in several threads.
+
+Where quotes stand around whole cells and nowhere else, and no line is blank, each line end ends a row, so that pieces
+of whole lines are parsed apart; any other file is left to the engine (`sources.files.text_rows`). In a column of few
+different texts, each text is encoded by the SQL of `encoding.local_sql` and hashed once, and rows look up what was
+found for their text. In a column of many numerals, these are read as 64-bit numbers, exactly as the engine reads them;
+only texts that are no plain numerals go through SQL.
+
+The first rows decide which way a column goes. That changes the time that counting takes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpengine import arrow
+from dpengine.array_types import Bools, Ints
+from dpengine.counting.encoding.coding import completes
+from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, coding_of, of_numerals
+from dpengine.counting.fingerprint import (
+    HashedColumn,
+    Words,
+    is_shortest,
+    text_buffer,
+    words_of_bytes,
+    words_of_numbers,
+    words_of_texts,
+)
+from dpengine.errors import TableError
+from dpengine.sources.table import LocalTable, TextFile
+from dpengine.spec.domain import Column
+from dpengine.translation.catalogue import _
+
+__all__ = ["Encode", "Pieces", "pieces_of"]
+
+Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
+
+_SAMPLE = 1 << 20  # bytes
+_ROWS = 1 << 15  # of a piece, about
+_BYTES = 1 << 16, 1 << 23  # of a piece
+_FEW = 64  # different texts, or an eighth of the sample's rows
+_MAX_KNOWN = 1 << 16  # texts of a column of which is known what they stand for
+_MAX_NUMERAL = 24  # characters: a number far from the largest one
+_IN_NUMERALS = np.zeros(256, dtype=bool)
+_IN_NUMERALS[list(b"0123456789.-")] = True
+_POINT, _LINE_END = ord("."), ord("\n")
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A text file's rows in pieces, and how its columns are encoded and hashed; outputs are in this order."""
+
+    batches: Iterator[Any]
+    codings: list[BatchCoding]
+    hashed: list[HashedColumn]
+
+
+def pieces_of(
+    table: LocalTable, columns: Sequence[tuple[int, Column]], hashed: Sequence[int], encode: Encode
+) -> Pieces | None:
+    """Return the pieces of a table that is a plain text file; None if it is none, or if SQL is needed for every row.
+
+    `columns` are those to encode, with their places; `hashed` are the places of those to hash.
+    """
+    if table.text is None or table.text.delimiter not in _DELIMITERS:
+        return None
+    sample, kinds = _kinds(table)
+    codings = []
+    for place, column in columns:
+        coding = _coding(table, place, column, kinds[place], encode)
+        if coding is None:
+            return None
+        codings.append(coding)
+    words = [HashedColumn({}, ("",), _Hashed(kinds[place])) for place in hashed]
+    order = [*(place for place, _ in columns), *hashed]
+    size = len(sample) * _ROWS // max(1, sample.count(b"\n"))
+    parse = partial(_parse, table, kinds={place: kinds[place] for place in order})
+    batches = (
+        _Piece(content, parse, order, kinds) for content in _contents(table, min(max(size, _BYTES[0]), _BYTES[1]))
+    )
+    return Pieces(batches, codings, words)
+
+
+class _Piece:
+    """Whole lines, parsed by the thread that asks for their columns."""
+
+    def __init__(
+        self, content: bytes, parse: Callable[[bytes], pa.Table], order: Sequence[int], kinds: Sequence[str]
+    ) -> None:
+        self._content, self._parse, self._order, self._kinds = content, parse, order, kinds
+
+    @cached_property
+    def _cells(self) -> dict[int, Any]:
+        parsed, self._content = self._parse(self._content), b""
+        self.num_rows = parsed.num_rows
+        chunks = {int(name[1:]): arrow.one_chunk(parsed.column(name)) for name in parsed.column_names}
+        return {k: _Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
+
+    def column(self, output: int) -> Any:
+        return self._cells[self._order[output]]
+
+
+def _contents(table: LocalTable, size: int) -> Iterator[bytes]:
+    """Yield the file after its header in pieces of whole lines. Raises `TableError` once the table is interrupted."""
+    assert table.text is not None
+    before = table.interrupts
+    with table.text.path.open("rb") as raw:
+        raw.readline()
+        while content := raw.read(size):
+            yield content + raw.readline()
+            if table.interrupts != before:
+                raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
+
+
+def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
+    """Return the first lines, and for each column whether it has few texts, numerals or texts, as these lines show."""
+    sample = next(_contents(table, _SAMPLE), b"")
+    parsed = _parse(table, sample, dict.fromkeys(range(len(table.columns)), "texts"))
+    few = max(_FEW, parsed.num_rows // 8)
+    kinds = []
+    for column in map(arrow.one_chunk, parsed.columns):
+        if len(column.dictionary_encode().dictionary) <= few:
+            kinds.append("few")
+        else:
+            kinds.append("numerals" if len(_Numerals(column).odd) * 2 < len(column) else "texts")
+    return sample, kinds
+
+
+def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
+    """Parse whole lines to texts, null if empty.
+
+    Raises `pa.ArrowInvalid` if a line has too many cells or too few, or if its quotes are no simple ones.
+    """
+    from pyarrow import csv
+
+    text = table.text
+    assert text is not None
+    if not text.plain_lines:
+        _check_lines(content, text)
+    names = [f"c{place}" for place in range(len(table.columns))]
+    few, texts = pa.dictionary(pa.int32(), pa.string()), pa.string()
+    types = {names[place]: few if kind == "few" else texts for place, kind in kinds.items()}
+    return csv.read_csv(
+        pa.BufferReader(content),
+        csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=names),
+        csv.ParseOptions(
+            delimiter=text.delimiter, quote_char=False if text.plain_lines else text.quote, double_quote=False,
+            ignore_empty_lines=False,
+        ),
+        csv.ConvertOptions(
+            column_types=types, include_columns=list(types), check_utf8=False, null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )  # fmt: skip
+
+
+def _check_lines(content: bytes, text: TextFile) -> None:
+    """Raise `pa.ArrowInvalid` unless no line is blank, and quotes stand around whole cells of a line alone.
+
+    What stands between quotes has no quote then, and no line end.
+    """
+    letters = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
+    ends, quotes = np.flatnonzero(letters == _LINE_END), np.flatnonzero(letters == ord(text.quote))
+    opening, closing = quotes[::2], quotes[1::2]
+
+    def bounds_a_cell(positions: Ints) -> Bools:
+        found: Bools = (letters[positions] == _LINE_END) | (letters[positions] == ord(text.delimiter))
+        return found
+
+    whole = (
+        not (ends[0] == 0 or (np.diff(ends) == 1).any())
+        and len(opening) == len(closing)
+        and bounds_a_cell(opening[opening > 0] - 1).all()
+        and bounds_a_cell(closing + 1).all()
+        and not (np.searchsorted(quotes, ends) % 2).any()
+    )
+    if not whole:
+        raise pa.ArrowInvalid("quotes or blank lines that the engine has to read")
+
+
+def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: Encode) -> BatchCoding | None:
+    """Return how a column of some kind is encoded; None if its rows need SQL."""
+    by_sql = coding_of(column, place, table.columns[place].type)
+    known = _Known(lambda entries: encode(by_sql, place, entries)[:-1])
+    if kind == "few":
+        return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_code), by_sql.complete)
+    if kind == "numerals" and (lookup := of_numerals(column)) is not None:
+        return BatchCoding(
+            {}, ("",), partial(_codes_of_numerals, known, lookup, column.missing_code), completes(column)
+        )
+    return None
+
+
+def _codes_of_few(known: _Known, missing: int, arrays: Sequence[Any]) -> Codes:
+    return _by_entry(known, arrays[0], missing).astype(np.int32, copy=False)
+
+
+def _by_entry(known: _Known, texts: Any, missing: int) -> npt.NDArray[Any]:
+    """Return what is known of the entry of each row of a dictionary-encoded array; `missing` where there is none."""
+    places, null = arrow.values_and_nulls(texts.indices)
+    values = known.of(texts.dictionary)
+    if not len(values):
+        return np.full(len(places), missing, dtype=values.dtype)
+    found: npt.NDArray[Any] = values.take(places, mode="clip")
+    if null is not None:
+        found[null] = missing
+    return found
+
+
+def _codes_of_numerals(
+    known: _Known, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[_Numerals]
+) -> Codes:
+    cells = arrays[0]
+    codes = lookup(cells.values)
+    if cells.lacking is not None:
+        codes[cells.lacking] = missing
+    if len(cells.odd):
+        codes[cells.odd] = _by_entry(known, cells.odd_texts, missing)
+    return codes
+
+
+class _Hashed:
+    """The words of a column's texts, as `fingerprint` has them for texts in any other format."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind, self._known = kind, _Known(lambda texts: words_of_texts(texts)[0])
+
+    def __call__(self, cells: Any) -> Words:
+        if self._kind == "few":
+            return _by_entry(self._known, cells, 0).view(np.uint64)
+        return self._of_numerals(cells) if self._kind == "numerals" else words_of_texts(cells)[0]
+
+    def _of_numerals(self, cells: _Numerals) -> Words:
+        short = cells.shortest
+        if short.all():
+            return words_of_numbers(cells.values)
+        words = words_of_bytes(cells.buffer, cells.starts, cells.lengths)  # 0 for an empty text
+        words[short] = words_of_numbers(cells.values[short])
+        if len(cells.odd):
+            words[cells.odd] = _by_entry(self._known, cells.odd_texts, 0)
+        return words
+
+
+class _Numerals:
+    """Texts of which most are plain numerals, and the `values` of these, which are the same that the engine reads.
+
+    `odd` are the places of texts that are none, and `lacking` says which rows have no value: those, and empty texts.
+    """
+
+    def __init__(self, texts: Any) -> None:
+        self.texts = texts
+        self.buffer, self.starts, self.lengths = text_buffer(texts)
+        odd = self.lengths > _MAX_NUMERAL
+        strange = np.flatnonzero(~_IN_NUMERALS.take(self.buffer[:-8]))
+        odd[self._rows_of(strange)] = True
+        try:
+            self.values = self._cast(~odd & (self.lengths > 0))
+        except pa.ArrowInvalid:  # such as 1-2, or 1.2.3
+            odd = self.lengths > 0
+            self.values = np.zeros(len(texts))
+        self.odd: Ints = np.flatnonzero(odd)
+        lacking = odd | (self.lengths == 0)
+        self.lacking: Bools | None = lacking if lacking.any() else None
+
+    @cached_property
+    def odd_texts(self) -> Any:
+        """The texts that are no plain numerals, dictionary-encoded."""
+        return self.texts.take(arrow.from_numpy(self.odd)).dictionary_encode()
+
+    @property
+    def shortest(self) -> Bools:
+        """Which texts are fractions, and the shortest texts of their numbers."""
+        points = np.flatnonzero(self.buffer[:-8] == _POINT)
+        if self.lacking is None and len(points) == len(self.values):  # a plain numeral has one at most
+            return is_shortest(self.buffer, self.starts, self.lengths, self.values)
+        fraction = np.zeros(len(self.values), dtype=bool)
+        fraction[self._rows_of(points)] = True
+        if self.lacking is not None:
+            fraction &= ~self.lacking
+        some = np.flatnonzero(fraction)
+        fraction[some] = is_shortest(self.buffer, self.starts[some], self.lengths[some], self.values[some])
+        return fraction
+
+    def _rows_of(self, positions: Ints) -> Ints:
+        """Return the rows in whose texts the bytes at these positions are."""
+        return np.searchsorted(self.starts, positions, side="right") - 1
+
+    def _cast(self, some: Bools) -> npt.NDArray[np.float64]:
+        """Return the numbers of `some` texts; those of the others are arbitrary."""
+        _, offsets, data = self.texts.buffers()
+        bits = np.packbits(np.concatenate([np.zeros(self.texts.offset, dtype=bool), some]), bitorder="little")
+        chosen = [pa.py_buffer(bits), offsets, data]
+        numerals = pa.Array.from_buffers(self.texts.type, len(self.texts), chosen, offset=self.texts.offset)
+        return arrow.values_and_nulls(numerals.cast(pa.float64()))[0]
+
+
+class _Known:
+    """What was found for the texts of a column so far, by `find`; for several threads."""
+
+    def __init__(self, find: Callable[[Any], npt.NDArray[Any]]) -> None:
+        self._find, self._lock = find, threading.Lock()
+        self._texts: Any = None
+        self._values: npt.NDArray[Any] = np.zeros(0)
+
+    def of(self, texts: Any) -> npt.NDArray[Any]:
+        """Return what is found for each of some different texts."""
+        with self._lock:
+            if self._texts is None or len(self._texts) > _MAX_KNOWN:
+                self._texts, self._values = texts, self._find(texts)
+            places, new = arrow.values_and_nulls(pc.index_in(texts, value_set=self._texts))
+            if new is not None:
+                more = texts.take(arrow.from_numpy(np.flatnonzero(new)))
+                self._values = np.concatenate([self._values, self._find(more)])
+                places = places.copy()
+                places[new] = np.arange(len(self._texts), len(self._values))
+                self._texts = pa.concat_arrays([self._texts, more])
+            return self._values.take(places)

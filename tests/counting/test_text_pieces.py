@@ -1,0 +1,125 @@
+"""Text files are counted and digested in pieces with the same result as by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dpengine.counting import text_pieces
+from dpengine.counting.count import count, digest, digest_and_count
+from dpengine.errors import TableError
+from dpengine.sources.open import open_table
+from dpengine.sources.table import LocalTable
+from dpengine.spec.plan import Plan
+
+NUMERALS = [
+    "1.5", "-1.5", "0.1", "10", "-0", "-0.0", "007", "00.5", "5.", ".5", "3.50", "17.999999999999999999", "0.0001",
+    "0.00001", "12345678901234567890.5", "9007199254740993", "2.675", "18", "100", "-9", "-9.0", "", "nan", "NA", "1e3",
+    "1E+1", " 2.5", "+3", "1_0", "inf", "9" * 30, "0." + "0" * 30 + "1", "1,5", "é", "18y",
+]  # fmt: skip
+COLUMNS = [
+    {"name": "x", "kind": "number", "edges": ["-10", "0", "0.1", "2.675", "18", "1000"], "missing_as": ["-9", "NA"]},
+    {"name": "pay", "kind": "amount", "from": 0, "to": 40, "step": "0.5"},
+    {"name": "y", "kind": "category", "values": ["a", "é", "2", "Paris, TX"], "missing_as": ["?"], "other": True},
+    {"name": "d", "kind": "date", "from": "2024-01-01", "to": "2024-03-31", "by": "month"},
+]
+TABLES = [["x", "y"], {"columns": ["y"], "mean": ["pay"]}, ["d"]]
+PLAN = Plan(dataset="d", epsilon="1", columns=COLUMNS, tables=TABLES, strategy="direct")
+
+
+def found(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
+    """Return digest, counts and histograms of a text file, found in pieces or by SQL."""
+    with open_table(path) as table, open_table(path) as again:
+        assert table.text is not None
+        if not pieces:
+            table.text = again.text = None
+        key, counts = digest_and_count(table, plan, plan.marginals)
+        assert digest(again) == key
+        single = count(again, plan, plan.marginals, truncation_key=b"")
+        assert [each.tolist() for each in single] == [each.tolist() for each in counts]
+        return key, [each.tolist() for each in counts], table.histograms.tolist()
+
+
+def in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> int:
+    """See that both ways find the same; return how many pieces were parsed."""
+    parsed: list[bytes] = []
+    parse = text_pieces._parse
+
+    def seen(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
+        parsed.append(content)
+        return parse(table, content, kinds)
+
+    monkeypatch.setattr(text_pieces, "_parse", seen)
+    first = found(path, plan, pieces=True)
+    times = len(parsed)
+    assert first == found(path, plan, pieces=False)
+    assert len(parsed) == times
+    return times
+
+
+def lines_of(times: int, quote: str = "") -> str:
+    """Return lines with every odd numeral, among many plain ones, in columns that are many numerals or few texts."""
+    texts, days = ("a", "é", "2.0", " a", "", "?", "e\u0301", "b"), ("2024-01-05", "2024-02-30", "", "2024-03-31T10:00")
+    rows = ["x,pay,y,d,note"]
+    for k in range(times):
+        odd = NUMERALS[k // 3 % len(NUMERALS)] if k % 3 == 0 else ""
+        x, pay = odd or f"{k % 977}.{k % 89}", f"{k * 7 % 4001 / 100}" if k % 3 != 1 else odd
+        rows.append(f"{x.replace(',', ';')},{pay.replace(',', ';')},{quote}{texts[k % 8]}{quote},{days[k % 4]},t{k}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote):
+    monkeypatch.setattr(text_pieces, "_BYTES", (4096, 8192))
+    path = tmp_path / "t.csv"
+    path.write_text(lines_of(1200, quote))
+    assert in_pieces(path, monkeypatch) > 10
+    with open_table(path) as table:
+        assert text_pieces._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
+
+
+def test_a_cell_in_quotes_holds_delimiters(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text('x,pay,y,d\n1,2,"Paris, TX",2024-01-05\n2,3,"",\n"3","4","a",""')
+    assert in_pieces(path, monkeypatch) > 1
+
+
+LEFT_TO_SQL = {
+    "a quote in a cell": 'x,pay,y,d\n1,2,"a""b",\n2,3,a,\n',
+    "a quote in the middle": 'x,pay,y,d\n1,2,a"b,\n2,3,a"b,\n',
+    "a line end in quotes": 'x,pay,y,d\n1,2,"a\nb",\n2,3,a,\n',
+    "a blank before a quote": 'x,pay,y,d\n1,2, "a",\n2,3,a,\n',
+    "a line end in quotes of one cell, a delimiter in those of the next": 'x,pay,y,d\n1,2,"a\n","\n"\n',
+}
+
+
+@pytest.mark.parametrize("content", LEFT_TO_SQL.values(), ids=LEFT_TO_SQL)
+def test_other_quotes_are_left_to_sql(tmp_path, monkeypatch, content):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    assert in_pieces(path, monkeypatch) == 3  # the first piece shows it, each time
+
+
+def test_lines_with_other_cells_are_refused_in_the_same_words(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(lines_of(400) + "1,2,3\n")
+    said = []
+    for pieces in (True, False):
+        with pytest.raises(TableError) as caught:
+            found(path, PLAN, pieces=pieces)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_a_reading_in_pieces_can_be_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_pieces, "_BYTES", (1024, 1024))
+    path = tmp_path / "t.csv"
+    path.write_text(lines_of(1200))
+    with open_table(path) as table:
+        with pytest.raises(TableError, match="was stopped"):
+            count(table, PLAN, PLAN.marginals, truncation_key=b"", progress=lambda part: part and table.interrupt())
+        counts = count(table, PLAN, PLAN.marginals, truncation_key=b"")
+        assert counts[-1].sum() == 1200, "it stops what runs, not what follows"
