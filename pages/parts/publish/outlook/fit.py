@@ -114,13 +114,17 @@ def _misfits(table: Table, columns: Sequence[Column]) -> tuple[Shares, Better]:
 
 
 def _shares(table: Table, columns: Sequence[Column], progress: Progress | None = None) -> Shares:
+    if not columns:
+        return {}
     counts = owner.rows_by_cell(table, columns, None if progress is None else partial(progress, "counting"))
     return {c.name: int(counts[c.name][c.other_code]) / max(int(counts[c.name].sum()), 1) for c in columns}
 
 
 def _with_other(columns: Sequence[Column]) -> list[Column]:
+    """Return columns with *(other)*, but for amounts and for those whose values only the release finds."""
     kept = {"other": True, "missing": True}
-    return [column.model_copy(update=kept) for column in columns if not isinstance(column, Amount)]
+    counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
+    return [column.model_copy(update=kept) for column in counted]
 
 
 def show_on_request(used: list[str]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from zipfile import ZipFile
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from pages.parts.publish.outlook import fit
 from pages.parts.visit.plan.plan_form import to_plan
 from tests.pages.visits import held, labelled, ledger, project_text, settled, texts, visit
 
@@ -89,3 +91,19 @@ def test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount(
     with ZipFile(tmp_path / "pay.zip") as bundle:
         files = b"".join(bundle.read(name) for name in bundle.namelist())
     assert not [words for words in (b"lie below", b"upper half", b"outside its bounds") if words in files]
+
+
+def test_values_that_only_a_release_finds_are_not_looked_for() -> None:
+    plan = dpe.Plan(
+        dataset="demo",
+        epsilon=1,
+        columns=[
+            {"name": "code", "kind": "category", "values": "found", "among": {"pattern": "#####"}},
+            {"name": "region", "kind": "category", "values": ["North", "South"]},
+            {"name": "waited", "kind": "number", "from": 0, "to": 1000, "step": 1, "bins": 20},
+        ],
+        tables=[["code"], ["region"], ["waited"]],
+    )
+    assert [column.name for column in fit._with_other(plan.columns)] == ["region", "waited"]
+    with dpe.open_table(pd.DataFrame({"code": ["01067"]})) as table:
+        assert fit._misfits(table, fit._with_other(plan.columns[:1])) == ({}, {})
