@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -44,6 +44,7 @@ JOINT_SWEEPS = 60
 REPAIR_ROUNDS = 400
 MOVES_A_ROUND = 256
 MIN_SCALE = 0.8  # of noise: below it most noise is 0, and a model hardly improves a cell
+MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows follow what was measured
 MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 
@@ -104,7 +105,7 @@ def make_consistent(
         return ConsistentTables(_round_along(order, fitted, total))
     only_pairs = max(map(len, fitted)) < 3
     if only_pairs or math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
-        return _pairs(total, single, fitted)
+        return replace(_pairs(total, single, fitted), even=True, noise=_noise(squares, estimate, single, total))
     return through_one_table(fitted, single, total)
 
 
@@ -155,6 +156,27 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
     two = {pair: np.outer(single[pair[0]], single[pair[1]]) / max(total, 1) for pair in combinations(single, 2)}
     two |= {(columns[0], columns[1]): table for columns, table in fitted.items() if len(columns) == 2}
     return Pairwise(float(total), single, two)
+
+
+def _noise(
+    squares: LeastSquares, estimate: Callable[[Columns], Floats], single: Mapping[str, Floats], total: int
+) -> dict[Columns, tuple[Floats, float]]:
+    """Return each column and pair as measured, projected on non-negative counts, and its deviation.
+
+    Nothing if any two columns were not measured together, if there are many cells, or if noise is wide.
+    """
+    pairs = [*combinations(single, 2)]
+    held = [{*columns} for columns in squares.measured]
+    if math.prod(squares.sizes[name] for name in single) > MAX_CELLS:
+        return {}
+    if not all(any({*pair} <= columns for columns in held) for pair in pairs):
+        return {}
+    deviations = {table: math.sqrt(squares.variance(table)) for table in [*pairs, *((name,) for name in single)]}
+    if max(deviations[pair] for pair in pairs) > MAX_DEVIATION:
+        return {}
+    values: dict[Columns, Floats] = {(name,): single[name] for name in single}
+    values |= {pair: project(estimate(pair), total) for pair in pairs}
+    return {table: (values[table], deviation) for table, deviation in deviations.items()}
 
 
 def _round_along(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations
@@ -46,13 +46,17 @@ UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was mea
 class Pairwise:
     """Expected counts of every column and every pair of columns (names in order), which agree with each other.
 
-    Where a table of all columns was measured too, it is `whole`, and every table is a sum of it.
+    Where a table of all columns was measured too, it is `whole`, and every table is a sum of it. Errors are `even`
+    over small and large cells where tables were measured themselves; those of a model grow with the count. If cells are
+    few and noise is small besides, `noise` has each table as measured, non-negative, with the noise's deviation.
     """
 
     total: float
     one: Mapping[str, Floats]
     two: Mapping[Pair, Floats]
     whole: Marginal[np.float64] | None = None
+    even: bool = False
+    noise: Mapping[Columns, tuple[Floats, float]] = field(default_factory=dict)
 
     def table(self, columns: Columns) -> Floats:
         """Return the expected counts over `columns`, one axis each; for three columns or more, by greatest entropy."""

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,8 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
-from dpengine.synthesis.repair import Codes, Reals, of_pairs, repair
+from dpengine.synthesis.nearest import nearest_counts
+from dpengine.synthesis.repair import EVEN_LIMIT, EVEN_POWER, LIMIT, POWER, Codes, Reals, of_pairs, repair
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
@@ -47,6 +49,8 @@ ENOUGH = 0.005  # of the people of a round: if fewer are changed, it is the last
 PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, if there are several
 MAX_NUMBER = 2**62
 ROUNDS = 8  # at most, over single people of the worst rows in the end, if there are several levels
+MORE_ROUNDS, LITTLE = 30, 0.0005  # the same, and instead of `ENOUGH`, where noise is known and cells are few
+SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,8 @@ def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> Syn
         counts = round_to_total(expected, round(float(expected.sum())))
         return ConsistentTables((Marginal(fitted.whole.columns, counts),))
     domain = Domain(tuple(fitted.one), tuple(counts.size for counts in fitted.one.values()))
-    return SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), widest))
+    rows = SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), widest))
+    return _nearer(rows, fitted) if fitted.noise and rows.weights.size else rows
 
 
 def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:
@@ -139,26 +144,52 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     levels, source = [(weight, first)], [np.arange(rows)]
     if triples and not finer:
         return first, np.ones(people, dtype=np.int64)
-    excess, worth = _excess(model, starts, levels), of_pairs(model, starts)
-    repair(first, weight, excess, worth, starts, PASSES[0] if finer else MOST_PASSES)
+    excess = _excess(model, starts, levels)
+    if not finer:
+        power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
+        repair(first, weight, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit)
+        return first, np.ones(people, dtype=np.int64)
+    worth = of_pairs(model, starts, EVEN_POWER)
+    repair(first, weight, excess, worth, starts, PASSES[0])
     for weight, count in finer:
         source.append(np.arange(count) * rows // count)
         levels.append((weight, first[:, source[-1]]))
         excess = _excess(model, starts, levels)
         repair(levels[-1][1], weight, excess, worth, starts, PASSES[2 if (weight, count) == finer[-1] else 1])
-    if not finer:
-        return first, np.ones(people, dtype=np.int64)
     return _loosened(*_unique(*_merged(levels, source)), excess, worth, starts)
 
 
-def _loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
+def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
+    """Return rows whose tables are nearer to those that were measured, where their noise is known."""
+    starts = np.cumsum([0, *rows.domain.sizes])
+    pairs = {(a, b): np.rint(model.noise[a, b][0]) for a, b in combinations(model.one, 2)}
+    worth, excess = _of_noise(model, starts), _excess(replace(model, two=pairs), starts, [(rows.weights, rows.codes)])
+    codes, weights = _loosened(*_unique(rows.codes, rows.weights), excess, worth, starts, MORE_ROUNDS, LITTLE)
+    rows = SyntheticRows(rows.domain, codes, weights)
+    if max(model.noise[pair][1] for pair in pairs) > SMALL_NOISE:
+        return rows
+    wanted = {rows.domain.axes(table): (np.rint(values).astype(np.int64), deviation)
+              for table, (values, deviation) in model.noise.items()}  # fmt: skip
+    counts = nearest_counts(rows.table(rows.columns), wanted)
+    return SyntheticRows(rows.domain, np.stack(np.nonzero(counts)).astype(np.int32), counts[counts > 0])
+
+
+def _loosened(
+    codes: Codes,
+    weights: Ints,
+    excess: Reals,
+    worth: Reals,
+    starts: Ints,
+    rounds: int | None = None,
+    enough: float = ENOUGH,
+) -> tuple[Codes, Ints]:
     """Repair single people of the rows that stand for several: those of the worst rows, up to `FINE` in a round."""
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if rounds is None else rounds):
         taken = _worst(codes, weights, excess * worth, starts)
         loose = codes[:, taken]
         repair(loose, 1, excess, worth, starts, 1)
         changed = (loose != codes[:, taken]).any(axis=0)
-        if np.count_nonzero(changed) < ENOUGH * FINE:
+        if np.count_nonzero(changed) < enough * FINE:
             break
         np.subtract.at(weights, taken[changed], 1)
         codes = np.hstack([codes, loose[:, changed]])
@@ -246,24 +277,36 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
     return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
-def _excess(model: Pairwise, starts: Ints, levels: list[tuple[int, Codes]]) -> Reals:
+def _excess(model: Pairwise, starts: Ints, levels: Sequence[tuple[int | Ints, Codes]]) -> Reals:
     """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
     excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
-    part = sum(weight * codes.shape[1] for weight, codes in levels) / model.total
+    people = [np.broadcast_to(weight, codes.shape[1:]) for weight, codes in levels]
+    part = sum(int(each.sum()) for each in people) / model.total
     names = list(model.one)
     for i, a in enumerate(names):
         for k, b in enumerate(names[:i]):
             table = model.pair(b, a)
-            counts = np.zeros(table.size, dtype=np.int64)
-            for weight, codes in levels:
-                counts += weight * np.bincount(codes[k] * table.shape[1] + codes[i], minlength=table.size)
+            counts = np.zeros(table.size)
+            for weights, (_, codes) in zip(people, levels, strict=True):
+                counts += np.bincount(codes[k] * table.shape[1] + codes[i], weights, table.size)
             difference = counts.reshape(table.shape) - part * table
             excess[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = difference
             excess[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = difference.T
     return excess
+
+
+def _of_noise(model: Pairwise, starts: Ints) -> Reals:
+    """Return the worth of all pairs of values where each table's noise is known: one over its variance, at most 1."""
+    worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    least = min(deviation for _, deviation in model.noise.values())
+    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+        _, deviation = model.noise[b, a]
+        for one, other in ((k, i), (i, k)):
+            worth[starts[one] : starts[one + 1], starts[other] : starts[other + 1]] = (least / deviation) ** 2
+    return worth
 
 
 def _worst(codes: Codes, weights: Ints, excess: Reals, starts: Ints) -> Ints:

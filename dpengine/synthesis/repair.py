@@ -4,6 +4,9 @@ What falls is the sum of worth · (count − expected)² over the cells of all p
 counts are worth more (`worth_of`): a model knows them better than large ones, and the sum of absolute errors minds one
 person in an empty cell as much as one in a full one.
 
+Beyond a `limit` of worth · error, the sum grows in proportion to the error (Huber 1964). So a cell that noise alone
+filled is given up, where people in it would be in wrong cells of many other pairs.
+
 Changes are made in many rows at once, the most helpful first. Since they were judged one by one, together they may go
 too far; the gain of undoing them tells how far, and as many as went too far are undone.
 """
@@ -19,44 +22,61 @@ from dpengine.array_types import Floats, Ints
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
-__all__ = ["Codes", "Reals", "improve", "kept", "of_pairs", "repair", "worth_of"]
+__all__ = [
+    "EVEN_LIMIT",
+    "EVEN_POWER",
+    "LIMIT",
+    "POWER",
+    "Codes",
+    "Reals",
+    "improve",
+    "kept",
+    "of_pairs",
+    "repair",
+    "worth_of",
+]
 
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
 BATCHES = 192  # of rows in a pass, about
-POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
+POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^−POWER; the same if errors are even
+NO_LIMIT = np.float32(np.inf)
+LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
 ENOUGH = 0.05  # of what is left: a pass that gains less is the last
 
 
-def worth_of(expected: Floats) -> Reals:
+def worth_of(expected: Floats, power: float) -> Reals:
     """Return what the square of an error in each cell is worth, given its `expected` count.
 
-    >>> worth_of(np.array([0.0, 3.0, 99.0]))
+    >>> worth_of(np.array([0.0, 3.0, 99.0]), 0.5)
     array([1. , 0.5, 0.1], dtype=float32)
     """
-    worth: Reals = ((1.0 + expected) ** -POWER).astype(np.float32)
+    worth: Reals = ((1.0 + expected) ** -power).astype(np.float32)
     return worth
 
 
-def of_pairs(model: Pairwise, starts: Ints) -> Reals:
-    """Return the worth of all pairs of values; 0 for two values of one column.
+def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
+    """Return the worth of all pairs of values (`worth_of`); 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
     worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
-        table = worth_of(model.pair(b, a))
+        table = worth_of(model.pair(b, a), power)
         worth[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = table
         worth[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = table.T
     return worth
 
 
-def repair(codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints, passes: int) -> None:
+def repair(
+    codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints, passes: int, limit: float = np.inf
+) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
-    `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`).
+    `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
+    a `limit`.
     """
     columns, rows = codes.shape
     size = max(64, -(-rows // BATCHES))
@@ -70,7 +90,7 @@ def repair(codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints,
         gained = 0.0
         for start in range(0, rows, size):
             batch = slice(start, start + size)
-            values[batch], gain = improve(values[batch], price, step, starts)
+            values[batch], gain = improve(values[batch], price, step, starts, np.float32(limit))
             gained += gain * weight
         codes[:, order] = values.T - first[:, None]
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
@@ -78,11 +98,11 @@ def repair(codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints,
             break
 
 
-def improve(batch: Codes, price: Reals, step: Reals, starts: Ints) -> tuple[Codes, float]:
+def improve(batch: Codes, price: Reals, step: Reals, starts: Ints, limit: np.float32 = NO_LIMIT) -> tuple[Codes, float]:
     """Move rows of `batch`, of shape (rows, columns), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
-    other columns. Returns the rows and what was gained.
+    other columns. A price counts as at most `limit`. Returns the rows and what was gained.
     """
     from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
 
@@ -96,11 +116,12 @@ def improve(batch: Codes, price: Reals, step: Reals, starts: Ints) -> tuple[Code
     lines = values.astype(np.int64) * width  # where the prices of each value begin
     gained = 0.0
     for a in range(columns):
-        cost = own @ np.ascontiguousarray(price[:, starts[a] : starts[a + 1]])
+        cost = own @ np.clip(price[:, starts[a] : starts[a + 1]], -limit, limit)
         best = cost.argmin(axis=1) + starts[a]
         movable = np.flatnonzero(best != values[:, a])
         here, there = values[movable, a].astype(np.int64), best[movable]
-        gain = cost[movable, here - starts[a]] - steps.take(lines[movable] + here[:, None]).sum(axis=1)
+        cells = lines[movable] + here[:, None]
+        gain = np.clip(prices.take(cells) - steps.take(cells), -limit, limit).sum(axis=1)
         gain -= cost[movable, there - starts[a]]
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
@@ -109,8 +130,8 @@ def improve(batch: Codes, price: Reals, step: Reals, starts: Ints) -> tuple[Code
         moved, here, there, gain = movable[helpful], here[helpful], there[helpful], gain[helpful]
         others = values[moved].astype(np.int64)[:, np.arange(columns) != a]
         _shift(prices, steps, others, here, there, width)
-        cells = others * width + there[:, None]
-        back = prices[cells] - steps[cells] - prices[others * width + here[:, None]]
+        now, before = others * width + there[:, None], others * width + here[:, None]
+        back = np.clip(prices[now] - steps[now], -limit, limit) - np.clip(prices[before], -limit, limit)
         forth, undone = float(gain.sum()), float(back.sum())
         keep = kept(helpful.size, forth, undone)
         _shift(prices, steps, others[keep:], there[keep:], here[keep:], width)

@@ -1,0 +1,127 @@
+"""Whole counts over all columns whose tables are nearest to measured ones, by integer programming.
+
+Where noise is so small that many measured counts are exact, what is lost is lost by making the tables agree in whole
+numbers. Rows that are repaired one value at a time come to rest where several changes at once would help. Here the
+counts of all cells are changed together: what falls is Σ |count − wanted| / deviation over the cells of all tables.
+The linear programme gives whole numbers nearly everywhere (its optimum is at a vertex); the few others are rounded up
+or down by a small integer programme. Of equally near counts, those that change least are taken.
+
+A fixed function of its arguments, for one version of the solver (HiGHS: Huangfu & Hall 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+
+__all__ = ["Wanted", "nearest_counts"]
+
+Wanted = Mapping[tuple[int, ...], tuple[Ints, float]]  # by axes, rising: a table's counts, and the noise's deviation
+
+PER_CHANGE = 0.01  # what a change costs beside an error of 1 in the most exact table
+MAX_STEPS = 50_000  # of the solver; it then gives up, and counts stay as they are
+MAX_NODES = 20
+GAP = 0.02  # between what is found and what is possible
+WHOLE = 1e-6  # values as near to a whole number are one
+
+
+def nearest_counts(counts: Ints, wanted: Wanted) -> Ints:
+    """Change `counts`, of all columns, so that their tables come near to those `wanted`; their sum stays.
+
+    Returns `counts` as they are where no nearer ones are found.
+
+    >>> nearest_counts(np.array([[2, 0], [0, 2]]), {(0,): (np.array([3, 1]), 1.0), (1,): (np.array([2, 2]), 1.0)})
+    array([[2, 1],
+           [0, 1]])
+    """
+    tables = _tables(counts.shape, list(wanted))
+    target = np.concatenate([values.ravel() for values, _ in wanted.values()]).astype(np.float64)
+    deviations = np.concatenate([np.full(values.size, deviation) for values, deviation in wanted.values()])
+    worth = deviations.min() / deviations
+    start = counts.ravel().astype(np.float64)
+
+    def off(found: Floats) -> float:
+        return float(worth @ np.abs(tables @ found - target))
+
+    found = _relaxed(tables, target - tables @ start, worth, start)
+    if found is not None:
+        found = start + found
+        near = np.rint(found)
+        between = np.flatnonzero(np.abs(found - near) > WHOLE)
+        near[between] = np.floor(found[between])
+        up = _rounded(tables[:, between], target - tables @ near, worth, start.sum() - near.sum())
+        near[between] += up if up is not None else np.nan
+        if np.isfinite(near).all() and near.min() >= 0 and near.sum() == start.sum() and off(near) < off(start):
+            return near.reshape(counts.shape).astype(np.int64)
+    return counts
+
+
+def _tables(shape: Sequence[int], tables: Sequence[tuple[int, ...]]) -> Any:
+    """Return the sparse matrix that sums the cells of all columns to those of `tables`, one after the other."""
+    from scipy.sparse import csr_array, vstack  # only where rows are generated: it takes long to load
+
+    places = np.unravel_index(np.arange(math.prod(shape)), shape)
+    sums = []
+    for axes in tables:
+        sizes = tuple(shape[axis] for axis in axes)
+        cells = np.ravel_multi_index(tuple(places[axis] for axis in axes), sizes)
+        entries = (np.ones(cells.size), (cells, np.arange(cells.size)))
+        sums.append(csr_array(entries, shape=(math.prod(sizes), cells.size)))
+    return vstack(sums).tocsr()
+
+
+def _relaxed(tables: Any, short: Floats, worth: Floats, start: Floats) -> Floats | None:
+    """Return the changes, not all whole, that bring the tables nearest; `short` is what these lack at the `start`."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, vstack
+    from scipy.sparse import hstack as beside
+
+    rows, cells = tables.shape
+    one, every = eye_array(rows), np.ones(cells)
+    sums = csr_array(np.concatenate([every, -every, np.zeros(2 * rows)])[None])
+    solve: Any = linprog
+    found = solve(
+        np.concatenate([np.full(2 * cells, PER_CHANGE), worth, worth]),
+        A_eq=vstack([beside([tables, -tables, one, -one]), sums]).tocsc(),
+        b_eq=np.append(short, 0.0),
+        bounds=np.stack(
+            [
+                np.zeros(2 * (cells + rows)),
+                np.concatenate([np.full(cells, np.inf), start, np.full(2 * rows, np.inf)]),
+            ],
+            axis=1,
+        ),
+        method="highs",
+        options={"maxiter": MAX_STEPS},
+    )
+    changes: Floats | None = found.x[:cells] - found.x[cells : 2 * cells] if found.status == 0 else None
+    return changes
+
+
+def _rounded(tables: Any, short: Floats, worth: Floats, more: float) -> Floats | None:
+    """Return which of some cells to round up, `more` of them in all, so that the tables come nearest."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, eye_array, vstack
+    from scipy.sparse import hstack as beside
+
+    rows, cells = tables.shape
+    if cells == 0:
+        return np.zeros(0)
+    one, rest = eye_array(rows), np.zeros(2 * rows)
+    sums = csr_array(np.concatenate([np.ones(cells), rest])[None])
+    bound = np.append(short, more)
+    solve: Any = milp
+    found = solve(
+        np.concatenate([np.zeros(cells), worth, worth]),
+        constraints=LinearConstraint(vstack([beside([tables, one, -one]), sums]).tocsc(), bound, bound),
+        integrality=np.concatenate([np.ones(cells), rest]),
+        bounds=Bounds(0.0, np.concatenate([np.ones(cells), np.full(2 * rows, np.inf)])),
+        options={"node_limit": MAX_NODES, "mip_rel_gap": GAP},
+    )
+    up: Floats | None = None if found.x is None else np.rint(found.x[:cells])
+    return up
