@@ -59,7 +59,8 @@ TOTAL_PART = 0.01
 AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
-LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
+LATER_PICKS = (2.17, 0.6)  # the same in a later one, times its part of the pairs' ε
+OF_MANY = (91, 0.25)  # and more of more pairs: beyond so many, as this power of their number
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
@@ -314,8 +315,10 @@ def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
     """Return how many pairs to pick: more for a smaller public error."""
     if phase.number == 0:
         return _first_picks(run, phase.error, live)
+    pairs = len(run.workload.pairs)
     wanted: float = LATER_PICKS[0] * phase.part * phase.error ** -LATER_PICKS[1]
-    return max(1, min(live, round(min(wanted, 0.48 * len(run.workload.pairs)))))
+    wanted *= max(1.0, pairs / OF_MANY[0]) ** OF_MANY[1]
+    return max(1, min(live, round(min(wanted, min(0.48, phase.part) * pairs))))
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:

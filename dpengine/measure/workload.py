@@ -98,9 +98,9 @@ class Run:
     def measure_all(self, marginals: Sequence[ExactMarginal], weights: Floats, parts: int) -> None:
         """Measure marginals with all of `parts`, divided by `weights`.
 
-        Weights are rounded to powers of √2, since each different noise scale takes time to set up.
+        Weights are rounded to powers of ∜2, since each different noise scale takes time to set up.
         """
-        coarse = 2 ** (np.round(2 * np.log2(weights)) / 2)
+        coarse = 2 ** (np.round(4 * np.log2(weights)) / 4)
         shares = np.maximum(1, parts * coarse / coarse.sum()).astype(np.int64)
         shares[0] += max(0, parts - int(shares.sum()))
         for (columns, exact, merged), share in zip(marginals, shares, strict=True):

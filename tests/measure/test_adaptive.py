@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.measure.adaptive import _audit, _how_wrong
+from dpengine.measure.adaptive import _audit, _how_wrong, _number_of_picks, _Phase
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
@@ -210,6 +210,19 @@ def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
     pairs = {one.allocation.columns for one in measured.marginals if len(one.allocation.columns) == 2}
     assert chosen
     assert 0 < len(pairs) < 28
+
+
+def test_more_pairs_are_picked_for_less_noise_and_of_more_columns_but_no_more_than_a_part() -> None:
+    def picks(columns: int, error: float, part: float) -> int:
+        sizes = {f"c{k:02}": 3 for k in range(columns)}
+        pairs = list(combinations(sizes, 2))
+        run = Run(Workload(sizes, pairs), {}, Fraction(1), 1)
+        return _number_of_picks(run, _Phase(1, 3, part, 1, error, 0.0), len(pairs))
+
+    assert picks(14, 0.001, 0.3) == 27  # of 91 pairs: the part of ε is the part of the pairs at most
+    assert picks(14, 0.001, 0.5) == 44
+    assert 5 < picks(14, 0.01, 0.3) < picks(14, 0.005, 0.3) < 27
+    assert picks(28, 0.01, 0.3) > picks(14, 0.01, 0.3)
 
 
 def test_a_preview_runs_the_same_way() -> None:
