@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import project, rake
@@ -84,6 +85,12 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
 
     Raises KeyError for a column that was not measured by itself.
     """
+    # Threads that wait for each other would double the time that so many products of small matrices take.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _fit(sizes, measured)
+
+
+def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     total = max(1.0, grand_total(measured))
     pairs: dict[Pair, list[Measurement]] = {}
     for one in measured:

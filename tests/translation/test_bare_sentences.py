@@ -18,8 +18,7 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {
-    "answer_wording.py", "entries_table.py", "example_plan.py", "figures.py", "picture_buttons.py", "search.py",
-    "wording.py",
+    "answer_wording.py", "entries_table.py", "figures.py", "picture_buttons.py", "search.py", "wording.py",
 }  # fmt: skip
 FOLDERS = ("publish", "release", "visit")
 FILES = ["pages/publish.py", *(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dpengine import Plan
+from dpengine.translation.catalogue import _
 
 __all__ = ["example"]
 
-_EXAMPLE = """
-title: An example
-dataset: example
-epsilon: "1"
-rows_about: 3000
-columns:
-  - {name: age, kind: number, edges: [0, 18, 30, 45, 65, 120], whole: true, missing: false}
-  - {name: region, kind: category, values: [North, East, South, West], missing: false}
-tables:
-  - [age, region]
-"""
-
 
 def example() -> Plan:
-    """Return the example: people by age and region."""
-    return Plan.loads(_EXAMPLE)
+    """Return the example: people by age and region, in the language of the page."""
+    age, region = _("age"), _("region")
+    return Plan(
+        title=_("An example"),
+        dataset="example",
+        epsilon=1,
+        rows_about=3000,
+        columns=[
+            {"name": age, "kind": "number", "edges": [0, 18, 30, 45, 65, 120], "whole": True, "missing": False},
+            {"name": region, "kind": "category", "values": [_("North"), _("East"), _("South"), _("West")],
+             "missing": False},
+        ],
+        tables=[[age, region]],
+    )  # fmt: skip
