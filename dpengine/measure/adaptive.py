@@ -67,9 +67,7 @@ SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 WORTH = {1: 0.7, 2: 0.5}  # times the loss of columns that the first pairs have to gain, by the number of phases
 SURE = 0.75  # times the noise of that answer, added to it: pairs that are not worth it are seldom taken for it
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: what a cell gains less than is not counted
-ONE_PHASE = (
-    0.55  # times the noise of a second phase: if pairs that the first leaves are less wrong, one phase is enough
-)
+ONE_PHASE = 0.55  # times a second phase's noise: if pairs that the first leaves are less wrong, one phase is enough
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
