@@ -12,6 +12,8 @@ import mmap
 import re
 from pathlib import Path
 
+import numpy as np
+
 from dpengine.errors import TableError
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sql import literal
@@ -60,7 +62,8 @@ def check_quotes(path: Path, delimiter: str, quote: str = '"') -> None:
     """
     between, cell = re.escape(delimiter).encode(), _cell(delimiter, quote)
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content)
+        seen = _around_whole_cells(content, delimiter, quote)  # many times as fast
+        ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content, seen)
         assert ended is not None  # it matches nothing, at least
         if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
             line = sum(1 for _ in re.compile(rb"\n").finditer(content, 0, ended.end())) + 1
@@ -71,6 +74,29 @@ def check_quotes(path: Path, delimiter: str, quote: str = '"') -> None:
                     line=number(line),
                 )
             )
+
+
+def _around_whole_cells(content: mmap.mmap, delimiter: str, quote: str) -> int:
+    """Return up to where whole lines have quotes around whole cells and nowhere else, as far as this is easily seen.
+
+    There, each odd quote follows a delimiter or a line end, and one of these follows each even quote.
+    """
+    if len(delimiter.encode()) > 1:
+        return 0
+    between = np.zeros(256, dtype=bool)
+    between[[ord(delimiter), ord("\n")]] = True
+    begin = 0
+    while (end := content.rfind(b"\n", begin, begin + _CHUNK) + 1) > begin:
+        lines = np.frombuffer(content, np.uint8, end - begin, begin)
+        quotes = np.flatnonzero(lines == ord(quote))
+        opening, closing = quotes[::2], quotes[1::2]
+        if opening.size > closing.size:
+            break
+        # Before the first letter stands a line end, as at the end of these lines.
+        if not (between[lines[opening - 1]].all() and between[lines[closing + 1]].all()):
+            break
+        begin = end
+    return begin
 
 
 def _cell(delimiter: str, quote: str) -> bytes:

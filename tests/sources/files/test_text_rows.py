@@ -48,6 +48,24 @@ def test_a_quote_left_open_is_refused_and_leaves_no_row_out(tmp_path_factory, pa
         assert in_one_block is None
 
 
+@given(st.lists(PARTS, max_size=40), st.sampled_from([4, 16, 1 << 20]))
+@example(['"a"', ",", '"b"', "\n"] * 4, 16)
+@example(['"a', "\n", '"', '"b"', "\n"], 4)
+def test_what_is_quickly_seen_of_quotes_changes_no_verdict(tmp_path_factory, parts, at_once):
+    def verdict():
+        try:
+            text_rows.check_quotes(path, ",")
+        except TableError as error:
+            return str(error)
+
+    (path := tmp_path_factory.mktemp("rows") / "rows.csv").write_text("a,b\n" + "".join(parts), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_rows, "_CHUNK", at_once)
+        quick = verdict()
+        patch.setattr(text_rows, "_around_whole_cells", lambda *_: 0)
+        assert quick == verdict()
+
+
 def read(path, longest, *, by_one_thread=None):
     plain = text_rows.has_plain_lines(path) if by_one_thread is None else not by_one_thread
     table = text_rows.relation(path, 2, ",", plain_lines=plain, max_line=longest)
