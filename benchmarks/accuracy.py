@@ -5,7 +5,8 @@
 Beside each other in one run, at pure ε: the product (its expected counts and its whole counts, from synthetic rows),
 single columns with independence, and every table measured once and projected. Adult is read from
 ``../shared/data/adult.csv`` or from what ``ADULT`` names (48,842 people, 14 columns, as distributed with private-pgm);
-the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes).
+the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes). A path
+to an array that ``benchmarks/bank.py save`` wrote names one of the bank, such as ``bank/bfi.npz``.
 With ``--peers`` stand beside them, one draw each: ``mst,aim,privbayes`` of dpmm, of which MST and AIM spend δ = 10⁻⁹
 besides (``PEERS_PYTHON`` names an interpreter that has it: benchmarks/peer_dpmm.py), and at the same pure ε
 ``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). Seconds are of the
@@ -88,6 +89,11 @@ SOURCES: dict[str, Callable[[], Coded]] = {
 }
 
 
+def of_bank(path: Path) -> Coded:
+    with np.load(path) as held:
+        return held["codes"], {f"c{k}": int(size) for k, size in enumerate(held["sizes"])}
+
+
 def plan_of(sizes: dict[str, int], epsilon: str, ways: int, rows: int, strategy: str = "auto") -> dpe.Plan:
     columns = [
         {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
@@ -138,7 +144,7 @@ def main() -> None:
         f"{'table':<12}{'ε':>6}  {'expected':>17}  {'counts':>17}  {'independence':>13}  {'all, direct':>12}  seconds"
     )
     for source in chosen.tables.split(","):
-        codes, sizes = SOURCES[source]()
+        codes, sizes = SOURCES[source]() if source in SOURCES else of_bank(Path(source))
         frame = pd.DataFrame(codes.astype(str), columns=list(sizes))
         with dpe.open_table(frame) as table:
             for epsilon in chosen.epsilons.split(","):
@@ -175,8 +181,8 @@ def one_line(
     alone = independence(codes, sizes, epsilon, list(plan.marginals))
     shown = (f"{statistics.mean(x):.4f} ± {statistics.pstdev(x):.4f}" for x in (expected, whole))
     print(
-        f"{source:<12}{epsilon:>6}  {'  '.join(f'{each:>17}' for each in shown)}  {alone:>13.4f}  {direct:>12.4f}  "
-        f"{statistics.median(seconds):.2f}",
+        f"{Path(source).stem:<12}{epsilon:>6}  {'  '.join(f'{each:>17}' for each in shown)}  "
+        f"{alone:>13.4f}  {direct:>12.4f}  {statistics.median(seconds):.2f}",
         flush=True,
     )
 

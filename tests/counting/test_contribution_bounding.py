@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from dpengine import Plan, open_table
-from dpengine.counting.contribution_bounding import among
+from dpengine.counting.contribution_bounding import among, marked_rows
 from dpengine.counting.count import count
+from dpengine.sources.databases.dialects import LOCAL
 
 KEY = b"any key"
 COLUMNS = [{"name": "age", "kind": "number", "edges": [0, 18, 65]}, {"name": "smokes", "kind": "yesno"}]
@@ -48,6 +50,17 @@ def test_the_rows_of_a_person_with_the_smallest_hashes_are_kept(rows: int) -> No
     with open_table(PEOPLE) as table:
         (counts,) = count(table, plan, plan.marginals, truncation_key=KEY)
     assert (counts == kept_by_hand(rows)).all()
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_rows_that_do_not_count_take_no_place_of_a_person(rows: int) -> None:
+    """Each of 50 persons has three rows that count and seven that do not: by chance alone some of these come first."""
+    columns = "i % 10 AS k0, 'p' || i // 10 AS person, i AS h, CAST(i % 10 >= 3 AS INT) AS lacks"
+    coded = f"SELECT {columns} FROM range(500) AS r(i)"
+    with duckdb.connect() as engine:
+        marked = marked_rows(coded, 1, rows, KEY, LOCAL)
+        found = engine.execute(f"SELECT h // 10, sum(times), count(*) FROM ({marked}) GROUP BY ALL").fetchall()
+    assert sorted(found) == [(person, rows, 10) for person in range(50)]
 
 
 def test_runs_of_codes_are_one_comparison_each() -> None:
