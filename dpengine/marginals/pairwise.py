@@ -28,7 +28,8 @@ from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.shrinkage import shrink, smooth
+from dpengine.marginals.shrinkage import shrink
+from dpengine.marginals.smoothing import smooth
 
 __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 

@@ -1,0 +1,158 @@
+"""Smoothing: the counts of one column, estimated from noisy ones along the order of its cells and by their sizes.
+
+Of two descriptions of a column, the noisy counts themselves say how likely each is, and so how much it weighs:
+
+* counts come in any order from one unknown distribution of sizes;
+* counts follow a level that moves along the cells, in small steps or, rarely, a jump. Some cells are heaps or gaps:
+  their counts come from the distribution of sizes instead.
+
+The second is a hidden Markov chain. Order is that of the cells in the plan. All functions take noisy numbers and public
+structure, so nothing here costs privacy; as in `shrinkage`, densities are continuous.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpengine.array_types import Floats
+from dpengine.marginals.fitting import project
+from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
+
+__all__ = ["smooth"]
+
+WINDOWS = (1, 2, 4, 8)  # neighbours on either side
+MIN_TO_SMOOTH = 8  # cells
+SIZES_TOLD = range(3, 513)  # numbers of cells that are compared: more take the square in time and memory
+SMALL_SIZES = 6
+SIZE_ROUNDS = 10
+LITTLE_NOISE = 0.004  # of a mean count: levels then tell nothing more
+STEP = 0.07  # between levels, of their logarithms
+STEPS = (
+    0.06,
+    0.2,
+    0.6,
+)  # mean absolute steps of the level from cell to cell, as parts of it: the likeliest weighs most
+HEAPS = (0.03, 0.2)  # parts of cells that are heaps or gaps, likewise
+JUMPS = 0.02  # part of the steps that lead to any level
+
+
+def smooth(noisy: Floats, scale: float, total: float) -> Floats:
+    """Estimate the counts of one column from noisy ones; return non-negative counts that add up to `total`.
+
+    `scale` is that of the noise. Where cells come in any order, it is the mean of two estimates, from neighbouring
+    cells and from cells of like size. Each is up to a third nearer than a projection for some columns, and farther for
+    others.
+    """
+    in_order = _by_neighbours(noisy, scale, total)
+    if noisy.size not in SIZES_TOLD:
+        return in_order
+    likely, by_size = _by_size(noisy, scale, total)
+    unordered = (in_order + project(by_size, total)) / 2
+    if noisy.size < MIN_TO_SMOOTH or scale * noisy.size < LITTLE_NOISE * total:
+        return unordered
+    weight, by_level = _by_level(noisy, scale, likely, by_size)
+    return project(weight * by_level + (1 - weight) * unordered, total)
+
+
+def _by_level(noisy: Floats, scale: float, likely: Floats, by_size: Floats) -> tuple[float, Floats]:
+    """Return the posterior probability that counts follow levels, and the posterior means of the counts if they do.
+
+    A level's logarithm moves by Laplace steps. A count is spread around its level as a Poisson count is, and by the
+    width between levels. `likely` and `by_size` are the densities of the noisy counts and their posterior means if
+    sizes come in any order. Of all steps and parts of heaps, none is likelier before the noisy counts are seen.
+
+    Source: the forward and backward sums of Baum et al. 1970.
+    """
+    half = scale / 2  # levels are even below half of the noise, and rise by a factor above
+    places = STEP * np.arange(int(np.log1p(max(float(noisy.max()), scale) / half) / STEP) + 2, dtype=np.float64)
+    levels = half * np.expm1(places)
+    spread = np.sqrt((levels + (STEP * (levels + half)) ** 2 / 12) / 2)
+    off = np.abs(noisy[:, None] - levels)
+    near = density(off, spread, scale)
+    counts = np.maximum(levels + np.sign(noisy[:, None] - levels) * posterior_median(off, spread, scale), 0.0)
+
+    moves = np.exp(-np.abs(places[:, None] - places) / np.array(STEPS)[:, None, None])
+    moves = (1 - JUMPS) * moves / moves.sum(axis=2, keepdims=True) + JUMPS / levels.size
+    heaps = np.array(HEAPS)[:, None]
+    # From here on, axes are: cell, step, part of heaps, level.
+    seen = (1 - heaps) * near[:, None, None] + heaps * likely[:, None, None, None]
+    most = seen.max(axis=3)
+    seen /= most[..., None]
+    forward = np.empty((noisy.size, len(STEPS), len(HEAPS), levels.size))
+    now = np.full(forward.shape[1:], 1 / levels.size)
+    evidence = np.log(most).sum(axis=0) + np.zeros(forward.shape[1:3])
+    for cell in range(noisy.size):
+        now = (now @ moves if cell else now) * seen[cell]
+        sums = now.sum(axis=2, keepdims=True)
+        now = forward[cell] = now / sums
+        evidence += np.log(sums[..., 0])
+    in_any_order = float(np.log(likely).sum())
+    best = max(float(evidence.max()), in_any_order)
+    weights = np.exp(evidence - best)
+    weight = float(weights.mean() / (weights.mean() + np.exp(in_any_order - best)))
+    weights /= weights.sum()
+
+    # What a level adds to a cell's expected count, beyond that from its size alone.
+    more = (1 - heaps) * (near * (counts - by_size[:, None]))[:, None, None] / (most[..., None] * seen)
+    expected = by_size.copy()
+    after, back = np.ones(forward.shape[1:]), moves.transpose(0, 2, 1)
+    for cell in reversed(range(noisy.size)):
+        both = forward[cell] * after
+        both *= (weights / both.sum(axis=2))[..., None]
+        expected[cell] += (both * more[cell]).sum()
+        after = (after * seen[cell]) @ back
+        after /= after.max(axis=2, keepdims=True)
+    return weight, expected
+
+
+def _by_size(noisy: Floats, scale: float, total: float) -> tuple[Floats, Floats]:
+    """Return densities of the noisy counts, and posterior means, if counts come from an unknown distribution of sizes.
+
+    The distribution is on the noisy counts themselves and some small sizes. It is found by a few steps of expectation
+    maximisation, from and towards a prior that makes small counts likelier.
+
+    Source: nonparametric empirical Bayes (Kiefer & Wolfowitz 1956; Laird 1978), stopped early and with a prior.
+    """
+    small: Floats = np.geomspace(max(scale / 8, 1.0), max(4 * scale, 2.0), SMALL_SIZES)
+    sizes = np.unique(np.concatenate([[0.0], small, np.maximum(noisy, 0.0), project(noisy, total)]))
+    likely = np.exp(-np.abs(noisy[:, None] - sizes) / scale) + 1e-300
+    prior = 1 / (sizes + scale)
+    prior /= prior.sum()
+    weights = prior
+    for _ in range(SIZE_ROUNDS):
+        found = likely * weights
+        found /= found.sum(axis=1, keepdims=True)
+        weights = (found.mean(axis=0) + prior) / 2
+    found = likely * weights
+    sums = found.sum(axis=1)
+    return sums / (2 * scale), (found @ sizes) / sums
+
+
+def _by_neighbours(noisy: Floats, scale: float, total: float) -> Floats:
+    """Return noisy counts smoothed along their order, and projected.
+
+    The guess at a cell is the mean of its neighbours. If counts spread widely around it, as in columns without order,
+    they are only projected.
+    """
+    plain = project(noisy, total)
+    if noisy.size < MIN_TO_SMOOTH:
+        return plain
+    best: tuple[float, Floats, Floats] | None = None
+    for window in WINDOWS:
+        if 2 * window + 1 > noisy.size:
+            break
+        kernel = np.ones(2 * window + 1)
+        kernel[window] = 0
+        guess = np.convolve(plain, kernel, "same") / np.convolve(np.ones(noisy.size), kernel, "same")
+        for power in (0.5, 1.0):
+            spreads: Floats = scale ** (1 - power) * 2.0 ** np.arange(-6, 8)
+            found = likeliest_spread(
+                np.abs(noisy - guess), np.maximum(guess, MIN_GUESS * scale), scale, spreads, (power,)
+            )
+            if best is None or found[0] > best[0]:
+                best = (*found, guess)
+    assert best is not None  # the narrowest window always fits
+    _, spread, guess = best
+    if float((spread * guess).sum()) > 1.5 * scale * float(guess.sum()):
+        return plain
+    return project(guess + np.sign(noisy - guess) * posterior_median(np.abs(noisy - guess), spread, scale), total)
