@@ -38,24 +38,24 @@ from dpengine.sources.mixed import member_types, text_of
 from dpengine.sources.table import Field
 
 __all__ = [
-    "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns", "hashed_rows",
-    "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of", "words_of_bytes", "words_of_numbers",
-    "words_of_texts",
+    "FIXED_WIDTH", "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns",
+    "hashed_rows", "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of", "words_of_bytes",
+    "words_of_numbers", "words_of_texts",
 ]  # fmt: skip
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
+FIXED_WIDTH = {  # types whose values are hashed as they are
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+    *("BOOLEAN", "DATE", "DOUBLE"),
+}
 TEXT_SUMS = {"n": "int64", **{f"s{w}": "string" for w in range(4)}}  # columns of `text_sums`, in Ibis's types
 
 _TOGETHER = 64  # columns of texts
 _MAX_BYTES = 128  # of a text; the MD5 of a longer one stands for it
 _LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the words are the same
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
-_FIXED_WIDTH = {
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
-    *("BOOLEAN", "DATE", "DOUBLE"),
-}
 _LENGTH, _NUMBER, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
 _SPREAD = np.uint64(0xDA942042E4DD58B5)
 _MAX_HISTOGRAMS = 512  # of columns
@@ -90,7 +90,7 @@ def hashed_columns(
     if len(columns) <= many:
         return [_hashed_column(*column, listed.get(column[0])) for column in columns]
     hashed = []
-    for fixed, group in groupby(columns, lambda column: column[1] in _FIXED_WIDTH):
+    for fixed, group in groupby(columns, lambda column: column[1] in FIXED_WIDTH):
         if fixed:
             hashed += [_hashed_column(*column) for column in group]
         else:
@@ -109,7 +109,7 @@ def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
 
 def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = None) -> HashedColumn:
     c = f"hashed_{index}"
-    if type_name in _FIXED_WIDTH:
+    if type_name in FIXED_WIDTH:
         return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
     # A batch of very long texts, which may be a single one in a dictionary, would fill the memory.
     if listed is None:

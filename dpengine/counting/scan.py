@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +14,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import arrow
@@ -27,7 +24,8 @@ from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_t
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
 from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
 from dpengine.counting.joint_tables import JointTables
-from dpengine.counting.text_pieces import pieces_of
+from dpengine.counting.pieces import parquet_file, text_file
+from dpengine.counting.totals import Totals
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
@@ -161,19 +159,20 @@ class LocalRows:
     def _in_pieces(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]] | None:
-        """Return the digest and the counts, where wanted, of a plain text file; None if its rows need SQL."""
+        """Return the digest and the counts, where wanted, of a text or Parquet file; None if rows need SQL."""
         places = self._places()
         columns = [(places[column.name], column) for column in joints.columns] if joints is not None else []
         hashed = [places[name] for name in sorted(places)] if digest else []
         with plain_errors():
             try:
-                pieces = pieces_of(self.table, columns, hashed, self._codes_of_texts)
+                kind = parquet_file if self.table.parquet is not None else text_file
+                pieces = kind.pieces_of(self.table, columns, hashed, self._codes_of_texts)
                 if pieces is None:
                     return None
                 totals = [] if joints is None else [Totals(pieces.codings, joints)]
                 sums = [RowSums(pieces.hashed)] if digest else []
                 self._scan([*pieces.codings, *pieces.hashed], [*totals, *sums], progress, pieces.batches)
-            except pa.ArrowInvalid:  # a line has too few cells or too many: the engine says which
+            except (pa.ArrowException, OSError):  # such as of a line with too few cells: the engine says of which
                 return None
         for each in sums:
             self.table.histograms = each.histograms
@@ -214,64 +213,6 @@ class LocalRows:
             return
         with prepared_connection(self.table, columns) as connection:
             _work_through(connection.sql(rows or sql).to_arrow_reader(_BATCH), add, advance)
-
-
-class Totals:
-    """Exact counts of joint tables, added up batch by batch; rows without a cell in any column count nowhere."""
-
-    def __init__(self, columns: Sequence[BatchCoding], joints: JointTables) -> None:
-        self.counts = [np.zeros(joints.shape(axes), dtype=np.int64) for axes in joints.axes]
-        self.columns = columns
-        self._axes = joints.axes
-        self._amounts = joints.amounts
-        self._adding = threading.Lock()
-
-    def add(self, arrays: Sequence[Any], rows: int) -> None:
-        """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
-        remaining = iter(arrays)
-        codes = [column.codes(list(islice(remaining, len(column.outputs)))) for column in self.columns]
-        lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
-        if lacking and (left_out := np.logical_or.reduce(lacking)).any():
-            codes = [column[~left_out] for column in codes]
-            rows = len(codes[0])
-        shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
-        codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
-        cells = np.empty(rows, dtype=np.int64)
-        for counts, axes in zip(self.counts, self._axes, strict=True):
-            _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
-            for corner, weights in self._corners(cells, axes, counts.shape, shared):
-                if counts.size <= rows:
-                    # Weights are added up as floats: those of a batch are far below 2⁵³, so the sums are exact.
-                    batch = np.bincount(corner, weights, minlength=counts.size).astype(np.int64)
-                    with self._adding:
-                        counts += batch.reshape(counts.shape)
-                else:
-                    with self._adding:
-                        np.add.at(counts.reshape(-1), corner, 1 if weights is None else weights)
-
-    def _corners(
-        self, cells: Ints, axes: Sequence[int], shape: Sequence[int], shared: Mapping[int, tuple[Ints, Ints]]
-    ) -> Iterator[tuple[Ints, Ints | None]]:
-        """Yield the cells among which each row is shared, with its units in them; None for one unit in one cell."""
-        corners: list[tuple[Ints, Ints | None]] = [(cells, None)]
-        for place, axis in enumerate(axes):
-            if axis in shared:
-                _, units = shared[axis]
-                step = math.prod(shape[place + 1 :])
-                corners = [
-                    (cell + step * move, part if weights is None else weights * part)
-                    for cell, weights in corners
-                    for move, part in self._amounts[axis].corners(np.zeros_like(units), units)
-                ]
-        yield from corners
-
-
-def _flat_index(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence[int]) -> None:
-    """Fill `cells` with the rows' indices in a flat table."""
-    np.copyto(cells, codes[0] if codes else 0)
-    for code, size in zip(codes[1:], shape[1:], strict=True):
-        cells *= size
-        cells += code
 
 
 @contextmanager

@@ -61,6 +61,7 @@ class _Loaded:
     read_how: tuple[str, Mapping[str, str]] = ("", {})  # how texts were read
     said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
     text: TextFile | None = None  # the file with the rows, where it is a text table
+    parquet: Path | None = None  # where it is a single Parquet file
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def open_table(
         engine.discard()
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
-    opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame, loaded.text)
+    opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame, loaded.text, loaded.parquet)
     opened.read_how = loaded.read_how
     return opened
 
@@ -245,7 +246,7 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
     if suffix in parquet.ENDINGS:
         isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder), in_full=options.in_full)
         names, rows = parquet.open_parquet(connection, folder, path)
-        return _Loaded(names, files=(path,), rows=rows)
+        return _Loaded(names, files=(path,), rows=rows, parquet=path.resolve())
     if suffix in ARROW:
         found = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
         frame = read_copy(Path(found["place"]))

@@ -125,9 +125,9 @@ class LocalTable(Table):
     """Rows behind a private engine: column i of `columns` is ``c{i}`` of the relation `rows`.
 
     `rows` is their number, exact or estimated, if it is known without reading them; only progress uses it. `frame`
-    holds the rows if they are in memory, with the same columns. `text` is the text file
-    with the rows, if they are in one. `seen` lists the files that are read,
-    with their stamps from before they were opened. `interrupts` counts the calls of `interrupt`.
+    holds the rows if they are in memory, with the same columns. `text` is the text file, `parquet` the Parquet file
+    with the rows, if they are in a single one. `seen` lists the files that are read, with their stamps from before they
+    were opened. `interrupts` counts the calls of `interrupt`.
     """
 
     def __init__(
@@ -138,9 +138,10 @@ class LocalTable(Table):
         rows: int | None = None,
         frame: pa.Table | None = None,
         text: TextFile | None = None,
+        parquet: Path | None = None,
     ) -> None:
         self.columns = columns
-        self.text = text
+        self.text, self.parquet = text, parquet
         self.interrupts = 0
         self.rows = rows
         self.frame = frame

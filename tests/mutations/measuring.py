@@ -448,7 +448,7 @@ FAULTS = [
     ),
     Fault(
         "the weights of two amounts add up to more than 1",
-        "dpengine/counting/scan.py",
+        "dpengine/counting/totals.py",
         "part if weights is None else weights * part",
         "part if weights is None else weights * self._amounts[axis].parts",
         "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 
 from dpengine.errors import TableError
 from dpengine.sources.mixed import member, mixed_type
-from dpengine.sources.relation import check_names, from_arrow, link, plain_arrow, within_calendar
+from dpengine.sources.relation import check_names, from_arrow, known_types, link, plain_arrow, within_calendar
 from dpengine.sql import identifier, literal
 from dpengine.translation.catalogue import _
 
-__all__ = ["ENDINGS", "Part", "find_parts", "open_parquet", "open_parts"]
+__all__ = ["ENDINGS", "Part", "find_parts", "in_pieces", "open_parquet", "open_parts", "plain_types"]
 
 ENDINGS = (".parquet", ".pq")
 _WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER"
@@ -32,6 +32,8 @@ _SIMPLE = (
     rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\([0-9]+,[0-9]+\)|BOOLEAN|VARCHAR|UUID|DATE|TIME|TIME_NS|\"NULL\"|TIMESTAMPTZ_NS|"
     "TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"
 )
+_PIECE_CELLS, _PIECE_ROWS = 1 << 20, (1 << 12, 1 << 17)  # of a piece, about
+_BUFFERS = 1 << 24  # bytes, of all columns
 Part = tuple[Path, tuple[tuple[str, str], ...]]  # a file, and the pairs (column, value) of its folders
 
 
@@ -133,6 +135,40 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
     connection.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
     within_calendar(connection)
     return names, rows
+
+
+def plain_types(path: Path) -> dict[int, str]:
+    """Return, by place, the DuckDB types of those columns of a file that Arrow reads as the engine does.
+
+    None are, if one of the names has a point: to Arrow it is that of a part of a nested column.
+    """
+    with pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+    types = {}
+    for place, field in enumerate(schema):
+        [kind] = known_types(pa.schema([field])) or [""]
+        if kind and (kind == "VARCHAR" or not pa.types.is_dictionary(field.type)):
+            types[place] = kind
+    return {} if any("." in name for name in schema.names) else types
+
+
+def in_pieces(path: Path, places: Sequence[int]) -> Generator[Any]:
+    """Yield some of the `plain_types` columns of a file, a piece at a time, named ``c0``, ``c1``, … by their places.
+
+    Texts are numbers into a list of texts, as Parquet files store most. Raises an error of Arrow's, or OSError, if the
+    file is damaged.
+    """
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+    types, aliases = plain_types(path), {names[place]: f"c{place}" for place in places}
+    texts = [names[place] for place in places if types[place] == "VARCHAR"]
+    rows = min(max(_PIECE_CELLS // len(places), _PIECE_ROWS[0]), _PIECE_ROWS[1])
+    buffer = max(_BUFFERS // len(places), 1 << 12)
+    with pq.ParquetFile(path, read_dictionary=texts, buffer_size=buffer) as file:
+        for batch in file.iter_batches(rows, columns=list(aliases)):
+            for name in texts:
+                batch.column(name).validate(full=True)  # Arrow's reader trusts texts, and places in a list
+            yield batch.rename_columns([aliases[name] for name in batch.schema.names])
 
 
 def _stored_types(path: Path) -> object:

@@ -8,14 +8,15 @@
   memory, which is huge if one cell is far from the others, and it panics on some cells.
 - **Arrow and Feather** files are mapped into memory, and Arrow trusts them: an offset that points elsewhere crashes the
   process that follows it. Each batch is validated in full and written anew, so later changes of the file do no harm.
-- **Parquet** files stay where they are: DuckDB checks each page that it reads, and a copy of 10⁷ rows would take longer
-  than counting them. DuckDB decodes all of their values here once.
+- **Parquet** files stay where they are: their readers check each page that they read, and a copy of 10⁷ rows would
+  take longer than counting them. DuckDB decodes all of their values here once, and Arrow those that it may read.
 - **Files of statistics programs** (SPSS, Stata, SAS) are read in full and written anew as Arrow. Their reader is
   written in C, and what a file claims of its own lengths may end it.
 
-Text and Parquet of more than `MAX_READ_AT_ONCE` bytes are read in full here only if that is asked for (`in_full`), as
-a server does, which must outlive any file: it takes about as long as counting them. Else damaged rows are found when
-they are first read, as `TableError`; should they end the process, it is that of whoever chose the file.
+Text and Parquet of more than `MAX_READ_AT_ONCE` bytes (of Parquet, eight for each cell at least) are read in full here
+only if that is asked for (`in_full`), as a server does, which must outlive any file: it takes about as long as counting
+them. Else damaged rows are found when they are first read, as `TableError`; should they end the process, it is that of
+whoever chose the file.
 
 Databases have no function here: people with an account on this machine open them, and none is uploaded.
 """
@@ -23,7 +24,7 @@ Databases have no function here: people with an account on this machine open the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_READ_AT_ONCE = 64 << 20  # bytes
+_CELL = 8  # bytes, unpacked
 _THREADS = 2  # the stack of each one counts as memory, and machines have up to hundreds of processors
 
 pa.set_cpu_count(_THREADS)  # of this process, which does nothing else
@@ -141,16 +143,19 @@ def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
 def parquet_file(path: str, folder: str, in_full: bool) -> None:
     """Read the footer of a Parquet file, and decode all values: `in_full`, or if it is not too large."""
     with _trial(folder) as (place, connection):
-        names, _ = parquet.open_parquet(connection, place, Path(path))
-        _decode(connection, len(names), [Path(path)], in_full)
+        names, rows = parquet.open_parquet(connection, place, Path(path))
+        if _decode(connection, len(names), rows, [Path(path)], in_full) and (plain := parquet.plain_types(Path(path))):
+            with suppress(pa.ArrowException, OSError):  # such a file is left to DuckDB
+                for _piece in parquet.in_pieces(Path(path), list(plain)):
+                    pass
 
 
 def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, in_full: bool) -> None:
     """Do the same with many Parquet files of one table, each given with the columns and values of its folders."""
     listed = [(Path(path), tuple((key, value) for key, value in values)) for path, values in parts]
     with _trial(folder) as (place, connection):
-        names, _ = parquet.open_parts(connection, place, listed)
-        _decode(connection, len(names), [path for path, _ in listed], in_full)
+        names, rows = parquet.open_parts(connection, place, listed)
+        _decode(connection, len(names), rows, [path for path, _ in listed], in_full)
 
 
 @contextmanager
@@ -160,7 +165,10 @@ def _trial(folder: str) -> Iterator[tuple[Path, Any]]:
         yield place, connection
 
 
-def _decode(connection: Any, columns: int, files: list[Path], in_full: bool) -> None:
-    if in_full or sum(path.stat().st_size for path in files) <= MAX_READ_AT_ONCE:
+def _decode(connection: Any, columns: int, rows: int, files: list[Path], in_full: bool) -> bool:
+    """Decode all values, `in_full` or if there are few; return whether this was done."""
+    size = max(sum(path.stat().st_size for path in files), columns * rows * _CELL)
+    if in_full or size <= MAX_READ_AT_ONCE:
         values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))
         connection.execute(f"SELECT {values} FROM rows").fetchall()
+    return in_full or size <= MAX_READ_AT_ONCE

@@ -11,21 +11,18 @@ The first rows decide which way a column goes. That changes the time that counti
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpengine import arrow
 from dpengine.array_types import Bools, Ints
 from dpengine.counting.encoding.coding import completes
-from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, coding_of, of_numerals
+from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, of_numerals
 from dpengine.counting.fingerprint import (
     HashedColumn,
     Words,
@@ -35,34 +32,32 @@ from dpengine.counting.fingerprint import (
     words_of_numbers,
     words_of_texts,
 )
+from dpengine.counting.pieces.known_texts import (
+    Encode,
+    KnownTexts,
+    Pieces,
+    by_entry,
+    coding_of_few,
+    hashed_few,
+    known_codes,
+    known_words,
+)
 from dpengine.errors import TableError
 from dpengine.sources.table import LocalTable, TextFile
 from dpengine.spec.domain import Column
 from dpengine.translation.catalogue import _
 
-__all__ = ["Encode", "Pieces", "pieces_of"]
-
-Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
+__all__ = ["pieces_of"]
 
 _SAMPLE = 1 << 20  # bytes
 _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
 _FEW = 64  # different texts, or an eighth of the sample's rows
-_MAX_KNOWN = 1 << 16  # texts of a column of which is known what they stand for
 _MAX_NUMERAL = 24  # characters: a number far from the largest one
 _IN_NUMERALS = np.zeros(256, dtype=bool)
 _IN_NUMERALS[list(b"0123456789.-")] = True
 _POINT, _LINE_END = ord("."), ord("\n")
 _DELIMITERS = ",;\t|"
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """A text file's rows in pieces, and how its columns are encoded and hashed; outputs are in this order."""
-
-    batches: Iterator[Any]
-    codings: list[BatchCoding]
-    hashed: list[HashedColumn]
 
 
 def pieces_of(
@@ -81,7 +76,7 @@ def pieces_of(
         if coding is None:
             return None
         codings.append(coding)
-    words = [HashedColumn({}, ("",), _Hashed(kinds[place])) for place in hashed]
+    words = [_hashed(kinds[place]) for place in hashed]
     order = [*(place for place, _ in columns), *hashed]
     size = len(sample) * _ROWS // max(1, sample.count(b"\n"))
     parse = partial(_parse, table, kinds={place: kinds[place] for place in order})
@@ -190,64 +185,48 @@ def _check_lines(content: bytes, text: TextFile) -> None:
 
 def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: Encode) -> BatchCoding | None:
     """Return how a column of some kind is encoded; None if its rows need SQL."""
-    by_sql = coding_of(column, place, table.columns[place].type)
-    known = _Known(lambda entries: encode(by_sql, place, entries)[:-1])
     if kind == "few":
-        return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_code), by_sql.complete)
+        return coding_of_few(table, place, column, encode)
     if kind == "numerals" and (lookup := of_numerals(column)) is not None:
+        known, _by_sql = known_codes(table, place, column, encode)
         return BatchCoding(
             {}, ("",), partial(_codes_of_numerals, known, lookup, column.missing_code), completes(column)
         )
     return None
 
 
-def _codes_of_few(known: _Known, missing: int, arrays: Sequence[Any]) -> Codes:
-    return _by_entry(known, arrays[0], missing).astype(np.int32, copy=False)
-
-
-def _by_entry(known: _Known, texts: Any, missing: int) -> npt.NDArray[Any]:
-    """Return what is known of the entry of each row of a dictionary-encoded array; `missing` where there is none."""
-    places, null = arrow.values_and_nulls(texts.indices)
-    values = known.of(texts.dictionary)
-    if not len(values):
-        return np.full(len(places), missing, dtype=values.dtype)
-    found: npt.NDArray[Any] = values.take(places, mode="clip")
-    if null is not None:
-        found[null] = missing
-    return found
+def _hashed(kind: str) -> HashedColumn:
+    if kind == "few":
+        return hashed_few()
+    return HashedColumn({}, ("",), _HashedNumerals() if kind == "numerals" else lambda texts: words_of_texts(texts)[0])
 
 
 def _codes_of_numerals(
-    known: _Known, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[_Numerals]
+    known: KnownTexts, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[_Numerals]
 ) -> Codes:
     cells = arrays[0]
     codes = lookup(cells.values)
     if cells.lacking is not None:
         codes[cells.lacking] = missing
     if len(cells.odd):
-        codes[cells.odd] = _by_entry(known, cells.odd_texts, missing)
+        codes[cells.odd] = by_entry(known, cells.odd_texts, missing)
     return codes
 
 
-class _Hashed:
-    """The words of a column's texts, as `fingerprint` has them for texts in any other format."""
+class _HashedNumerals:
+    """The words of texts of which most are numerals, as `fingerprint` has them for texts in any other format."""
 
-    def __init__(self, kind: str) -> None:
-        self._kind, self._known = kind, _Known(lambda texts: words_of_texts(texts)[0])
+    def __init__(self) -> None:
+        self._known = known_words()
 
-    def __call__(self, cells: Any) -> Words:
-        if self._kind == "few":
-            return _by_entry(self._known, cells, 0).view(np.uint64)
-        return self._of_numerals(cells) if self._kind == "numerals" else words_of_texts(cells)[0]
-
-    def _of_numerals(self, cells: _Numerals) -> Words:
+    def __call__(self, cells: _Numerals) -> Words:
         short = cells.shortest
         if short.all():
             return words_of_numbers(cells.values)
         words = words_of_bytes(cells.buffer, cells.starts, cells.lengths)  # 0 for an empty text
         words[short] = words_of_numbers(cells.values[short])
         if len(cells.odd):
-            words[cells.odd] = _by_entry(self._known, cells.odd_texts, 0)
+            words[cells.odd] = by_entry(self._known, cells.odd_texts, 0)
         return words
 
 
@@ -302,26 +281,3 @@ class _Numerals:
         chosen = [pa.py_buffer(bits), offsets, data]
         numerals = pa.Array.from_buffers(self.texts.type, len(self.texts), chosen, offset=self.texts.offset)
         return arrow.values_and_nulls(numerals.cast(pa.float64()))[0]
-
-
-class _Known:
-    """What was found for the texts of a column so far, by `find`; for several threads."""
-
-    def __init__(self, find: Callable[[Any], npt.NDArray[Any]]) -> None:
-        self._find, self._lock = find, threading.Lock()
-        self._texts: Any = None
-        self._values: npt.NDArray[Any] = np.zeros(0)
-
-    def of(self, texts: Any) -> npt.NDArray[Any]:
-        """Return what is found for each of some different texts."""
-        with self._lock:
-            if self._texts is None or len(self._texts) > _MAX_KNOWN:
-                self._texts, self._values = texts, self._find(texts)
-            places, new = arrow.values_and_nulls(pc.index_in(texts, value_set=self._texts))
-            if new is not None:
-                more = texts.take(arrow.from_numpy(np.flatnonzero(new)))
-                self._values = np.concatenate([self._values, self._find(more)])
-                places = places.copy()
-                places[new] = np.arange(len(self._texts), len(self._values))
-                self._texts = pa.concat_arrays([self._texts, more])
-            return self._values.take(places)

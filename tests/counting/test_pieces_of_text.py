@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpengine.counting import text_pieces
 from dpengine.counting.count import count, digest, digest_and_count
+from dpengine.counting.pieces import text_file
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.sources.table import LocalTable
@@ -46,13 +46,13 @@ def found(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
 def in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> int:
     """See that both ways find the same; return how many pieces were parsed."""
     parsed: list[bytes] = []
-    parse = text_pieces._parse
+    parse = text_file._parse
 
     def seen(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
         parsed.append(content)
         return parse(table, content, kinds)
 
-    monkeypatch.setattr(text_pieces, "_parse", seen)
+    monkeypatch.setattr(text_file, "_parse", seen)
     first = found(path, plan, pieces=True)
     times = len(parsed)
     assert first == found(path, plan, pieces=False)
@@ -73,12 +73,12 @@ def lines_of(times: int, quote: str = "") -> str:
 
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote):
-    monkeypatch.setattr(text_pieces, "_BYTES", (4096, 8192))
+    monkeypatch.setattr(text_file, "_BYTES", (4096, 8192))
     path = tmp_path / "t.csv"
     path.write_text(lines_of(1200, quote))
     assert in_pieces(path, monkeypatch) > 10
     with open_table(path) as table:
-        assert text_pieces._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
+        assert text_file._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
 
 
 def test_a_cell_in_quotes_holds_delimiters(tmp_path, monkeypatch):
@@ -115,7 +115,7 @@ def test_lines_with_other_cells_are_refused_in_the_same_words(tmp_path):
 
 
 def test_a_reading_in_pieces_can_be_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_pieces, "_BYTES", (1024, 1024))
+    monkeypatch.setattr(text_file, "_BYTES", (1024, 1024))
     path = tmp_path / "t.csv"
     path.write_text(lines_of(1200))
     with open_table(path) as table:

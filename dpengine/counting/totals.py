@@ -1,0 +1,81 @@
+"""Add up the codes of rows in joint tables."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Ints
+from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes
+from dpengine.counting.joint_tables import JointTables
+
+__all__ = ["Totals"]
+
+
+class Totals:
+    """Exact counts of joint tables, added up batch by batch; rows without a cell in any column count nowhere."""
+
+    def __init__(self, columns: Sequence[BatchCoding], joints: JointTables) -> None:
+        self.counts = [np.zeros(joints.shape(axes), dtype=np.int64) for axes in joints.axes]
+        self.columns = columns
+        self._axes = joints.axes
+        self._amounts = joints.amounts
+        self._adding = threading.Lock()
+
+    def add(self, arrays: Sequence[Any], rows: int) -> None:
+        """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
+        remaining = iter(arrays)
+        codes = [column.codes(list(islice(remaining, len(column.outputs)))) for column in self.columns]
+        lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
+        if lacking and (left_out := np.logical_or.reduce(lacking)).any():
+            codes = [column[~left_out] for column in codes]
+            rows = len(codes[0])
+        shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
+        codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
+        narrow = all(counts.size < 2**31 for counts in self.counts)  # half the memory to pass
+        cells = np.empty(rows, dtype=np.int32 if narrow else np.int64)
+        for counts, axes in zip(self.counts, self._axes, strict=True):
+            _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
+            for corner, weights in self._corners(cells, axes, counts.shape, shared):
+                if counts.size <= rows:
+                    # Weights are added up as floats: those of a batch are far below 2⁵³, so the sums are exact.
+                    batch = np.bincount(corner, weights, minlength=counts.size).astype(np.int64, copy=False)
+                    with self._adding:
+                        counts += batch.reshape(counts.shape)
+                else:
+                    with self._adding:
+                        np.add.at(counts.reshape(-1), corner, 1 if weights is None else weights)
+
+    def _corners(
+        self,
+        cells: npt.NDArray[Any],
+        axes: Sequence[int],
+        shape: Sequence[int],
+        shared: Mapping[int, tuple[Ints, Ints]],
+    ) -> Iterator[tuple[npt.NDArray[Any], Ints | None]]:
+        """Yield the cells among which each row is shared, with its units in them; None for one unit in one cell."""
+        corners: list[tuple[npt.NDArray[Any], Ints | None]] = [(cells, None)]
+        for place, axis in enumerate(axes):
+            if axis in shared:
+                _, units = shared[axis]
+                step = math.prod(shape[place + 1 :])
+                corners = [
+                    (cell + step * move, part if weights is None else weights * part)
+                    for cell, weights in corners
+                    for move, part in self._amounts[axis].corners(np.zeros_like(units), units)
+                ]
+        yield from corners
+
+
+def _flat_index(cells: npt.NDArray[Any], codes: Sequence[Codes], shape: Sequence[int]) -> None:
+    """Fill `cells` with the rows' indices in a flat table."""
+    np.copyto(cells, codes[0] if codes else 0)
+    for code, size in zip(codes[1:], shape[1:], strict=True):
+        cells *= size
+        cells += code
