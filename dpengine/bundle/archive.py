@@ -16,6 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -47,11 +48,17 @@ _PIPED, _IN_EXTRA = 8, 2**32 - 1
 def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:
     """Add a file to a bundle that is being written. Return its SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
-    with bundle.open(name, "w", force_zip64=True) as file:  # dated 1980, so that the bytes never change
+    # Dated 1980, so that the bytes never change.
+    with bundle.open(name, "w", force_zip64=True) as file, ThreadPoolExecutor(1) as hasher:
         for piece in pieces:
+            large = len(piece) >= PIECE_BYTES  # for a small one, no thread is worth it
+            hashed = hasher.submit(digest.update, piece) if large else None
             file.write(piece)
-            digest.update(piece)
             size += len(piece)
+            if hashed is None:
+                digest.update(piece)
+            else:
+                hashed.result()
     entry = bundle.getinfo(name)
     entry.create_system = _UNIX >> 8  # the same on every system: readable by all
     entry.external_attr = _READABLE

@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -126,8 +127,10 @@ def _contents(
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
         yield name, _table(result.plan, table, numbers)
         yield parquet_name(name), [parquet.written(result.plan, table, said(table), numbers)]
-    yield "synthetic.csv", _ahead(_synthetic(result))
-    yield "report.html", [report.render(result, manifest).encode()]
+    with ThreadPoolExecutor(1) as drawer:  # packing the rows leaves a processor free
+        page = drawer.submit(copy_context().run, report.render, result, manifest)
+        yield "synthetic.csv", _ahead(_synthetic(result))
+        yield "report.html", [page.result().encode()]
     yield "registry.yaml", [registry.draft_entry(result, manifest).encode()]
     for name, text in descriptions.texts(result.plan, manifest | {"files": dict(written)}).items():
         yield name, [text]
