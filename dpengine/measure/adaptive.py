@@ -59,15 +59,14 @@ TOTAL_PART = 0.01
 AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
-LATER_PICKS = (2.17, 0.6)  # the same in a later one, times its part of the pairs' ε
-OF_MANY = (91, 0.25)  # and more of more pairs: beyond so many, as this power of their number
+NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 WORTH = {1: 0.7, 2: 0.5}  # times the loss of columns that the first pairs have to gain, by the number of phases
 SURE = 0.75  # times the noise of that answer, added to it: pairs that are not worth it are seldom taken for it
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: what a cell gains less than is not counted
-ONE_PHASE = 0.55  # times a second phase's noise: if pairs that the first leaves are less wrong, one phase is enough
+ONE_PHASE = 5.0  # times what the first pairs lose by half of ε: if a second phase gains less, one is enough
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
@@ -238,7 +237,10 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
             phase = replace(phase, phases=1, part=1.0, budget=before)
     budget = phase.budget - (before - run.left)
     candidates = list_candidates(run, live, model, resolutions)
-    picks = _number_of_picks(run, phase, len(live))
+    if phase.number == 0:
+        picks = _first_picks(run, phase.error, len(live))
+    else:
+        picks = _later_picks(run, pairs, wrong, budget)[0]
     parts = max(1, int(budget * selection_part(run, candidates, picks, budget)))
     picked = choose_pairs(run, candidates, picks, parts, run.noise((budget - parts) / picks), tree=phase.number == 0)
     if picked:
@@ -248,7 +250,7 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
 
 def _how_wrong_to_decide(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> float:
     """Measure how wrong the model is, with more of the phase's budget where it is hard to tell from chance."""
-    clear = PARTS * run.noise(PARTS) / (0.1 * _by_chance(pairs)) if phase.number == 0 else 0.0
+    clear = PARTS * run.noise(PARTS) / (0.1 * _by_chance(pairs))
     return _how_wrong(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
 
 
@@ -265,16 +267,17 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: 
 
 
 def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
-    """Return whether the pairs that the first phase would leave are not worth a second one, with half of the budget.
+    """Return whether a second phase would gain too little for the noise that half of the budget adds to the first.
 
-    What the first picks gain is no longer wrong; the rest has to be more than a part of the second phase's noise.
+    What the first picks gain is no longer wrong; a second phase can gain from the rest.
     """
     if math.isinf(phase.gain) or phase.phases != 2:
         return False
-    picks = _number_of_picks(run, phase, len(pairs))
-    later = _number_of_picks(run, replace(phase, number=1), len(pairs))
+    picks = _first_picks(run, phase.error, len(pairs))
     rest = (len(pairs) * wrong - picks * phase.gain) / max(1, len(pairs) - picks)
-    return rest < ONE_PHASE * _seen_noise(run, pairs, phase.budget / later)
+    gain = _later_picks(run, pairs, rest, phase.budget)[1]
+    noise = [_seen_noise(run, pairs, budget / picks) for budget in (phase.budget, 2 * phase.budget)]
+    return gain < ONE_PHASE * picks * (noise[0] - noise[1])
 
 
 def _seen_noise(run: Run, pairs: Sequence[Candidate], parts: float) -> float:
@@ -309,14 +312,23 @@ def _first_picks(run: Run, error: float, live: int) -> int:
     return max(1, round(min(wanted, live if live < columns else 0.8 * (columns - 1), live)))
 
 
-def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
-    """Return how many pairs to pick: more for a smaller public error."""
-    if phase.number == 0:
-        return _first_picks(run, phase.error, live)
-    pairs = len(run.workload.pairs)
-    wanted: float = LATER_PICKS[0] * phase.part * phase.error ** -LATER_PICKS[1]
-    wanted *= max(1.0, pairs / OF_MANY[0]) ** OF_MANY[1]
-    return max(1, min(live, round(min(wanted, min(0.48, phase.part) * pairs))))
+def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int) -> tuple[int, float]:
+    """Return how many pairs to pick so that measuring them gains most, and the gain in all, in rows.
+
+    The model is `wrong` by so many rows in the mean pair. This is taken to vary as an exponential distribution, of
+    which the worst are picked: a fraction p of the pairs, wrong by 1 − ln p times the mean. Each of these has the noise
+    of its part of `budget` instead.
+    """
+    cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))
+    below = np.concatenate([[0.0], cells.cumsum()])
+    picks = np.unique(np.geomspace(1, len(pairs), 100).round())
+    scales = picks * run.noise(budget)
+    small = cells.searchsorted(scales)
+    noise = NOISE_OF_A_PICK[0] * (below[small] + scales * (cells.size - small)) / len(pairs)
+    noise += NOISE_OF_A_PICK[1] * scales
+    gains = picks * ((1 - np.log(picks / len(pairs))) * max(wrong, 0.0) - noise)
+    best = int(gains.argmax())
+    return int(picks[best]), float(gains[best])
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:

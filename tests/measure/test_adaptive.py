@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.measure.adaptive import _audit, _how_wrong, _number_of_picks, _Phase
+from dpengine.measure.adaptive import NOISE_OF_A_PICK, _audit, _how_wrong, _later_picks
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
@@ -212,17 +212,29 @@ def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
     assert 0 < len(pairs) < 28
 
 
-def test_more_pairs_are_picked_for_less_noise_and_of_more_columns_but_no_more_than_a_part() -> None:
-    def picks(columns: int, error: float, part: float) -> int:
-        sizes = {f"c{k:02}": 3 for k in range(columns)}
-        pairs = list(combinations(sizes, 2))
-        run = Run(Workload(sizes, pairs), {}, Fraction(1), 1)
-        return _number_of_picks(run, _Phase(1, 3, part, 1, error, 0.0), len(pairs))
+def test_as_many_pairs_are_picked_as_gain_most() -> None:
+    """More where the model is more wrong and noise is less, until one more would have more noise than it mends.
 
-    assert picks(14, 0.001, 0.3) == 27  # of 91 pairs: the part of ε is the part of the pairs at most
-    assert picks(14, 0.001, 0.5) == 44
-    assert 5 < picks(14, 0.01, 0.3) < picks(14, 0.005, 0.3) < 27
-    assert picks(28, 0.01, 0.3) > picks(14, 0.01, 0.3)
+    Of 100 pairs of nine large cells each, of which the worst K are wrong by K·(1 + ln(100/K)) times the mean.
+    """
+    flat = np.full((3, 3), 10_000)
+    pairs = [Candidate((f"a{k}", f"b{k}"), (), flat, flat.astype(float)) for k in range(100)]
+
+    def gain(picks: int, wrong: float, scale: float) -> float:
+        noise = (9 * NOISE_OF_A_PICK[0] + NOISE_OF_A_PICK[1]) * picks * scale
+        return picks * ((1 + np.log(100 / picks)) * wrong - noise)
+
+    found = []
+    for wrong, scale in [(300, 1), (1000, 1), (3000, 1), (3000, 0.3), (90_000, 0.3)]:
+        run = Run(Workload({}, []), {}, Fraction(1), 1)
+        picks, most = _later_picks(run, pairs, wrong, round(10**6 / scale))
+        assert most == pytest.approx(gain(picks, wrong, scale), rel=1e-4)
+        assert most >= 0.999 * max(gain(each, wrong, scale) for each in range(1, 101))
+        found.append(picks)
+    assert found == sorted(set(found))
+    assert 1 < found[0] < 30
+    assert found[-1] > 90
+    assert _later_picks(run, pairs, -5.0, 10**6)[0] == 1
 
 
 def test_a_preview_runs_the_same_way() -> None:

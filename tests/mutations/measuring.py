@@ -57,6 +57,13 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "how many pairs are picked follows from exact pairs",
+        ADAPTIVE,
+        "cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))",
+        "cells = np.sort(np.concatenate([one.counts.ravel() for one in pairs]).astype(float))",
+        BY_REPLAY,
+    ),
+    Fault(
         "whether one phase is enough is decided by the exact gain of pairs",
         PAIRS,
         "    return int(noisy) / (GRAIN * len(strongest))\n",
