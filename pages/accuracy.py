@@ -31,7 +31,6 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import (
     counted_noun,
     heading_of,
@@ -48,6 +47,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan.plan_form import to_plan
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
+from pages.parts.visit.strategy import strategy_of
 
 ROUGH_SHARE = 0.4  # of a sample; below it the data may say another share (benchmarks/sample_share.py)
 ALMOST_ALL = 0.995  # of a sample; above it the share would be rounded to 100 %

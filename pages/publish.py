@@ -16,19 +16,21 @@ from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit
 from pages.parts.publish.outlook.advice import advise
 from pages.parts.publish.outlook.preview import in_words, show_consequence, show_so_far
+from pages.parts.publish.outlook.trial import KEPT
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared import language
 from pages.parts.shared.example_plan import example
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.checked import faulty
+from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
+from pages.parts.visit.strategy import strategy_of
 
 CHANGES = {
     "table": mark("Change the table"),
@@ -129,7 +131,7 @@ def _whole_plan() -> tuple[Plan | None, str]:
         visit().plan = None
         return None, ""
     try:
-        plan = plan_form.to_plan(visit().entries)
+        plan = _plan_of(visit().entries)
     except PlanError as error:
         visit().plan = None
         names = plan_form.used(visit().entries)
@@ -138,12 +140,20 @@ def _whole_plan() -> tuple[Plan | None, str]:
     return plan, ""
 
 
+def _plan_of(entries: Entries) -> Plan:
+    """Return the plan that the entries make, put together anew only if they changed in more than ε."""
+    at_one = entries.with_(epsilon="1")
+    whole = visit().once("plan-at-1", at_one, lambda: plan_form.to_plan(at_one))
+    return visit().once("plan", entries, lambda: whole.at(entries.epsilon), most=KEPT)
+
+
 def _so_far() -> Plan | None:
     """Return the plan of the columns that are declared by now, as if each row were a person; None if it is none."""
     lacking, entries = set(faulty()), visit().entries
     ready = tuple(name for name in plan_form.used(entries) if name not in lacking)
     try:
-        plan = plan_form.to_plan(entries.with_(chosen=ready, several_rows=False))
+        declared = entries.with_(chosen=ready, several_rows=False)
+        plan = visit().once("plan-so-far", declared, lambda: plan_form.to_plan(declared))
         strategy_of(plan).check()
     except PlanError:
         return None

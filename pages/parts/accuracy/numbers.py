@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,6 @@ from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.sample_share import sample_share
 from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.strategy import BY_CONTENT
 
 __all__ = [
     "EPSILONS", "all_errors", "curve", "largest_error", "noise_shares", "predictions_csv", "rounded_up", "sample_like",
@@ -23,6 +24,7 @@ __all__ = [
 
 EPSILONS = rungs("0.01", "20")
 
+BY_CONTENT: dict[str | type[Any], Callable[[Any], Any]] = {Plan: Plan.model_dump_json}  # how caches tell plans apart
 _kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_funcs=BY_CONTENT)
 
 

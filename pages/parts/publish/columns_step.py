@@ -12,7 +12,7 @@ from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import PublishedTable
-from dpengine.translation.catalogue import _, mark, number, plural
+from dpengine.translation.catalogue import _, language, mark, number, plural
 from pages.parts.publish.tables import levels_box
 from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
@@ -22,6 +22,7 @@ from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.asked import named
+from pages.parts.visit.plan.checked import sizes_of
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
@@ -102,8 +103,8 @@ def choose_columns() -> None:
 
 def _sizes(tables: tuple[PublishedTable, ...]) -> None:
     """Show how many cells each table has, as far as that is known, and warn of too many."""
-    entries, lines, total = visit().entries, [], 0
-    sizes = {name: plan_form.size_of(entries, name) for table in tables for name in table.columns}
+    lines, total = [], 0
+    sizes = sizes_of({name for table in tables for name in table.columns})
     for each in tables:
         table = each.columns
         known = [size for name in table if (size := sizes[name]) is not None]
@@ -183,5 +184,10 @@ def summary(plan: Plan | None) -> str:
 
 def all_tables() -> str | None:
     """Return every table by name, a line each, where `summary` names only some."""
-    tables = plan_form.published(visit().entries)
-    return None if len(tables) <= MAX_NAMED else "\n".join(f"- {plain(named(table))}" for table in tables)
+    entries = visit().entries
+    if len(plan_form.published(entries)) <= MAX_NAMED:
+        return None
+    known, name = entries.of_tables, f"named in {language()}"
+    if name not in known:
+        known[name] = "\n".join(f"- {plain(named(table))}" for table in plan_form.published(entries))
+    return str(known[name])

@@ -17,12 +17,12 @@ from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
+from pages.parts.visit.strategy import why
 
 __all__ = ["choose_epsilon"]
 
@@ -108,7 +108,7 @@ def _choose_strategy(plan: Plan) -> None:
             help=term("strategy"),
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
-        st.caption(plain(strategy_of(plan).why))
+        st.caption(plain(why(plan)))
 
 
 def _slide(plan: Plan) -> None:

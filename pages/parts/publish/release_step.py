@@ -18,7 +18,6 @@ from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import decimal, exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
@@ -26,6 +25,7 @@ from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.same_people import other_people
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategy import plan_id_of
 
 __all__ = ["publish_step"]
 
@@ -55,7 +55,7 @@ def publish_step(plan: Plan) -> None:
     if digest is None:
         return
     data = ledger.fingerprint(digest)
-    published = ledger.find(data, strategy_of(plan).plan_id) is not None
+    published = ledger.find(data, plan_id_of(plan)) is not None
     price = Fraction(0) if published else plan.epsilon
     table = visit().table
     assert table is not None

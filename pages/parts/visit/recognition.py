@@ -8,9 +8,9 @@ from dpengine import Ledger, Plan, PlanError, TableError
 from dpengine.release import digest_for
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Stopped
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategy import plan_id_of
 
 __all__ = ["digest_of_table", "is_published"]
 
@@ -50,7 +50,7 @@ def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
     if job is None or not job.done:
         return False
     try:
-        return ledger.find(ledger.fingerprint(job.result()), strategy_of(plan).plan_id) is not None
+        return ledger.find(ledger.fingerprint(job.result()), plan_id_of(plan)) is not None
     except (TableError, PlanError, Stopped):
         return False
 
@@ -58,7 +58,7 @@ def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
 def _published(plan: Plan | None, ledger: Ledger) -> str:
     """Return the ledger's identity of the plan's release, or "" if there is none, on whatever data."""
     try:
-        plan_id = "" if plan is None else strategy_of(plan).plan_id
+        plan_id = "" if plan is None else plan_id_of(plan)
     except PlanError:
         return ""
     return plan_id if plan_id and ledger.holds(plan_id) else ""

@@ -18,9 +18,9 @@ from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import noun, plain
 from pages.parts.visit import background_read
+from pages.parts.visit.strategy import strategy_of, why
 
 __all__ = ["is_adaptive", "show_strategies"]
 
@@ -34,7 +34,7 @@ def is_adaptive(plan: Plan) -> bool:
 
 def show_strategies(plan: Plan) -> None:
     """Show why the plan has its strategy, and compare all strategies when asked, in a job beside the page."""
-    st.markdown(f"**{plain(strategy_of(plan).why)}**")
+    st.markdown(f"**{plain(why(plan))}**")
     rows, unit = number(plan.rows_about or ASSUMED_ROWS), noun(plan)
     st.caption(
         _(

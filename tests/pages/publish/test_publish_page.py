@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine.accounting import hash_chain
 from pages.parts.publish.outlook import advice, preview
+from pages.parts.visit import strategy
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
 from tests.plans import letters_plan
@@ -79,8 +81,10 @@ def test_moving_epsilon_reads_the_ledger_once_and_going_back_predicts_nothing_ag
     for name in ("preview_table", "predict_table", "_curve"):
         noted(preview, name)
     noted(advice, "_looked_at")
+    noted(strategy, "decide")
+    noted(plan_form, "to_plan")
     census.select_slider[0].set_value("0.1").run()
-    assert sorted(done) == ["_curve", "_looked_at", "predict_table", "preview_table", "read"]
+    assert sorted(done) == ["_curve", "_looked_at", "decide", "predict_table", "preview_table", "read"]
     spec = census.get("plotly_chart")[0].proto.spec
     census.select_slider[0].set_value("0.2").run()
     done.clear()

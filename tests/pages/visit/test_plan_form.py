@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from pages.parts.visit.plan.plan_form import (
     suggestion,
     tables_of,
     to_plan,
+    used,
 )
 from pages.parts.visit.project import file
 from tests.pages.visits import ENTRY
@@ -34,6 +37,18 @@ def test_a_plan_taken_apart_and_put_together_is_the_same(plan: Plan) -> None:
     again = to_plan(from_plan(plan))
     assert again.key == plan.key
     assert again.marginals == plan.marginals
+
+
+@given(plans(), st.sampled_from(["together", "pairs", "single", "own"]))
+def test_tables_are_worked_out_again_only_when_what_they_follow_from_has_changed(plan: Plan, layout: str) -> None:
+    entries = from_plan(plan).with_(own=plan.marginals)
+    tables = published(entries)
+    assert published(entries.with_(epsilon="2", title="other", declared=dict(entries.declared))) is tables
+    other = entries.with_(layout=layout, margins=not entries.margins)
+    assert published(other) == published(replace(other))
+    assert used(other) == used(replace(other))
+    renamed = entries.with_(declared={name: {**each, "kind": "amount"} for name, each in entries.declared.items()})
+    assert published(renamed) == published(replace(renamed))
 
 
 @given(plans(), st.sampled_from(["together", "pairs", "own"]))

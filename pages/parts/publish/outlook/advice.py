@@ -25,11 +25,11 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, question_of
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategy import strategy_of
 
 __all__ = ["advise"]
 

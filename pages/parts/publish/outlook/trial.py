@@ -45,7 +45,7 @@ def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
 
 def question_of(plan: Plan) -> tuple[object, ...]:
     """Return what a made-up release of `plan` depends on."""
-    return plan.key, plan.rows_about, tuple(plan.marginals)
+    return visit().once("question", plan, lambda: (plan.key, plan.rows_about, plan.marginals), most=2 * KEPT)
 
 
 def _tried(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:

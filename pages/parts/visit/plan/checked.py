@@ -9,7 +9,7 @@ from dpengine.translation.catalogue import language
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["Checked", "checked", "faults_of", "faulty"]
+__all__ = ["Checked", "checked", "faults_of", "faulty", "sizes_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,19 @@ def checked(names: Iterable[str]) -> dict[str, Checked]:
             known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
             here.keep(f"column-{name}", column, known)
         found[name] = known
+    return found
+
+
+def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
+    """Return the numbers of cells of columns and of levels of them; None while an entry is incomplete."""
+    here, found = visit(), {}
+    for name in names:
+        column = here.entries.declared[plan_form.declared_name(here.entries, name) or name]
+        known: tuple[int | None] | None = here.kept(f"size-{name}", column)
+        if known is None:
+            known = (plan_form.size_of(here.entries, name),)
+            here.keep(f"size-{name}", column, known)
+        found[name] = known[0]
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from dpengine.spec.plan import PublishedTable, Strategy
@@ -21,6 +22,8 @@ LAYOUTS = {
     "single": mark("Each by itself"),
     "own": mark("A list of my own"),
 }
+
+OF_TABLES = ("chosen", "layout", "own", "margins", "more", "of_amounts", "declared")  # what the tables follow from
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,15 @@ class Entries:
 
     def with_(self, **changes: Any) -> Entries:
         """Return the entries with some of them changed."""
-        return replace(self, **changes)
+        changed = replace(self, **changes)
+        if all(getattr(changed, name) == getattr(self, name) for name in OF_TABLES):
+            changed.__dict__["of_tables"] = self.of_tables
+        return changed
+
+    @cached_property
+    def of_tables(self) -> dict[str, Any]:
+        """What has been worked out from the tables alone, by name; entries with the same tables share it."""
+        return {}
 
 
 @dataclass(frozen=True)

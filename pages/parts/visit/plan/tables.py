@@ -31,6 +31,14 @@ def published(entries: Entries) -> tuple[PublishedTable, ...]:
 
     An amount is no column of a table: where it is chosen as one, the table says more of it.
     """
+    known = entries.of_tables
+    if "published" not in known:
+        known["published"] = _published(entries)
+    tables: tuple[PublishedTable, ...] = known["published"]
+    return tables
+
+
+def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     amounts = [name for name in entries.chosen if _is_amount(entries, name)]
     counted = tuple(name for name in entries.chosen if name not in amounts)
     match entries.layout:
@@ -132,10 +140,13 @@ def is_ordered(entries: Entries, names: Sequence[str]) -> bool:
 
 def used(entries: Entries) -> list[str]:
     """Return the chosen columns that stand in a table, or of which a table says more."""
-    tables = published(entries)
-    within = {declared_name(entries, name) for table in tables for name in table.columns}
-    within |= {name for table in tables for name in table.amounts}
-    return [name for name in entries.chosen if name in within]
+    known = entries.of_tables
+    if "used" not in known:
+        tables = published(entries)
+        within = {declared_name(entries, name) for name in {name for table in tables for name in table.columns}}
+        within |= {name for table in tables for name in table.amounts}
+        known["used"] = tuple(name for name in entries.chosen if name in within)
+    return list(known["used"])
 
 
 def in_layout(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
