@@ -301,6 +301,6 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
         typed=False,
         files=() if found["copied"] else (path,),
         rows=found["rows"],
-        text=TextFile(Path(found["place"]), delimiter, found["quote"], found["plain_lines"]),
+        text=TextFile(Path(found["place"]), delimiter, found["quote"], found["plain_lines"], found["whole_cells"]),
         read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": found["encoding"], "delimiter": delimiter}),
     )

@@ -79,13 +79,15 @@ class Field:
 class TextFile:
     """A plain text table, as `text.to_plain_utf8` makes it; `quote` is what cells may stand in.
 
-    With `plain_lines`, no line after the header has a quote or is blank.
+    With `plain_lines`, no line after the header has a quote or is blank. With `whole_cells`, it was seen that quotes
+    stand around whole cells alone, and each line end ends a row.
     """
 
     path: Path
     delimiter: str
     quote: str
     plain_lines: bool
+    whole_cells: bool
 
 
 class Table(ABC):

@@ -71,13 +71,18 @@ def lines_of(times: int, quote: str = "") -> str:
     return "\n".join(rows) + "\n"
 
 
-@pytest.mark.parametrize("quote", ["", '"'])
-def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote):
+@pytest.mark.parametrize(
+    ("quote", "end", "simple"),
+    [("", "\n", True), ('"', "\n", True), ('"', "", False)],
+    ids=["none", "simple", "others"],
+)
+def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote, end, simple):
     monkeypatch.setattr(text_file, "_BYTES", (4096, 8192))
     path = tmp_path / "t.csv"
-    path.write_text(lines_of(1200, quote))
+    path.write_text(lines_of(1200, quote).removesuffix("\n") + end)
     assert in_pieces(path, monkeypatch) > 10
     with open_table(path) as table:
+        assert table.text.whole_cells == simple
         assert text_file._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
 
 
@@ -92,6 +97,7 @@ LEFT_TO_SQL = {
     "a quote in the middle": 'x,pay,y,d\n1,2,a"b,\n2,3,a"b,\n',
     "a line end in quotes": 'x,pay,y,d\n1,2,"a\nb",\n2,3,a,\n',
     "a blank before a quote": 'x,pay,y,d\n1,2, "a",\n2,3,a,\n',
+    "a blank line": 'x,pay,y,d\n1,2,"a",\n\n2,3,a,\n',
     "a line end in quotes of one cell, a delimiter in those of the next": 'x,pay,y,d\n1,2,"a\n","\n"\n',
 }
 

@@ -54,8 +54,7 @@ _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
 _FEW = 64  # different texts, or an eighth of the sample's rows
 _MAX_NUMERAL = 24  # characters: a number far from the largest one
-_IN_NUMERALS = np.zeros(256, dtype=bool)
-_IN_NUMERALS[list(b"0123456789.-")] = True
+_MINUS, _SLASH, _NINE = (np.uint8(ord(letter)) for letter in "-/9")  # between - and 9 stand the point, / and digits
 _POINT, _LINE_END = ord("."), ord("\n")
 _DELIMITERS = ",;\t|"
 
@@ -140,7 +139,7 @@ def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Ta
 
     text = table.text
     assert text is not None
-    if not text.plain_lines:
+    if not text.whole_cells:
         _check_lines(content, text)
     names = [f"c{place}" for place in range(len(table.columns))]
     few, texts = pa.dictionary(pa.int32(), pa.string()), pa.string()
@@ -240,7 +239,9 @@ class _Numerals:
         self.texts = texts
         self.buffer, self.starts, self.lengths = text_buffer(texts)
         odd = self.lengths > _MAX_NUMERAL
-        strange = np.flatnonzero(~_IN_NUMERALS.take(self.buffer[:-8]))
+        letters = self.buffer[:-8]
+        beyond = letters - _MINUS > _NINE - _MINUS  # what is below a minus wraps around
+        strange = np.flatnonzero(beyond | (letters == _SLASH))
         odd[self._rows_of(strange)] = True
         try:
             self.values = self._cast(~odd & (self.lengths > 0))

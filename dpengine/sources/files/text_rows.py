@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import mmap
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,8 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["check_quotes", "has_plain_lines", "relation"]
 
 _CHUNK = 8 << 20  # bytes
+_THREADS = 2
+_LINE_END = ord("\n")
 
 
 def relation(
@@ -54,15 +58,16 @@ def has_plain_lines(path: Path, quote: str = '"') -> bool:
     return True
 
 
-def check_quotes(path: Path, delimiter: str, quote: str = '"') -> None:
+def check_quotes(path: Path, delimiter: str, quote: str = '"') -> bool:
     """Refuse a plain text table with a quote that is not closed before a delimiter, a line end or the end of the file.
 
     A quote opens only as the first letter of a cell, or after one blank: DuckDB reads it so. Raises `TableError`,
-    which names the line.
+    which names the line. Return whether quotes stand around whole cells alone, and each line end ends a row, if that is
+    easily seen.
     """
     between, cell = re.escape(delimiter).encode(), _cell(delimiter, quote)
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        seen = _around_whole_cells(content, delimiter, quote)  # many times as fast
+        seen, whole = _around_whole_cells(content, delimiter, quote)  # many times as fast
         ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content, seen)
         assert ended is not None  # it matches nothing, at least
         if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
@@ -74,29 +79,50 @@ def check_quotes(path: Path, delimiter: str, quote: str = '"') -> None:
                     line=number(line),
                 )
             )
+        return whole
 
 
-def _around_whole_cells(content: mmap.mmap, delimiter: str, quote: str) -> int:
+def _around_whole_cells(content: mmap.mmap, delimiter: str, quote: str) -> tuple[int, bool]:
     """Return up to where whole lines have quotes around whole cells and nowhere else, as far as this is easily seen.
 
-    There, each odd quote follows a delimiter or a line end, and one of these follows each even quote.
+    Also return whether that is all of the file, and each line end in it ends a row.
     """
     if len(delimiter.encode()) > 1:
-        return 0
-    between = np.zeros(256, dtype=bool)
-    between[[ord(delimiter), ord("\n")]] = True
+        return 0, False
+    begin, rows = 0, True
+    with ThreadPoolExecutor(_THREADS) as pool:
+        pieces = list(_whole_lines(content))
+        quoted = pool.map(lambda piece: _quoted(content, *piece, ord(delimiter), ord(quote)), pieces)
+        for (_begin, end), (whole_cells, whole_rows) in zip(pieces, quoted, strict=True):
+            if not whole_cells:
+                return begin, False
+            begin, rows = end, rows and whole_rows
+    return begin, rows and begin == len(content)
+
+
+def _whole_lines(content: mmap.mmap) -> Iterator[tuple[int, int]]:
+    """Yield where pieces of whole lines begin and end."""
     begin = 0
     while (end := content.rfind(b"\n", begin, begin + _CHUNK) + 1) > begin:
-        lines = np.frombuffer(content, np.uint8, end - begin, begin)
-        quotes = np.flatnonzero(lines == ord(quote))
-        opening, closing = quotes[::2], quotes[1::2]
-        if opening.size > closing.size:
-            break
-        # Before the first letter stands a line end, as at the end of these lines.
-        if not (between[lines[opening - 1]].all() and between[lines[closing + 1]].all()):
-            break
+        yield begin, end
         begin = end
-    return begin
+
+
+def _quoted(content: mmap.mmap, begin: int, end: int, delimiter: int, quote: int) -> tuple[bool, bool]:
+    """Return whether quotes stand around whole cells of these lines alone, and whether each line end ends a row.
+
+    There, each odd quote follows a delimiter or a line end, and one of these follows each even quote. No line is blank,
+    and no line end stands between an odd quote and the next one.
+    """
+    between = np.zeros(256, dtype=bool)
+    between[[delimiter, _LINE_END]] = True
+    lines = np.frombuffer(content, np.uint8, end - begin, begin)
+    quotes, ends = np.flatnonzero(lines == quote), np.flatnonzero(lines == _LINE_END)
+    opening, closing = quotes[::2], quotes[1::2]
+    # Before the first letter stands a line end, as at the end of these lines.
+    whole = opening.size == closing.size and between[lines[opening - 1]].all() and between[lines[closing + 1]].all()
+    rows = ends[0] > 0 and (np.diff(ends) > 1).all() and not (np.searchsorted(quotes, ends) % 2).any()
+    return bool(whole), bool(rows)
 
 
 def _cell(delimiter: str, quote: str) -> bytes:

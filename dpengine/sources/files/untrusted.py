@@ -70,8 +70,7 @@ def text_table(
         names, delimiter, quote = text.header(plain, delimiter)
         check_names(names)
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain, quote)
-        if not plain_lines:
-            text_rows.check_quotes(plain, delimiter, quote)
+        whole_cells = plain_lines or text_rows.check_quotes(plain, delimiter, quote)
         if in_full or plain.stat().st_size <= MAX_READ_AT_ONCE:
             with connect(Path(folder), threads=_THREADS) as connection:
                 table = text_rows.relation(place, len(names), delimiter, quote, plain_lines=plain_lines)
@@ -85,6 +84,7 @@ def text_table(
         "delimiter": delimiter,
         "quote": quote,
         "plain_lines": plain_lines,
+        "whole_cells": whole_cells,
         "rows": rows,
         "encoding": encoding_used,
     }
