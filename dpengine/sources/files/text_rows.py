@@ -92,7 +92,7 @@ def _around_whole_cells(content: mmap.mmap, delimiter: str, quote: str) -> tuple
     begin, rows = 0, True
     with ThreadPoolExecutor(_THREADS) as pool:
         pieces = list(_whole_lines(content))
-        quoted = pool.map(lambda piece: _quoted(content, *piece, ord(delimiter), ord(quote)), pieces)
+        quoted = pool.map(lambda piece: _quoted(content, piece, ord(delimiter), ord(quote)), pieces)
         for (_begin, end), (whole_cells, whole_rows) in zip(pieces, quoted, strict=True):
             if not whole_cells:
                 return begin, False
@@ -108,7 +108,7 @@ def _whole_lines(content: mmap.mmap) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _quoted(content: mmap.mmap, begin: int, end: int, delimiter: int, quote: int) -> tuple[bool, bool]:
+def _quoted(content: mmap.mmap, piece: tuple[int, int], delimiter: int, quote: int) -> tuple[bool, bool]:
     """Return whether quotes stand around whole cells of these lines alone, and whether each line end ends a row.
 
     There, each odd quote follows a delimiter or a line end, and one of these follows each even quote. No line is blank,
@@ -116,6 +116,7 @@ def _quoted(content: mmap.mmap, begin: int, end: int, delimiter: int, quote: int
     """
     between = np.zeros(256, dtype=bool)
     between[[delimiter, _LINE_END]] = True
+    begin, end = piece
     lines = np.frombuffer(content, np.uint8, end - begin, begin)
     quotes, ends = np.flatnonzero(lines == quote), np.flatnonzero(lines == _LINE_END)
     opening, closing = quotes[::2], quotes[1::2]
