@@ -11,10 +11,10 @@ from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import is_found
+from pages.parts.visit.plan.column_entry import finds_cells, is_found
 from pages.parts.visit.state import visit
 
-__all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
+__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
 
 KIND_NAMES = {
     "number": mark("number"),
@@ -24,11 +24,13 @@ KIND_NAMES = {
     "amount": mark("amount"),
 }
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
+FOUND = mark("found for a part of ε")  # by the release
 SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
 
 SOURCE_HELP = mark(
     "Readers will see this. *I typed it*: you knew the values without the data. *A codebook*: a document about the "
-    "table lists them. *A standard list*: anyone can look it up, such as the states of the USA."
+    "table lists them. *A standard list*: anyone can look it up, such as the states of the USA. *Found "
+    "for a part of ε*: nobody has to know the values or bins, since the release finds them privately."
 )
 
 
@@ -60,8 +62,8 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         case _:
             entered = {}
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-    now = column.get("source", "typed")
-    sources = SEEN if now in SEEN else SOURCE_NAMES
+    now, found = column.get("source", "typed"), finds_cells(entered)
+    sources = {now: FOUND} if found else SEEN if now in SEEN else SOURCE_NAMES
     kept = {
         "other": other.checkbox(
             _("cell *(other)*"),
@@ -80,8 +82,9 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             list(sources),
             index=list(sources).index(now),
             format_func=lambda key: _(sources[key]),
-            key=visit().key(f"source-{name}-{now}-{turn}"),
+            key=visit().key(f"{'found' if found else 'source'}-{name}-{now}-{turn}"),
             help=_(SOURCE_HELP),
+            disabled=found,
         ),
     }
     after = column | entered | kept

@@ -187,7 +187,7 @@ def all_tables() -> str | None:
     entries = visit().entries
     if len(plan_form.published(entries)) <= MAX_NAMED:
         return None
-    known, name = entries.of_tables, f"named in {language()}"
+    known, name = entries.of_tables, f"named-{language()}"
     if name not in known:
         known[name] = "\n".join(f"- {plain(named(table))}" for table in plan_form.published(entries))
     return str(known[name])

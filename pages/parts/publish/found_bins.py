@@ -23,16 +23,16 @@ TWENTY_BINS: dict[str, Any] = {"edges": [], "from": "", "to": "", "step": "1", "
 def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Ask for the range, the step and the number of bins, and say what finding them takes."""
     bins = column["bins"] if isinstance(column["bins"], Mapping) else {"count": column["bins"]}
-    low, high, step, count = st.columns(4)
-    fields: dict[str, Any] = {
-        "from": low.text_input(_("From"), str(column.get("from", "")), key=f"{key}-from"),
-        "to": high.text_input(_("To"), str(column.get("to", "")), key=f"{key}-to"),
-        "step": step.text_input(
-            _("In steps of"), str(column.get("step", "1")), key=f"{key}-step",
-            help=_("Edges of bins lie on these steps. A range has at most 9,990 of them."),
-        ),
-    }  # fmt: skip
-    wanted = count.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
+    with st.grid(4, min_column_width=110):  # two by two on a phone
+        fields: dict[str, Any] = {
+            "from": st.text_input(_("From"), str(column.get("from", "")), key=f"{key}-from"),
+            "to": st.text_input(_("To"), str(column.get("to", "")), key=f"{key}-to"),
+            "step": st.text_input(
+                _("In steps of"), str(column.get("step", "1")), key=f"{key}-step",
+                help=_("Edges of bins lie on these steps. A range has at most 9,990 of them."),
+            ),
+        }  # fmt: skip
+        wanted = st.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
     fields |= {"bins": {**bins, "count": wanted}}
     try:
         st.caption(_price(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))

@@ -16,9 +16,10 @@ import streamlit as st
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark, plural
-from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
+from pages.parts.publish.column_card import FOUND, KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.checked import Checked, checked
+from pages.parts.visit.plan.column_entry import finds_cells
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
 
@@ -95,6 +96,9 @@ def take_typed() -> None:
             here.turn(f"card-{name}")
     if not _same(changed, here.entries):
         here.change(chosen=changed.chosen, declared=changed.declared)
+    if any(SOURCE in cells and cells[SOURCE] != _source(declared[names[row]]) for row, cells in fresh.items()):
+        here.turn(GRID)  # nobody can choose that cells are found here, nor how anybody knows cells that are found
+        drawn, edits, of_a_kind = _Drawn(here.entries, here.entries, {}), {}, frozenset()
     here.keep(GRID, (), _Drawn(drawn.before, here.entries, edits, of_a_kind))
 
 
@@ -149,7 +153,7 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
             continue  # what is no number counts as missing
         if isinstance(cells.get(cell), bool):
             column = column | {key: cells[cell]}
-    if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None:
+    if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None and not finds_cells(column):
         column = plan_form.confirmed(column) | {"source": source}
     if cells.get(CONFIRMED) is True and "written" not in column:
         column = plan_form.confirmed(column)
@@ -213,9 +217,13 @@ def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, 
         not found.faults,
         column["kind"] != "amount" and bool(column.get("other", True)),
         bool(column.get("missing", True)),
-        SOURCES[column.get("source", "typed")],
+        _source(column),
         published,
     )
+
+
+def _source(column: Mapping[str, Any]) -> str:
+    return FOUND if finds_cells(column) else SOURCES[column.get("source", "typed")]
 
 
 def _text(column: dict[str, Any]) -> str:
@@ -245,7 +253,7 @@ def _columns() -> dict[str, Any]:
         name: {"label": _(name), "width": max(width, 26 + 7 * len(_(name)))} for name, width in WIDTHS.items()
     }
     shown |= {name: {**shown[name], "help": _(text)} for name, text in ABOUT.items()}
-    kinds, sources = list(KIND_NAMES.values()), list(SOURCES.values())
+    kinds, sources = list(KIND_NAMES.values()), [*SOURCES.values(), FOUND]
     return {
         **{name: config.CheckboxColumn(**shown[name]) for name in (PUBLISH, CONFIRMED, OTHER, MISSING)},
         **{name: config.TextColumn(**shown[name]) for name in (CELLS, STATE)},

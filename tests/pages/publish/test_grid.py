@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.codebook_file import xlsx_bytes
+from pages.parts.publish.column_card import FOUND
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
@@ -69,6 +70,22 @@ def test_a_suggestion_is_nothing_until_it_is_confirmed(page: AppTest) -> None:
                                                "score": False}  # fmt: skip
     assert "suggested" not in declared(page, "age")
     assert not [button for button in page.button if "suggestions" in button.label]
+
+
+def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_source(page: AppTest) -> None:
+    edit(page, {"region": {CELLS: "found among @##"}, "score": {CELLS: "0 to 100 by 1 in 20 found bins"}})
+    for name in ("region", "score"):
+        assert grid(page)[SOURCE][name] == FOUND
+        page.selectbox(key=held(page).key("detail")).set_value(name).run()
+        card = next(box for box in page.selectbox if box.label == "How you know")
+        assert card.disabled
+        assert card.options == [FOUND]
+    assert grid(page)[SOURCE]["age"] == "a standard list"
+    before = page.data_editor[0].key
+    edit(page, {"age": {SOURCE: FOUND}, "region": {SOURCE: "I typed it"}})
+    assert page.data_editor[0].key != before, "drawn anew, without what cannot be chosen"
+    assert grid(page)[SOURCE][["age", "region"]].to_list() == ["a standard list", FOUND]
+    assert declared(page, "region")["values"] == "found"
 
 
 def test_one_suggestion_is_confirmed_by_its_tick_or_by_the_source(page: AppTest) -> None:

@@ -22,8 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells", "suggestion",
-    "undressed", "waits_for_a_list", "with_even_knots",
+    "finds_cells", "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells",
+    "suggestion", "undressed", "waits_for_a_list", "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -108,6 +108,15 @@ def has_found_bins(column: Mapping[str, Any]) -> bool:
     (True, False)
     """
     return bool(column.get("bins")) and not column.get("edges")
+
+
+def finds_cells(column: Mapping[str, Any]) -> bool:
+    """Whether a release is to find the cells of a column, its bins or its values, for a part of ε.
+
+    >>> finds_cells({"bins": 20}), finds_cells({"values": "found"}), finds_cells({"values": ["a"]})
+    (True, True, False)
+    """
+    return is_found(column) or has_found_bins(column)
 
 
 def listed(column: Mapping[str, Any]) -> list[str]:
