@@ -165,7 +165,7 @@ class ModelledEstimates:
     @cached_property
     def fitted(self) -> Pairwise:
         sizes = {name: self.plan.column(name).size for name in sorted(self.plan.counted)}
-        return fit(sizes, (*self._of_counts, *self.known))
+        return fit(sizes, (*self._of_counts, *self.known), nearby=True)
 
     @property
     def total(self) -> tuple[float, float]:

@@ -11,7 +11,7 @@ The model is a fixed function of the measurements: nothing here sees exact count
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -28,12 +28,13 @@ from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.shrinkage import shrink
+from dpengine.marginals.shrinkage import shrink, shrink_nearby
 from dpengine.marginals.smoothing import smooth
 
 __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 
 Pair = tuple[str, str]
+Shrinkage = Callable[[Floats, Floats, float], tuple[Floats, float]]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
 
 EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
@@ -41,6 +42,7 @@ RAKING_SWEEPS = 15
 TOUCH_UP_SWEEPS = 3
 TABLE_SWEEPS = 6
 COMPOSITIONS = 2
+MAX_EQUATIONS = 512  # as many as a column has cells
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 
 
@@ -81,17 +83,19 @@ class Pairwise:
         return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
 
 
-def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
+def fit(sizes: Mapping[str, int], measured: Sequence[Measurement], *, nearby: bool = False) -> Pairwise:
     """Fit the model for columns of the given `sizes` to the `measured` marginals.
+
+    With `nearby`, cells of measured pairs may follow what is seen around them: 1 % nearer, for half as much time again.
 
     Raises KeyError for a column that was not measured by itself.
     """
     # Threads that wait for each other would double the time that so many products of small matrices take.
     with threadpool_limits(limits=1, user_api="blas"):
-        return _fit(sizes, measured)
+        return _fit(sizes, measured, nearby)
 
 
-def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
+def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool) -> Pairwise:
     total = max(1.0, grand_total(measured))
     pairs: dict[Pair, list[Measurement]] = {}
     for one in measured:
@@ -105,7 +109,8 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     along_tree = model.along_tree(tree, near)
     for pair, tables in pairs.items():
         guesses = [model.independent(pair), *model.compositions(pair, near)[:COMPOSITIONS]]
-        model.best(pair, tables, guesses if pair in tree else [*guesses, along_tree[pair]])
+        guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
+        model.best(pair, tables, guesses, nearby=nearby)
     near = model.neighbours()
     along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
@@ -114,7 +119,7 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
             composed = model.compositions(pair, near)[:1]
             model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
     if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
-        model.join(pairs, near)
+        model.join(pairs, near, nearby)
     found = Pairwise(total, single, model.two)
     for one in measured:
         if len(one.allocation.columns) < 3:
@@ -164,12 +169,14 @@ class _Pairs:
     def dependence(self, pair: Pair, table: Floats) -> float:
         return float(np.abs(table - self.independent(pair)).sum())
 
-    def updated(self, pair: Pair, tables: Sequence[Measurement], guess: Floats) -> tuple[Floats, float]:
+    def updated(
+        self, pair: Pair, tables: Sequence[Measurement], guess: Floats, drawn: Shrinkage = shrink
+    ) -> tuple[Floats, float]:
         """Return the pair's table, `guess` updated by all its noisy tables, and the log-likelihood of these."""
         likely = 0.0
         for noisy in tables:
             seen = merge(guess, noisy.merged)
-            better, likelihood = shrink(noisy.values.astype(np.float64), seen, float(noisy.allocation.scale))
+            better, likelihood = drawn(noisy.values.astype(np.float64), seen, float(noisy.allocation.scale))
             better = project(better, self.total)
             likely += likelihood
             rows, columns = self.one[pair[0]], self.one[pair[1]]
@@ -182,18 +189,22 @@ class _Pairs:
                 guess = _fit_margins(better, rows, columns)
         return guess, likely
 
-    def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats]) -> None:
+    def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats], *, nearby: bool) -> None:
         """Update the pair from the guess that makes its noisy tables likeliest."""
-        self.two[pair] = max((self.updated(pair, tables, guess) for guess in guesses), key=lambda found: found[1])[0]
+        found = [self.updated(pair, tables, guess) for guess in guesses]
+        best = max(range(len(found)), key=lambda k: found[k][1])
+        self.two[pair] = found[best][0]
+        if nearby:
+            self.two[pair] = self.updated(pair, tables, guesses[best], shrink_nearby)[0]
 
-    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], near: Neighbours) -> None:
+    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], near: Neighbours, nearby: bool) -> None:
         """Draw all pairs towards latent classes fitted to all of them."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
         for pair, table in fit_latent_classes(self.one, self.two, weights).items():
             common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
             if pair in pairs:
                 guesses = [self.independent(pair), *self.compositions(pair, near)[:COMPOSITIONS], common]
-                self.best(pair, pairs[pair], guesses)
+                self.best(pair, pairs[pair], guesses, nearby=nearby)
             else:
                 self.two[pair] = (self.two[pair] + common) / 2
 
@@ -265,17 +276,35 @@ def _fit_margins(
 
 
 def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:
-    """Return the counts of one column: its own noisy counts and the margins of its pairs, weighted by precision."""
-    weighted, precision = np.zeros(size), 0.0
+    """Return the counts of one column: least squares of its own noisy counts and the margins of its pairs, smoothed.
+
+    In a column of many cells, margins in merged bins are left out: their equations would take too long.
+
+    Source: the updates of Kalman 1960, without a step in time.
+    """
+    sums, precision = np.zeros(size), 0.0
+    merged: list[tuple[Ints, Floats, float]] = []  # bins, noisy sums and precision
     for one in measured:
         if name not in one.allocation.columns or len(one.allocation.columns) > 2:
             continue
         axis = one.allocation.columns.index(name)
-        if one.merged and one.merged[axis][-1] + 1 != size:
-            continue
-        weight = size / (one.values.size * float(one.allocation.scale) ** 2)
-        weighted += weight * one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis))
-        precision += weight
+        margin = one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis)).astype(np.float64)
+        weight = margin.size / (one.values.size * float(one.allocation.scale) ** 2)
+        if margin.size == size:
+            sums += weight * margin
+            precision += weight
+        elif size <= MAX_EQUATIONS:
+            merged.append((one.merged[axis], margin, weight))
     if precision == 0:
         raise KeyError(name)
-    return smooth(weighted / precision, precision**-0.5, total) + EMPTY
+    counts = sums / precision
+    if not merged:
+        return smooth(counts, precision**-0.5, total) + EMPTY
+    variances = np.eye(size) / precision
+    for bins, margin, weight in merged:
+        binned = np.eye(margin.size)[bins].T
+        shared = binned @ variances
+        gain = np.linalg.solve(shared @ binned.T + np.eye(margin.size) / weight, shared).T
+        counts += gain @ (margin - binned @ counts)
+        variances -= gain @ shared
+    return smooth(counts, math.sqrt(np.trace(variances) / size), total) + EMPTY

@@ -17,11 +17,14 @@ import numpy as np
 
 from dpengine.array_types import Floats
 
-__all__ = ["density", "likeliest_spread", "posterior_median", "shrink"]
+__all__ = ["density", "likeliest_spread", "posterior_median", "shrink", "shrink_nearby"]
 
 SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `shrink`
 POWERS = (0.5, 0.75, 1.0)  # g
 MIN_GUESS = 0.05  # smaller guesses have the spread of this one
+NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
+HELD = 2.0  # times the noise scale, that is added to the sums of neighbours: few people say little
+CLEARER = 1.0  # gain of log-likelihood for which neighbours are believed
 AT_ONCE = 2**13  # cells, times spreads, so that small tables take few steps
 
 
@@ -30,12 +33,57 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
 
     `scale` is that of the noise. The likelihood ranks guesses: the best one explains the noisy counts best.
     """
+    better, likelihood, _ = _shrunk(noisy, guess, scale)
+    return better, likelihood
+
+
+def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
+    """Return the same as `shrink` for a table of two columns whose neighbouring cells may be wrong alike.
+
+    Besides the guess itself, guesses are tried that are scaled in each cell as the sum of the noisy counts around it is
+    to that of the guesses. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.
+    """
+    better, likelihood, spread = _shrunk(noisy, guess, scale)
+    scaled, likeliest = guess, -math.inf
+    for reach in NEARBY:
+        if any(2 * near >= cells for near, cells in zip(reach, noisy.shape, strict=True)):
+            continue
+        seen, expected = np.maximum(_around(noisy, reach), 0.0), _around(guess, reach)
+        trial = guess * (seen + HELD * scale) / (expected + HELD * scale)
+        trial *= guess.sum() / trial.sum()
+        likely = float(np.log(density(np.abs(noisy - trial), spread, scale)).sum())
+        if likely > likeliest:
+            scaled, likeliest = trial, likely
+    if likeliest > -math.inf:
+        other = _shrunk(noisy, scaled, scale)
+        if other[1] > likelihood + CLEARER:
+            return other[0], other[1]
+    return better, likelihood
+
+
+def _shrunk(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float, Floats]:
+    """Return `noisy` drawn towards `guess`, the log-likelihood of the noisy counts, and the spread around the guess."""
     off = np.abs(noisy - guess)
     likelihood, spread = likeliest_spread(off, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
     noise_alone = float((-off / scale).sum() - off.size * math.log(2 * scale)) + math.log(2)
     if noise_alone >= likelihood:
-        return guess.copy(), noise_alone
-    return guess + np.sign(noisy - guess) * posterior_median(off, spread, scale), likelihood
+        return guess.copy(), noise_alone, spread
+    return guess + np.sign(noisy - guess) * posterior_median(off, spread, scale), likelihood, spread
+
+
+def _around(table: Floats, reach: tuple[int, int]) -> Floats:
+    """Return for each cell the sum of the cells up to so many steps away along both axes, without the cell itself.
+
+    >>> _around(np.array([[1.0, 2.0, 4.0]]), (0, 1))
+    array([[2., 5., 2.]])
+    """
+    sums = table
+    for axis, near in enumerate(reach):
+        running = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
+        cells = np.arange(table.shape[axis])
+        last, first = np.minimum(cells + near + 1, cells.size), np.maximum(cells - near, 0)
+        sums = running.take(last, axis=axis) - running.take(first, axis=axis)
+    return sums - table
 
 
 def likeliest_spread(

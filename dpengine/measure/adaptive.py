@@ -108,7 +108,7 @@ def measure_adaptively(
     if for_whole:
         run.left = for_whole
         run.measure(workload.whole, counts[workload.whole], for_whole)
-    audit = _audit(run, run.model(), for_audit) if for_audit is not None else None
+    audit = _audit(run, run.model(nearby=True), for_audit) if for_audit is not None else None
     return Measurements(tuple(run.measured), tuple(run.choices), audit)
 
 

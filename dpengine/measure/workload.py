@@ -117,6 +117,6 @@ class Run:
         """Square roots of the numbers of cells of all columns."""
         return np.sqrt([float(size) for size in self.workload.sizes.values()])
 
-    def model(self) -> Pairwise:
+    def model(self, *, nearby: bool = False) -> Pairwise:
         """Fit the model to everything measured so far."""
-        return fit(self.workload.sizes, self.measured)
+        return fit(self.workload.sizes, self.measured, nearby=nearby)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,6 +12,7 @@ import pytest
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.pairwise import fit, grand_total, merge
+from dpengine.quasi_random import golden_fractions
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 EXACT = Fraction(10**6)
@@ -95,6 +97,37 @@ def test_the_model_agrees_with_merged_bins() -> None:
     merged = Measurement(Allocation(("a", "b"), EXACT, 1), coarse, bins)
     model = fit(SIZES, [*measured(table, "", "a", "b", "c"), merged])
     assert np.allclose(merge(model.pair("a", "b"), bins), coarse, rtol=0.02)
+
+
+def test_merged_bins_of_pairs_make_single_columns_more_exact() -> None:
+    """Bins of two cells are off by 1,800 in the column itself, and measured with hardly any noise in a pair."""
+    table = joint(markov=False)
+    off = np.array([900, 900, -900, -900, 0])
+    vague = Measurement(Allocation(("c",), Fraction(1, 900), 1), table.sum(axis=(0, 1)) + off)
+    bins = (np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1, 2]))
+    merged = Measurement(Allocation(("b", "c"), EXACT, 1), merge(table.sum(axis=0), bins), bins)
+    model = fit(SIZES, [*measured(table, "", "a", "b"), vague, merged])
+    truth = table.sum(axis=(0, 1))
+    assert merge(model.one["c"], bins[1:]) == pytest.approx(merge(truth, bins[1:]), abs=200)
+    wide = dict.fromkeys("bc", 600) | {"a": 3}  # too wide for equations: the column's own counts alone
+    few = Measurement(Allocation(("b",), EXACT, 1), np.full(600, 100))
+    halves = np.arange(600) // 300
+    coarse = Measurement(Allocation(("b", "c"), EXACT, 1), np.diag([59_000, 1_000]), (halves, halves))
+    own = [few, replace(few, allocation=Allocation(("c",), EXACT, 1))]
+    assert fit(wide, [*measured(table, "a"), *own, coarse]).one["c"] == pytest.approx(np.full(600, 100), abs=1)
+
+
+def test_cells_of_a_pair_may_follow_what_is_around_them() -> None:
+    """Two columns of 30 cells whose strength of dependence changes slowly; the noise is given, of scale 30."""
+    steps = np.linspace(-1, 1, 30)
+    truth = np.rint(60 * np.exp(np.multiply.outer(steps, steps) * 1.5)).astype(np.int64)
+    places = 2 * golden_fractions(np.arange(1, 901)) - 1
+    noise = np.rint(-30 * np.sign(places) * np.log(1 - np.abs(places))).astype(np.int64).reshape(30, 30)
+    allocation = Allocation(("a", "b"), Fraction(1, 30), 1)
+    known = [Measurement(Allocation((name,), EXACT, 1), truth.sum(axis=1 - axis)) for axis, name in enumerate("ab")]
+    seen = [*known, Measurement(allocation, truth + noise)]
+    plain, better = (fit({"a": 30, "b": 30}, seen, nearby=nearby).pair("a", "b") for nearby in (False, True))
+    assert np.abs(better - truth).sum() < 0.8 * np.abs(plain - truth).sum()
 
 
 def test_a_column_must_be_measured_by_itself_and_the_total_follows_the_most_precise() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.marginals.shrinkage import posterior_median, shrink
+from dpengine.marginals.shrinkage import posterior_median, shrink, shrink_nearby
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.quasi_random import golden_fractions
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)
 
@@ -41,3 +42,13 @@ def test_the_median_is_that_of_the_posterior() -> None:
         middle = grid[np.searchsorted(np.cumsum(weight), weight.sum() / 2)]
         found = posterior_median(np.array([r]), np.array([s]), b)[0]
         assert found == pytest.approx(max(middle, 0.0), abs=0.02)
+
+
+@given(rows=st.integers(1, 8), columns=st.integers(1, 8), scale=st.floats(0.5, 20), seed=st.integers(0, 100))
+def test_neighbours_are_believed_where_they_make_the_noisy_counts_likelier(
+    rows: int, columns: int, scale: float, seed: int
+) -> None:
+    noisy, guess = 20 * golden_fractions(np.arange(seed, seed + 2 * rows * columns)).reshape(2, rows, columns)
+    (plain, likely), (better, likelier) = shrink(noisy, guess, scale), shrink_nearby(noisy, guess, scale)
+    assert (likelier == likely and np.array_equal(better, plain)) or likelier > likely + 1
+    assert np.isfinite(better).all()
