@@ -160,7 +160,7 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     picks = _first_picks(run, error, len(pairs))
     loss = error * (run.left / for_columns - 1)
     worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
-    parts = PARTS * min(max(2 * len(sizes) / float(run.roots.sum()) ** 2, 0.01), 0.02)
+    parts = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
     worth += SURE * MOVED * run.noise(parts)
     if worth >= 2 * total:  # dependence is a distance of two distributions
         return 0.0

@@ -25,7 +25,7 @@ __all__ = [
 
 GRAIN = 256  # counts and models are compared in these parts of a row
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
-MOVED = 4  # rows by which one row more or less changes `dependence` at most, with its margins
+MOVED = 4  # rows: one row more or less changes `dependence` by less, with its margins
 THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
 SELECTION_ODDS = 12.0  # of choosing to measuring, in the budget, if one cell is seen above noise
 
@@ -54,11 +54,12 @@ class Candidate:
 
 
 def dependence(counts: Ints, above: int = 0) -> int:
-    """Return Σ (|x − a·b/n| − t)⁺ over the cells of a pair, in 256ths of a row, rounded down, for t = `above`, in rows.
+    """Return 2·Σ (x − a·b/n − t)⁺ over the cells of a pair, in 256ths of a row, rounded down, for t = `above`, in rows.
 
-    a and b are the pair's exact margins. One row more changes it by at most `MOVED`, since it does so to Σ |x − a·b/n|
-    cell by cell: its own cell by one row, and the table a·b/n, which had n rows and gets n + 1, by (3n + 1)/(n + 1) < 3
-    rows in all: n/(n + 1) where all of it is scaled down, the rest where the row's two margins grow.
+    a and b are the pair's exact margins. Without t this is Σ |x − a·b/n|: there are as many rows too many as too few.
+    Those too many are in fewer cells, and so more of them are above t. One row more changes it by less than `MOVED`:
+    x − a·b/n gains n/(n + 1) in the row's own cell and as much in all others together, since a·b/n is scaled down, and
+    loses n/(n + 1) over the cells of each of the row's two margins. So Σ (x − a·b/n − t)⁺ gains or loses less than 2.
 
     >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN, dependence(np.array([[5, 0], [0, 5]]), above=1) / GRAIN
     (10.0, 6.0)
@@ -67,8 +68,8 @@ def dependence(counts: Ints, above: int = 0) -> int:
     if total == 0:
         return 0
     exact = counts if total < 2**31 else counts.astype(object)  # up to 2·n² is added up
-    apart = np.abs(total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0)))
-    return GRAIN * int(np.maximum(apart - total * min(above, total), 0).sum()) // total
+    beyond = total * exact - np.multiply.outer(exact.sum(axis=1), exact.sum(axis=0)) - total * min(above, total)
+    return 2 * GRAIN * int(np.maximum(beyond, 0).sum()) // total
 
 
 def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:
