@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
@@ -104,10 +104,15 @@ def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns)
 
 def _story() -> dict[str, Any]:
     """Return a fresh name for a release, the time, and the versions of the software that makes it."""
-    software = {"private-release": VERSION, "python": platform.python_version()}
-    software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"release_id": uuid.uuid4().hex, "created": created, "software": software}
+    return {"release_id": uuid.uuid4().hex, "created": created, "software": dict(_software())}
+
+
+@cache
+def _software() -> dict[str, str]:
+    """Return the versions, which are read from the disk once."""
+    software = {"private-release": VERSION, "python": platform.python_version()}
+    return software | {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
 
 
 def _plain(plan: Plan) -> dict[str, Any]:

@@ -17,12 +17,12 @@ _REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", 
 
 
 class Engine:
-    """DuckDB with a folder of its own; `prepare` is called with the connection once it is open."""
+    """DuckDB with a folder of its own; `prepare` is called with the connection once it is open. It may be set anew."""
 
     def __init__(self, prepare: Callable[[Any], object] = lambda connection: None) -> None:
         self._scratch = ScratchFolder()
         self.folder = self._scratch.path
-        self._prepare = prepare
+        self.prepare = prepare
         self._connection: Any = None
 
     def connection(self) -> Any:
@@ -30,7 +30,7 @@ class Engine:
         if self._connection is None:
             connection = connect(self.folder)
             try:
-                self._prepare(connection)
+                self.prepare(connection)
             except BaseException:
                 connection.close()
                 raise

@@ -62,6 +62,7 @@ class _Loaded:
     said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
     text: TextFile | None = None  # the file with the rows, where it is a text table
     parquet: Path | None = None  # where it is a single Parquet file
+    types: Sequence[str] | None = None  # where they are known without the relation, which is then made when needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,26 +126,25 @@ def open_table(
     folder = engine.folder
     try:
         with plain_errors():
-            connection = engine.connection()
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
             if parts and isinstance(source, str | Path) and Path(source).is_file():
                 options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
-                loaded = _open_file(connection, folder, Path(source), options)
+                loaded = _open_file(engine, Path(source), options)
             elif parts:
                 paths = [path for path, _ in parts]
                 named = [(str(path), values) for path, values in parts]
                 isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=in_full)
-                names, rows = parquet.open_parts(connection, folder, parts)
+                names, rows = parquet.open_parts(engine.connection(), folder, parts)
                 loaded = _Loaded(names, files=tuple(seen), rows=rows)
             elif _is_ibis(source):
-                names, rows = parquet.open_parquet(connection, folder, copying.copy_rows(source, folder))
+                names, rows = parquet.open_parquet(engine.connection(), folder, copying.copy_rows(source, folder))
                 loaded = _Loaded(names, typed=copying.says_types(source), rows=rows)
             else:
                 raise TableError(
                     _("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
                 )
-            columns = fields(loaded.names, types_of(connection), loaded.typed)
+            columns = fields(loaded.names, loaded.types or types_of(engine.connection()), loaded.typed)
             if loaded.said:
                 columns = tuple(map(_with_words, columns, loaded.said))
     except BaseException:
@@ -222,7 +222,8 @@ def _of_frame(names: list[str], frame: pa.Table) -> LocalTable:
         raise
 
 
-def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> _Loaded:
+def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
+    folder = engine.folder
     label = (options.name or path.name).lower()
     packed = label.endswith(".gz")
     suffix = Path(label.removesuffix(".gz")).suffix
@@ -233,7 +234,7 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
     if options.skip_rows < 0:
         raise TableError(_("the number of rows above the names is 0 or more"))
     if suffix in TEXT:
-        return _open_text(connection, folder, path, packed, options)
+        return _open_text(engine, path, packed, options)
     if suffix in EXCEL:
         found = isolated.read(
             "workbook", [path], folder,
@@ -241,16 +242,21 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
             names_given=options.names_given,
         )  # fmt: skip
         sheet_rows = read_copy(Path(found["place"]))
-        from_arrow(connection, sheet_rows)
+        from_arrow(engine.connection(), sheet_rows)
         return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
         isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder), in_full=options.in_full)
-        names, rows = parquet.open_parquet(connection, folder, path)
-        return _Loaded(names, files=(path,), rows=rows, parquet=path.resolve())
+        place = path.resolve()
+        if (described := parquet.described(place)) is not None:
+            names, types, rows = described
+            engine.prepare = lambda connection: parquet.open_parquet(connection, folder, place)
+            return _Loaded(names, files=(path,), rows=rows, parquet=place, types=types)
+        names, rows = parquet.open_parquet(engine.connection(), folder, path)
+        return _Loaded(names, files=(path,), rows=rows, parquet=place)
     if suffix in ARROW:
         found = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
         frame = read_copy(Path(found["place"]))
-        from_arrow(connection, frame)
+        from_arrow(engine.connection(), frame)
         return _Loaded(found["names"], rows=frame.num_rows, frame=frame)
     if suffix in STATISTICAL:
         found = isolated.read(
@@ -258,15 +264,15 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
             path=str(path), folder=str(folder), suffix=suffix, encoding=options.encoding,
         )  # fmt: skip
         frame, said = read_copy(Path(found["place"])), tuple(found["columns"])
-        from_arrow(connection, frame)
+        from_arrow(engine.connection(), frame)
         names = [column["name"] for column in said]
         how = mark("{program}, texts in {encoding}"), {"program": found["program"], "encoding": found["encoding"]}
         return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, said=said)
     if suffix in duckdb_file.ENDINGS:
-        return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
+        return _Loaded(duckdb_file.open_database(engine.connection(), folder, path, options.table), files=(path,))
     if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
         names, frame = _read_by(reader, path)
-        from_arrow(connection, frame)
+        from_arrow(engine.connection(), frame)
         return _Loaded(names, rows=frame.num_rows, frame=frame)
     raise TableError(
         _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
@@ -285,20 +291,21 @@ def _read_by(reader: Callable[[Path], Any], path: Path) -> tuple[list[str], pa.T
     return made
 
 
-def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options: _Options) -> _Loaded:
+def _open_text(engine: Engine, path: Path, packed: bool, options: _Options) -> _Loaded:
     found = isolated.read(
-        "text_table", [path], folder,
-        path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
-        in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
+        "text_table", [path], engine.folder,
+        path=str(path), folder=str(engine.folder), packed=packed, encoding=options.encoding,
+        delimiter=options.delimiter, in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
     delimiter = found["delimiter"]
     rows = relation(
         Path(found["place"]), len(found["names"]), delimiter, found["quote"], plain_lines=found["plain_lines"]
     )
-    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
+    engine.prepare = lambda connection: connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
     return _Loaded(
         found["names"],
         typed=False,
+        types=["VARCHAR"] * len(found["names"]),
         files=() if found["copied"] else (path,),
         rows=found["rows"],
         text=TextFile(Path(found["place"]), delimiter, found["quote"], found["plain_lines"], found["whole_cells"]),

@@ -77,6 +77,7 @@ def check_names(names: Sequence[str]) -> None:
 def link(path: Path, folder: Path, name: str) -> Path:
     """Link a file into `folder` under a plain `name`: DuckDB takes * and [ for patterns and might open another file."""
     target = folder / name
+    target.unlink(missing_ok=True)  # of an attempt that failed
     try:
         target.symlink_to(path.resolve())
     except OSError:

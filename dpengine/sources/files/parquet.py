@@ -24,7 +24,7 @@ from dpengine.sources.relation import check_names, from_arrow, known_types, link
 from dpengine.sql import identifier, literal
 from dpengine.translation.catalogue import _
 
-__all__ = ["ENDINGS", "Part", "find_parts", "in_pieces", "open_parquet", "open_parts", "plain_types"]
+__all__ = ["ENDINGS", "Part", "described", "find_parts", "in_pieces", "open_parquet", "open_parts", "plain_types"]
 
 ENDINGS = (".parquet", ".pq")
 _WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER"
@@ -32,6 +32,14 @@ _SIMPLE = (
     rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\([0-9]+,[0-9]+\)|BOOLEAN|VARCHAR|UUID|DATE|TIME|TIME_NS|\"NULL\"|TIMESTAMPTZ_NS|"
     "TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"
 )
+_STORED = {  # DuckDB types by how a column is stored, and what it means
+    ("INT32", "NONE"): "INTEGER",
+    ("INT32", "DATE"): "DATE",
+    ("INT64", "NONE"): "BIGINT",
+    ("DOUBLE", "NONE"): "DOUBLE",
+    ("BOOLEAN", "NONE"): "BOOLEAN",
+    ("BYTE_ARRAY", "STRING"): "VARCHAR",
+}
 _PIECE_CELLS, _PIECE_ROWS = 1 << 20, (1 << 12, 1 << 17)  # of a piece, about
 _BUFFERS = 1 << 24  # bytes, of all columns
 Part = tuple[Path, tuple[tuple[str, str], ...]]  # a file, and the pairs (column, value) of its folders
@@ -76,6 +84,19 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
             return names, rows
     within_calendar(connection)
     return names, rows
+
+
+def described(path: Path) -> tuple[list[str], list[str], int] | None:
+    """Return the names and DuckDB types of a file's columns and the number of its rows; None if DuckDB must say them.
+
+    Raises `TableError`, as `open_parquet` does.
+    """
+    schema, rows = _schema(path)
+    check_names(schema.names)
+    with pq.ParquetFile(path) as file:
+        stored = [file.schema.column(i) for i in range(len(file.schema))]
+    types = [_STORED.get((each.physical_type, each.logical_type.type), "") for each in stored]
+    return (list(schema.names), types, rows) if dict(enumerate(types)) == plain_types(path) else None
 
 
 def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[list[str], int]:

@@ -10,6 +10,8 @@ import pytest
 from dpengine import Ledger, release
 from dpengine.counting.count import count, digest, row_count
 from dpengine.errors import TableError
+from dpengine.sources.engine import connect
+from dpengine.sources.files import parquet
 from dpengine.sources.files.untrusted import MAX_READ_AT_ONCE
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
@@ -166,3 +168,24 @@ def test_a_file_of_any_size_is_read_in_full_elsewhere_if_that_is_asked_for(damag
         open_table(damaged_at_the_end, in_full=True)
     with pytest.raises(TableError, match="damaged"):
         open_table([damaged_at_the_end, damaged_at_the_end], in_full=True)
+
+
+@pytest.mark.parametrize("how", [{}, {"store_schema": False}, {"version": "1.0"}], ids=["2.6", "bare", "1.0"])
+def test_types_that_are_known_without_the_engine_are_the_engines(tmp_path, how):
+    kinds = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32(), pa.uint64(), pa.float32(),
+             pa.float64(), pa.bool_(), pa.date32(), pa.date64(), pa.string(), pa.large_string(), pa.binary(),
+             pa.timestamp("us"), pa.time64("us"), pa.duration("us"), pa.decimal128(9, 2), pa.list_(pa.int32()),
+             pa.struct([("a", pa.int32())]), pa.dictionary(pa.int32(), pa.string())]  # fmt: skip
+    known = 0
+    with connect(tmp_path) as connection:
+        for k, kind in enumerate(kinds):
+            (folder := tmp_path / str(k)).mkdir()
+            pq.write_table(pa.table({"a": pa.array([None], kind)}), path := folder / "t.parquet", **how)
+            described = parquet.described(path)
+            names, rows = parquet.open_parquet(connection, folder, path)
+            types = [row[1] for row in connection.execute("DESCRIBE rows").fetchall()]
+            connection.execute("DROP VIEW rows")
+            connection.execute("DROP VIEW raw")
+            assert described in ((names, types, rows), None), kind
+            known += described is not None
+    assert known >= 6
