@@ -46,6 +46,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         await runtime.get_instance().does_script_run_without_error()  # draws the first screen, for nobody
         gc.collect()
         gc.freeze()  # what is loaded stays: else all of it would be looked through for garbage each time
+        gc.set_threshold(20_000, 20, 20)  # as usual, each redraw would look more than twenty times; `_watch` does too
         watch = asyncio.create_task(_watch())
         _served = True
         try:

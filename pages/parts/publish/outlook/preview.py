@@ -15,7 +15,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice, show_twin
@@ -186,13 +186,12 @@ def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
     if not is_adaptive(plan):
         table = _shown(plan)
-        predicted = visit().once(
+        return visit().once(
             "in-words",
-            (trial.question_of(plan), table),
-            lambda: predict_table(plan, table).assign(table=name_of(table)),
+            (plan, table, language()),
+            lambda: _facts(plan, predict_table(plan, table).assign(table=name_of(table))),
             most=trial.KEPT,
         )
-        return _facts(plan, predicted)
     last = trial.errors(plan)
     if last is None:
         return _("For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people.")
