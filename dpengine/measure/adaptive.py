@@ -58,6 +58,7 @@ __all__ = ["blank_audit", "measure_adaptively"]
 TOTAL_PART = 0.01
 AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
+LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
 NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
@@ -99,7 +100,7 @@ def measure_adaptively(
     for_whole = _reserve_for_whole(run, total)
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))
-    gain = _gain_of_pairs(run, error, total, for_columns) if run.left - for_columns >= PARTS // 100 else 0.0
+    gain = _gain_of_pairs(run, error, total, for_columns)
     if gain > 0:
         run.measure_columns(for_columns)
         _measure_pairs_in_phases(run, error, gain)
@@ -154,6 +155,9 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     columns lose that get `for_columns` alone, and the more, the less exactly this can be measured. It is not measured
     if the public error is tiny, or so large that no dependence were enough.
     """
+    for_pairs = run.left - for_columns
+    if for_pairs < LEAST_FOR_PAIRS:
+        return 0.0
     if run.workload.whole or error <= SMALL_ERROR:
         return math.inf
     sizes, pairs = run.workload.sizes, run.workload.pairs
@@ -162,9 +166,9 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
     parts = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
     worth += SURE * MOVED * run.noise(parts)
-    if worth >= 2 * total:  # dependence is a distance of two distributions
+    if worth >= 2 * total or for_pairs - parts < LEAST_FOR_PAIRS:  # dependence is a distance of two distributions
         return 0.0
-    noise = run.noise((run.left - for_columns) / picks)
+    noise = run.noise(for_pairs / picks)
     gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * noise))
     return gain if gain > worth else 0.0
 

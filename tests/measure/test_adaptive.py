@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
+from dpengine.measure import adaptive
 from dpengine.measure.adaptive import NOISE_OF_A_PICK, _audit, _how_wrong, _later_picks
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
@@ -93,6 +95,19 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     assert moves[-2] > 0.99 * MOVED * GRAIN, "the bound is all but reached"
     large = 2**32 * np.array([[5, 0], [0, 5]])
     assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
+
+
+def test_epsilon_suffices_where_hardly_any_is_for_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the noisy answer is: here it is that pairs are worth any noise."""
+
+    def greatest(run: Run, parts: float, most: int, above: int) -> float:
+        measure_dependence(run, parts, most, above)
+        return math.inf
+
+    monkeypatch.setattr(adaptive, "measure_dependence", greatest)
+    for rows in range(300, 900, 100):
+        plan = letters_plan([20] * 6, {"each": 2}, epsilon="1/4", rows_about=rows, strategy="adaptive")
+        assert measured_mock(plan).cost == plan.epsilon
 
 
 def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
