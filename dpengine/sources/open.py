@@ -114,7 +114,8 @@ def open_table(
         a title; and whether there is one with names. Without, columns are called column_1, column_2, …
     in_full
         Whether text and Parquet files of any size are first read in full in a process of their own, so that no damage
-        of theirs can end this one: for a server that opens files of strangers. By default those of up to 64 MB are.
+        of theirs can end this one: for a server that opens files of strangers. By default those of up to 64 MB are
+        (of Parquet, at eight bytes a cell at least).
 
     Raises `TableError` if the source cannot be read, with advice.
     """
