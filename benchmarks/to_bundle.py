@@ -33,15 +33,19 @@ def texts(size: int) -> list[str]:
     return [f"v{k:02}" for k in range(size)]
 
 
-def make(folder: Path, rows: int) -> None:
+def drawn(draw: np.random.Generator, rows: int) -> dict[str, np.ndarray]:
     """Columns of which each depends a little on the one before it."""
+    codes, before = {}, np.zeros(rows)
+    for name, size in zip(NAMES, SIZES, strict=True):
+        before = (0.3 * before + 0.7 * draw.beta(1.5, 2.5, rows)) % 1
+        codes[name] = (before * size).astype(np.int32)
+    return codes
+
+
+def make(folder: Path, rows: int) -> None:
     draw, writer = np.random.default_rng(1), None
     for start in range(0, rows, CHUNK):
-        n = min(CHUNK, rows - start)
-        codes, before = {}, np.zeros(n)
-        for name, size in zip(NAMES, SIZES, strict=True):
-            before = (0.3 * before + 0.7 * draw.beta(1.5, 2.5, n)) % 1
-            codes[name] = (before * size).astype(np.int32)
+        codes = drawn(draw, min(CHUNK, rows - start))
         table = pa.table(
             {name: pa.DictionaryArray.from_arrays(codes[name], texts(size))
              for name, size in zip(NAMES, SIZES, strict=True)}

@@ -2,6 +2,7 @@
 
     python benchmarks/whole.py bank --split test               # the tables of benchmarks/bank.py, saved as it says
     python benchmarks/whole.py bank --tables diamonds --epsilons 1,10 --ways 3
+    python benchmarks/whole.py --many 10000000 --epsilons 1   # the table of benchmarks/to_bundle.py
 
 For each table, the mean over all tables of one and two columns (or of as many as `--ways` says) of the L1 distance to
 the truth, as a part of all rows: of the estimates; of every table measured itself and projected on non-negative counts;
@@ -16,12 +17,15 @@ import math
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import dpengine as dpe
+from benchmarks import to_bundle
 from benchmarks.accuracy import counts, plan_of
 from benchmarks.bank import SPLITS
 from dpengine.estimate.estimates import derive_estimates
@@ -32,13 +36,35 @@ from dpengine.synthesis.generate_rows import realise
 GOAL = 1.02  # times the better error
 
 
-def errors(path: Path, epsilon: str, ways: int) -> tuple[float, float, float, float]:
-    """Return the errors of estimates, of measured tables (for up to two columns), of whole counts, and seconds."""
+def stored(path: Path) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the codes of a table, of shape (rows, columns), and the sizes of its columns."""
     with np.load(path) as read:
-        codes, sizes = read["codes"], {f"c{k}": int(size) for k, size in enumerate(read["sizes"])}
+        return read["codes"], {f"c{k}": int(size) for k, size in enumerate(read["sizes"])}
+
+
+def many(rows: int) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the same for the table of `benchmarks/to_bundle.py`, whose columns have two empty cells each besides."""
+    codes = to_bundle.drawn(np.random.default_rng(1), rows)
+    return np.stack(list(codes.values()), axis=1), {
+        name: size + 2 for name, size in zip(codes, to_bundle.SIZES, strict=True)
+    }
+
+
+def plan_of_pairs(sizes: dict[str, int], epsilon: str, ways: int, rows: int, strategy: str = "auto") -> dpe.Plan:
+    """Return the plan of `benchmarks/to_bundle.py`: all pairs, and nothing is said about the number of rows."""
+    plan = plan_of(sizes, epsilon, ways, rows, strategy)
+    return dpe.Plan(
+        dataset="many", epsilon=epsilon, columns=list(plan.columns), tables={"each": ways}, strategy=strategy
+    )
+
+
+def errors(
+    codes: np.ndarray, sizes: dict[str, int], epsilon: str, ways: int, plan: Callable[..., dpe.Plan] = plan_of
+) -> tuple[float, float, float, float]:
+    """Return the errors of estimates, of measured tables (for up to two columns), of whole counts, and seconds."""
     off = {}
     for strategy in ("auto", "direct") if ways < 3 else ("auto",):
-        way = decide(plan_of(sizes, epsilon, ways, len(codes), strategy))
+        way = decide(plan(sizes, epsilon, ways, len(codes), strategy))
         measured = way.measure(
             lambda tables: [counts(codes, sizes, each) if each else np.array(len(codes)) for each in tables]
         )
@@ -65,18 +91,24 @@ def errors(path: Path, epsilon: str, ways: int) -> tuple[float, float, float, fl
 def main() -> None:
     """Print a line for each table and ε, and how many reach the goal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default="bank")
+    parser.add_argument("--many", type=int, default=0)
     parser.add_argument("--split", choices=SPLITS, default="test")
     parser.add_argument("--tables", default="")
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--ways", type=int, default=2)
     chosen = parser.parse_args()
     items = chosen.tables.split(",") if chosen.tables else [name.split("/")[1] for name in SPLITS[chosen.split]]
+    if chosen.many:
+        items = ["many"]
     print(f"{'table':<16}{'ε':>5}  estimate  measured   whole  ratio  seconds")
     ratios = []
     for item in items:
         for epsilon in chosen.epsilons.split(","):
-            estimate, measured, whole, seconds = errors(chosen.folder / f"{item}.npz", epsilon, chosen.ways)
+            codes, sizes = many(chosen.many) if chosen.many else stored(Path(chosen.folder) / f"{item}.npz")
+            estimate, measured, whole, seconds = errors(
+                codes, sizes, epsilon, chosen.ways, plan_of_pairs if chosen.many else plan_of
+            )
             ratios.append(whole / min(estimate, measured))
             found = f"{estimate:8.5f}  {measured:8.5f}{whole:8.5f}  {ratios[-1]:5.3f}  {seconds:7.1f}"
             print(f"{item:<16}{epsilon:>5}  {found}", flush=True)

@@ -29,6 +29,7 @@ __all__ = [
     "POWER",
     "Codes",
     "Reals",
+    "excess_of",
     "improve",
     "kept",
     "of_pairs",
@@ -44,6 +45,7 @@ POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^
 NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
+SAFELY = np.float32(0.999)  # sums of floats are not exact
 ENOUGH = 0.05  # of what is left: a pass that gains less is the last
 
 
@@ -70,8 +72,30 @@ def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
     return worth
 
 
+def excess_of(model: Pairwise, starts: Ints, codes: Codes, weights: Ints | Floats) -> Reals:
+    """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
+
+    Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
+    """
+    excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    part = float(weights.sum()) / model.total
+    for (k, b), (i, a) in combinations(enumerate(model.one), 2):
+        table = model.pair(b, a)
+        counts = np.bincount(codes[k] * table.shape[1] + codes[i], weights, table.size).reshape(table.shape)
+        excess[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = counts - part * table
+        excess[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = (counts - part * table).T
+    return excess
+
+
 def repair(
-    codes: Codes, weight: int, excess: Reals, worth: Reals, starts: Ints, passes: int, limit: float = np.inf
+    codes: Codes,
+    weight: float,
+    excess: Reals,
+    worth: Reals,
+    starts: Ints,
+    passes: int,
+    limit: float = np.inf,
+    batches: int = BATCHES,
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
@@ -79,18 +103,21 @@ def repair(
     a `limit`.
     """
     columns, rows = codes.shape
-    size = max(64, -(-rows // BATCHES))
+    size = max(64, -(-rows // batches))
     first = starts[:-1].astype(np.int32)
     step = worth * np.float32(weight)
     # Half of what one more row in a cell adds to the sum, as a part of `weight`.
     price: Reals = (worth * excess + step / 2).astype(np.float32)
+    least = np.zeros(starts[-1], dtype=np.float32)
+    if np.isinf(limit):
+        least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
     for salt in range(passes):
         order = shuffled(rows, columns + salt)
         values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
         gained = 0.0
         for start in range(0, rows, size):
             batch = slice(start, start + size)
-            values[batch], gain = improve(values[batch], price, step, starts, np.float32(limit))
+            values[batch], gain = improve(values[batch], price, step, starts, least, np.float32(limit))
             gained += gain * weight
         codes[:, order] = values.T - first[:, None]
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
@@ -98,11 +125,14 @@ def repair(
             break
 
 
-def improve(batch: Codes, price: Reals, step: Reals, starts: Ints, limit: np.float32 = NO_LIMIT) -> tuple[Codes, float]:
+def improve(
+    batch: Codes, price: Reals, step: Reals, starts: Ints, least: Reals, limit: np.float32 = NO_LIMIT
+) -> tuple[Codes, float]:
     """Move rows of `batch`, of shape (rows, columns), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
-    other columns. A price counts as at most `limit`. Returns the rows and what was gained.
+    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Returns the rows and
+    what was gained.
     """
     from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
 
@@ -115,14 +145,16 @@ def improve(batch: Codes, price: Reals, step: Reals, starts: Ints, limit: np.flo
     values: Codes = own.indices.reshape(rows, columns)
     lines = values.astype(np.int64) * width  # where the prices of each value begin
     gained = 0.0
+    lanes = np.arange(rows)
     for a in range(columns):
         cost = own @ np.clip(price[:, starts[a] : starts[a + 1]], -limit, limit)
-        best = cost.argmin(axis=1) + starts[a]
-        movable = np.flatnonzero(best != values[:, a])
-        here, there = values[movable, a].astype(np.int64), best[movable]
+        best = cost.argmin(axis=1)
+        less = cost[lanes, values[:, a] - starts[a]] - cost[lanes, best]
+        movable = np.flatnonzero(less > least.take(values[:, a]))
+        here, there = values[movable, a].astype(np.int64), best[movable] + starts[a]
         cells = lines[movable] + here[:, None]
         gain = np.clip(prices.take(cells) - steps.take(cells), -limit, limit).sum(axis=1)
-        gain -= cost[movable, there - starts[a]]
+        gain -= cost[movable, best[movable]]
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue

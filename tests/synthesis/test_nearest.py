@@ -66,7 +66,7 @@ def test_whole_counts_of_few_cells_are_as_near_as_measured_tables(share: str, mo
     """Noise of scales 2 and 1/2 a table, all given; most people are in rows of weight 2 and more."""
     monkeypatch.setattr(module, "MAX_ONCE", 2**13)
     monkeypatch.setattr(module, "COARSE", 2**12)
-    monkeypatch.setattr(module, "FINE", 2**11)
+    monkeypatch.setattr("dpengine.synthesis.shared_rows.FINE", 2**11)
     plan = letters_plan([9, 8, 5, 3], {"each": 2}, epsilon="1")
     chance = np.random.default_rng(3)
     truth = chance.multinomial(20_000, chance.dirichlet(np.full(9 * 8 * 5 * 3, 0.05))).reshape(9, 8, 5, 3)

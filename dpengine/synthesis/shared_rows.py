@@ -1,0 +1,219 @@
+"""Rows that stand for several people each, so that work and memory do not grow with the number of people.
+
+At first every row stands for equally many, and all are repaired (`synthesis.repair`). Then the rows whose cells are too
+full by most give up some of their people, who are repaired: fewer of a row each time, down to single people. After each
+repair, people are taken from rows in too full cells and given to rows in cells that are not full enough, which changes
+no row. So work goes where errors are left, and these do not grow with the number of people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Ints
+from dpengine.marginals.fitting import round_to_total
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.quasi_random import shuffled
+from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, kept, of_pairs, repair
+
+__all__ = ["loosened", "share", "swap", "unique"]
+
+FINE = 2**15  # rows that give up people in a round
+LIGHTER = 3  # times: of the people of a row, those that it gives up next
+ROUNDS = 12  # of single people, at most
+# The same where noise is known and cells are few: a round that changes so few of `FINE` is the last.
+MORE_ROUNDS, LITTLE = 30, 0.0005
+SWAPS = 4  # passes over all rows, at most
+SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of what is left: a pass that gains less ends them, and all passes are the last
+SWAP_BATCHES, MAX_PLACES = 96, 2**20  # of rows in a pass; rows times tables of a batch, at most
+MAX_NUMBER = 2**62
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How long rows are repaired.
+
+    There are so many passes over all rows at first, of twice as many `batches` as later. A round is the last when the
+    mean square error of a cell is below `near`, or when it gains less than the part `enough` of what is left.
+    """
+
+    passes: int
+    batches: int
+    near: float
+    enough: float
+
+
+# Where tables were measured themselves, rows are nearer to the truth than these, and every repair helps. Errors of a
+# model are larger than what is left after a few.
+CAREFUL, QUICK = _Effort(3, 96, 0.15, 0.02), _Effort(2, 48, 0.4, 0.05)
+
+
+def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:
+    """Return rows for so many people, each once, and their weights, which begin evenly shared by the rows of `codes`.
+
+    All weights are at least 1. Values of all columns are numbered in one sequence; those of each column begin at its
+    entry of `starts`. Being `careful` takes longer.
+    """
+    effort = CAREFUL if careful or model.even else QUICK
+    worth = of_pairs(model, starts, EVEN_POWER)
+    weights = round_to_total(np.ones(codes.shape[1]), people)
+    excess = excess_of(model, starts, codes, weights)
+    repair(codes, people / weights.size, excess, worth, starts, effort.passes, batches=2 * effort.batches)
+    excess = excess_of(model, starts, codes, weights)
+    left, weight, rounds, swaps = _sum(excess, worth), people // weights.size, 0, True
+    while True:
+        weight = max(1, weight // LIGHTER)
+        codes, weights = _repaired(codes, weights, weight, excess, worth, starts, effort.batches)
+        if swaps:
+            swaps = swap(codes, weights, weight, excess, worth, starts) or weight > 1
+        before, left = left, _sum(excess, worth)
+        rounds += weight == 1
+        near = left < effort.near * float(worth.sum()) / 2
+        if weight == 1 and (near or rounds == ROUNDS or left > (1 - effort.enough) * before):
+            return unique(codes, weights)
+
+
+def _sum(excess: Reals, worth: Reals) -> float:
+    """Return Σ worth · excess² over the cells of all pairs of columns."""
+    return float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2
+
+
+def _repaired(
+    codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints, batches: int
+) -> tuple[Codes, Ints]:
+    """Take `weight` people out of each of the worst rows and repair them."""
+    enough = np.flatnonzero(weights >= weight)
+    taken = enough[_worst(codes[:, enough], weights[enough] // weight, excess * worth, starts)]
+    loose = codes[:, taken]
+    repair(loose, weight, excess, worth, starts, 1, batches=batches)
+    changed = (loose != codes[:, taken]).any(axis=0)
+    weights = weights - weight * np.bincount(taken[changed], minlength=weights.size)
+    return np.hstack([codes, loose[:, changed]]), np.append(weights, np.full(np.count_nonzero(changed), weight))
+
+
+def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints) -> bool:
+    """Move people, `weight` at a time, from rows in too full cells to rows in cells that are not full enough.
+
+    What a row loses gains Σ worth · (excess − weight / 2) over the row's pairs of values, what it gets
+    Σ worth · (−excess − weight / 2). `weights` and `excess` change. Returns whether it helps to go on.
+    """
+    first, second = np.triu_indices(len(codes), 1)
+    values = np.ascontiguousarray((codes + starts[:-1, None]).T)
+    width = len(excess)
+    step = worth * np.float32(weight)
+    prices, steps = (worth * excess).reshape(-1), step.reshape(-1)
+    half = _score(codes, step, starts) / 2
+    size = max(1, min(-(-weights.size // SWAP_BATCHES), MAX_PLACES // first.size))
+    left = before = _sum(excess, worth)
+    for salt in range(SWAPS):
+        order, gained = shuffled(weights.size, salt), 0.0
+        for start in range(0, weights.size, size):
+            batch = order[start : start + size]
+            own = values.take(batch, axis=0)
+            cells = own.take(first, axis=1) * width + own.take(second, axis=1)
+            sums, halves = prices.take(cells) @ np.ones(first.size, np.float32), half.take(batch)
+            less, more = np.where(weights.take(batch) >= weight, sums - halves, 0), -sums - halves
+            out, into = np.flatnonzero(less > 0), np.flatnonzero(more > 0)
+            number = min(out.size, into.size) // 2
+            if number == 0:
+                continue
+            out = out[np.argsort(-less[out], kind="stable")][:number]
+            into = into[np.argsort(-more[into], kind="stable")][:number]
+            _shift(prices, steps, cells[out], cells[into])
+            ends = float(prices.take(cells[into]).sum() - prices.take(cells[out]).sum())
+            undone = ends - float(halves[into].sum() + halves[out].sum())
+            forth = float(less[out].sum() + more[into].sum())
+            keep = kept(number, forth, undone)
+            _shift(prices, steps, cells[out[keep:]], cells[into[keep:]], -1)
+            weights[batch[out[:keep]]] -= weight
+            weights[batch[into[:keep]]] += weight
+            part = keep / number
+            gained += part * (2 * forth - part * (forth + undone)) * weight
+        left -= gained
+        if gained < SWAP_ENOUGH * left:
+            break
+    price = np.triu(prices.reshape(width, width))
+    np.divide(price + price.T, worth, out=excess, where=worth > 0)
+    return left < (1 - SWAPS_ENOUGH) * before
+
+
+def _shift(prices: Reals, steps: Reals, here: Ints, there: Ints, sign: int = 1) -> None:
+    """Move people from some cells to others, or back where `sign` is −1."""
+    for cells, by in ((here.ravel(), np.float32(-sign)), (there.ravel(), np.float32(sign))):
+        np.add.at(prices, cells, by * steps.take(cells))
+
+
+def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
+    """Repair single people of the rows that stand for several: those of the worst rows, up to `FINE` in a round."""
+    for _ in range(MORE_ROUNDS):
+        taken = _worst(codes, weights, excess * worth, starts)
+        loose = codes[:, taken]
+        repair(loose, 1, excess, worth, starts, 1)
+        changed = (loose != codes[:, taken]).any(axis=0)
+        if np.count_nonzero(changed) < LITTLE * FINE:
+            break
+        np.subtract.at(weights, taken[changed], 1)
+        codes = np.hstack([codes, loose[:, changed]])
+        codes, weights = unique(codes, np.append(weights, np.ones(np.count_nonzero(changed), dtype=np.int64)))
+    return codes, weights
+
+
+def unique(codes: Codes, weights: Ints) -> tuple[Codes, Ints]:
+    """Return each row once, in order, with the sum of its weights; none of weight 0."""
+    some = weights > 0
+    codes = codes[:, some]
+    _, first, place = np.unique(_numbered(codes), return_index=True, return_inverse=True)
+    sums = np.zeros(first.size, dtype=np.int64)
+    np.add.at(sums, place, weights[some])
+    return codes[:, first], sums
+
+
+def _numbered(codes: Codes) -> Ints:
+    """Return a number for each row, in the order of rows: equal rows have the same, and a later row a greater one.
+
+    Numbers are sorted many times as fast as rows.
+
+    >>> _numbered(np.array([[1, 0, 1], [2, 5, 3]]))
+    array([8, 5, 9])
+    """
+    numbers, many = np.zeros(codes.shape[1], dtype=np.int64), 1
+    for column in codes:
+        size = int(column.max(initial=0)) + 1
+        if many * size > MAX_NUMBER:  # then the next places of a number are too few: number the rows so far anew
+            numbers = np.unique(numbers, return_inverse=True)[1]
+            many = int(numbers.max(initial=0)) + 1
+        numbers = numbers * size + column
+        many *= size
+    return numbers
+
+
+def _worst(codes: Codes, weights: Ints, price: Reals, starts: Ints) -> Ints:
+    """Return the rows whose pairs of values occur too often by most, each up to as often as its weight: `FINE` in all.
+
+    Where rows are few, each is there several times.
+    """
+    scores = _score(codes, price, starts)
+    worst = _greatest(scores, min(FINE, scores.size))
+    return np.repeat(worst, np.minimum(weights[worst], max(1, FINE // worst.size)))
+
+
+def _score(codes: Codes, price: Reals, starts: Ints) -> Reals:
+    """Return the sum of the prices of each row's pairs of values."""
+    values, prices = codes + starts[:-1, None], price.reshape(-1)
+    scores = np.zeros(codes.shape[1], dtype=np.float32)
+    for i in range(len(codes)):
+        lines = values[i] * len(price)
+        for k in range(i):
+            scores += prices.take(lines + values[k])
+    return scores
+
+
+def _greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
+    """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
+    least = np.partition(values, values.size - count)[values.size - count]
+    chosen = values > least
+    chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
+    return np.flatnonzero(chosen)
