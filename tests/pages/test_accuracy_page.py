@@ -207,7 +207,10 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
         exact = predict(own.model_copy(update={"strategy": name}).at("0.3"))[:-1]
         expected = (exact["mean_abs_error"] * exact["cells"]).mean() / 4000
         assert shown[f"{name} (exact prediction)"][1] == pytest.approx(expected)
-    assert (shown.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
+    predicted = [name for name in shown.columns if name.endswith("(exact prediction)")]
+    assert (shown[predicted].diff()[1:] < 0).all(axis=None), "more ε, fewer errors"
+    # A single trial, in which pairs may be left unmeasured by chance: errors of 0.12 to 0.6, and of 0.008 to 0.08.
+    assert shown["adaptive (simulated)"].iloc[-1] < shown["adaptive (simulated)"].iloc[0]
     assert "has the smallest error: " in texts(at)
 
 
