@@ -165,7 +165,7 @@ class ModelledEstimates:
     @cached_property
     def fitted(self) -> Pairwise:
         sizes = {name: self.plan.column(name).size for name in sorted(self.plan.counted)}
-        return fit(sizes, (*self._of_counts, *self.known), nearby=True)
+        return fit(sizes, (*self._of_counts, *self.known), nearby=True, by_classes=self.measured.by_classes)
 
     @property
     def total(self) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """Latent classes: a mixture of a few groups of people; within a group all columns are independent.
 
 A few classes can express structure that many noisy pairs have in common, but not the noise of a single pair. So the
-pairs that the classes imply are a good guess at pairs that were measured with much noise, or not at all.
+pairs that the classes imply are a good guess at pairs that were measured with much noise, or not at all. They also say
+how three columns depend on each other beyond their pairs; whether that is true is another question.
 
 Source: latent class analysis (Lazarsfeld & Henry 1968), fitted to pairs of columns as a composite likelihood by
 expectation maximisation; for a single pair that is the algorithm of Lee & Seung (1999) for the divergence.
@@ -10,19 +11,58 @@ expectation maximisation; for a single pair that is the algorithm of Lee & Seung
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpengine.array_types import Floats
+from dpengine.array_types import Columns, Floats
 from dpengine.quasi_random import golden_fractions
 
-__all__ = ["fit_latent_classes"]
+__all__ = ["LatentClasses", "find_latent_classes", "fit_latent_classes"]
 
 Pair = tuple[str, str]
 
 ROUNDS = 60
 STARTS = ((32, 0.7), (24, 1.0))  # of each fit: classes, and the standard deviation of the logarithms of their cells
+# The same where what the classes say beyond pairs is believed: few, in many fits, since each finds other false classes.
+FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 200
 TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class LatentClasses:
+    """The sizes of classes, which add up to 1, and the distribution of each column in each class, a row each."""
+
+    sizes: Floats
+    cells: Mapping[str, Floats]
+
+    def table(self, columns: Columns) -> Floats:
+        """Return the distribution over `columns`, one axis each; none is 0.
+
+        >>> even, apart = np.array([0.5, 0.5]), np.eye(2)
+        >>> LatentClasses(even, {"a": apart, "b": apart}).table(("a", "b")).round(3)
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+        """
+        joint = self.sizes[:, None]
+        for name in columns[:-1]:
+            joint = (joint[:, :, None] * self.cells[name][:, None, :]).reshape(self.sizes.size, -1)
+        together = joint.T @ self.cells[columns[-1]] + TINY
+        found: Floats = together.reshape([self.cells[name].shape[1] for name in columns])
+        return found
+
+
+def find_latent_classes(one: Mapping[str, Floats], two: Mapping[Pair, Floats]) -> LatentClasses:
+    """Find latent classes that explain all pairs: those of several fits, beside each other.
+
+    The arguments are those of `fit_latent_classes`.
+    """
+    starts, ends = _places(one)
+    beside = _all_beside(one, two, dict.fromkeys(two, 1.0))
+    fits = [_fit(_apart(one, *start), beside, starts, ends, MORE_ROUNDS) for start in FEW]
+    cells = np.vstack([cells for cells, _ in fits])
+    sizes = np.vstack([sizes for _, sizes in fits])[:, 0] / len(fits)
+    return LatentClasses(sizes, {name: cells[:, a:b] for name, a, b in zip(one, starts, ends, strict=True)})
 
 
 def fit_latent_classes(
@@ -35,15 +75,19 @@ def fit_latent_classes(
     arguments: the classes start apart by multiples of the golden section, not by chance.
     """
     total = float(next(iter(one.values())).sum())
-    names, ends = list(one), np.cumsum([counts.size for counts in one.values()]).tolist()
-    starts = [0, *ends[:-1]]
-    # The pairs of a column with all later ones stand side by side: a few large products are quicker than many small.
-    beside = [_beside(name, names[k + 1 :], one, two, weights) / total for k, name in enumerate(names[:-1])]
-    fits = [_fit(_apart(one, *start), beside, starts, ends) for start in STARTS]
-    place = {name: slice(first, last) for name, first, last in zip(names, starts, ends, strict=True)}
+    starts, ends = _places(one)
+    beside = _all_beside(one, two, weights)
+    fits = [_fit(_apart(one, *start), beside, starts, ends, ROUNDS) for start in STARTS]
+    place = {name: slice(first, last) for name, first, last in zip(one, starts, ends, strict=True)}
     left = np.vstack([cells * size for cells, size in fits]) * (total / len(fits))
     right = np.vstack([cells for cells, _ in fits])
     return {(a, b): left[:, place[a]].T @ right[:, place[b]] for a, b in two}
+
+
+def _places(one: Mapping[str, Floats]) -> tuple[list[int], list[int]]:
+    """Return where the cells of each column begin and end if all columns stand side by side."""
+    ends: list[int] = np.cumsum([counts.size for counts in one.values()]).tolist()
+    return [0, *ends[:-1]], ends
 
 
 def _apart(one: Mapping[str, Floats], classes: int, apart: float) -> Floats:
@@ -59,11 +103,13 @@ def _apart(one: Mapping[str, Floats], classes: int, apart: float) -> Floats:
     return np.hstack(cells)
 
 
-def _fit(cells: Floats, beside: Sequence[Floats], starts: Sequence[int], ends: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return the columns' distributions in each class and the sizes of the classes, improved in `ROUNDS`."""
+def _fit(
+    cells: Floats, beside: Sequence[Floats], starts: Sequence[int], ends: Sequence[int], rounds: int
+) -> tuple[Floats, Floats]:
+    """Return the columns' distributions in each class and the sizes of the classes, improved in so many `rounds`."""
     classes = len(cells)
     size = np.full((classes, 1), 1 / classes)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         expected = np.full_like(cells, TINY)
         for table, first, last in zip(beside, starts, ends, strict=False):
             left, right = cells[:, first:last] * size, cells[:, last:]
@@ -74,6 +120,15 @@ def _fit(cells: Floats, beside: Sequence[Floats], starts: Sequence[int], ends: S
         size = heavy / heavy.sum()
         cells = expected / np.repeat(np.add.reduceat(expected, starts, axis=1), np.diff([*starts, ends[-1]]), axis=1)
     return cells, size
+
+
+def _all_beside(one: Mapping[str, Floats], two: Mapping[Pair, Floats], weights: Mapping[Pair, float]) -> list[Floats]:
+    """Return for each column but the last its tables with all later ones side by side, as parts of all rows.
+
+    A few large products are quicker than many small ones.
+    """
+    total, names = float(next(iter(one.values())).sum()), list(one)
+    return [_beside(name, names[k + 1 :], one, two, weights) / total for k, name in enumerate(names[:-1])]
 
 
 def _beside(

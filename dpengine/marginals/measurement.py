@@ -224,7 +224,8 @@ class Measurements:
     """All noisy results of one release: marginals, and choices, audit, boxes, quantiles if the strategy has them.
 
     `more_boxes` are those of further tables for ranges. `searches` are what the cells of columns were found from,
-    before all else was measured.
+    before all else was measured. Whether tables of three columns and more start from latent classes, `by_classes`, was
+    chosen privately (`marginals.pairwise`).
     """
 
     marginals: tuple[Measurement, ...]
@@ -234,6 +235,7 @@ class Measurements:
     more_boxes: tuple[Boxes, ...] = ()
     quantiles: tuple[ChosenQuantiles, ...] = ()
     searches: tuple[Search, ...] = ()
+    by_classes: bool = False
 
     @property
     def trees(self) -> tuple[Boxes, ...]:

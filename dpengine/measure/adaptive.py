@@ -17,7 +17,8 @@ up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows,
   of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
 * sum of the strengths of dependence above noise of k pairs, 4·k·Δ (`pair_selection.dependence`);
-* sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
+* sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part. Where
+  permute-and-flip chooses among models by such a sum, it is their score.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
 
@@ -35,8 +36,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpengine.array_types import Columns, Ints
-from dpengine.marginals.measurement import AUDIT_EDGES, DISCRETE_LAPLACE, PARTS, Audit, Choice, Measurements
-from dpengine.marginals.pairwise import Pairwise
+from dpengine.marginals.measurement import (
+    DISCRETE_LAPLACE,
+    PARTS,
+    Choice,
+    Measurements,
+)
+from dpengine.measure.model_error import measure_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     GRAIN,
     MOVED,
@@ -53,7 +59,7 @@ from dpengine.noise.laplace import perturb
 from dpengine.noise.moments import mean_absolute
 from dpengine.translation.catalogue import mark
 
-__all__ = ["blank_audit", "measure_adaptively"]
+__all__ = ["measure_adaptively"]
 
 TOTAL_PART = 0.01
 AUDIT_PART = 0.01
@@ -101,16 +107,23 @@ def measure_adaptively(
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))
     gain = _gain_of_pairs(run, error, total, for_columns)
+    for_classes = None
     if gain > 0:
         run.measure_columns(for_columns)
+        for_classes = part_for_classes(run, total)
         _measure_pairs_in_phases(run, error, gain)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
         run.left = for_whole
         run.measure(workload.whole, counts[workload.whole], for_whole)
-    audit = _audit(run, run.model(nearby=True), for_audit) if for_audit is not None else None
-    return Measurements(tuple(run.measured), tuple(run.choices), audit)
+    if for_audit is None:
+        return Measurements(tuple(run.measured), tuple(run.choices))
+    model = run.model(nearby=True)
+    if for_classes is not None:
+        model = with_classes(run, model, for_classes)
+    audit = measure_audit(run, model, for_audit)
+    return Measurements(tuple(run.measured), tuple(run.choices), audit, by_classes=model.classes is not None)
 
 
 def _measure_total(run: Run) -> float:
@@ -171,33 +184,6 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     noise = run.noise(for_pairs / picks)
     gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * noise))
     return gain if gain > worth else 0.0
-
-
-def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
-    """Measure sums of |X − M| over the cells of the audited tables, by size of M.
-
-    A row changes one cell of each table by one, so the L1 sensitivity is that of one row times the number of tables.
-    """
-    tables, sizes = run.workload.audited, len(AUDIT_EDGES) + 1
-    sums, cells, held = np.zeros(sizes, dtype=np.int64), np.zeros(sizes, dtype=np.int64), np.zeros(sizes)
-    for table in tables:
-        expected = model.table(table)
-        size = np.digitize(expected, AUDIT_EDGES).ravel()
-        off = np.abs(GRAIN * run.counts[table] - np.rint(GRAIN * expected).astype(np.int64)).ravel()
-        cells += np.bincount(size, minlength=sizes)
-        held += np.bincount(size, expected.ravel(), minlength=sizes)
-        for k in range(sizes):
-            sums[k] += off[size == k].sum()
-    sensitivity = GRAIN * len(tables) * run.sensitivity
-    noisy = perturb(sums, sensitivity / epsilon)
-    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy, cells, held)
-
-
-def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audit:
-    """Return an audit of no rows, as `measure_adaptively` would give it without noise."""
-    tables, sizes = tuple(workload.audited), len(AUDIT_EDGES) + 1
-    none = np.zeros(sizes, dtype=np.int64)
-    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(sizes))
 
 
 def _measure_pairs_in_phases(run: Run, error: float, gain: float) -> None:

@@ -1,4 +1,4 @@
-"""Divide ε over marginals by calculation: by three direct rules, or by numerical optimisation.
+"""Divide ε by calculation: over marginals by three direct rules or by numerical optimisation, and over tallies.
 
 Neighbouring tables differ in the rows of one person, at most `plan.unit.rows`; each row changes one cell of a marginal
 by one. So every marginal has L1 sensitivity `plan.unit.rows`, and its part ε_S buys discrete Laplace noise of scale
@@ -33,6 +33,7 @@ __all__ = [
     "allocate_directly",
     "allocate_optimally",
     "check_rings",
+    "divide_over_tallies",
     "needs_a_model",
     "root_of_cells",
     "total_variance",
@@ -276,3 +277,20 @@ def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[f
     logits = min(searches, key=lambda search: search.fun).x
     found: Floats = np.exp(logits - logits.max())
     return found
+
+
+def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:
+    """Return the part of ε of each tally of `plan` (`spec.tallies`); they add up to ε exactly.
+
+    If A is the total variance of a tally's tables at ε = 1, times their weights, that of all tables is Σ A/ε² over the
+    parts. It is least with parts in proportion to the cube roots of A, which are rounded to thousandths.
+    """
+    roots = []
+    for tally in plan.tallies:
+        alone = tally.plan.at(1)
+        judged = alone.supports if alone.weights else maximal(alone.supports)
+        # Weights of a plan are in proportion to its least one, and these differ between tallies.
+        least = min((plan.weights[table] for table in alone.marginals), default=1) if plan.weights else 1
+        variance = float(least) * total_variance(alone, allocate_directly(alone), judged)
+        roots.append(max(1, round(1000 * variance ** (1 / 3))))
+    return tuple(plan.epsilon * root / sum(roots) for root in roots)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,11 +22,12 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation, Measurements
 from dpengine.marginals.nested import in_one, tree_order
 from dpengine.marginals.plan_levels import measured_at
-from dpengine.measure.adaptive import blank_audit, measure_adaptively
+from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings, root_of_cells, weight_within
 from dpengine.measure.hierarchical import blank_boxes
 from dpengine.measure.levels import allocate_levels, cells_of_levels
 from dpengine.measure.measure import add_noise
+from dpengine.measure.model_error import blank_audit
 from dpengine.measure.ranges import boxes_of
 from dpengine.measure.way import MAX_ADAPTIVE_SCALE, Private
 from dpengine.measure.workload import Workload
@@ -189,10 +191,9 @@ class InParts(Private):
             return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
         modelled = dict(zip(self.workload.marginals, exact, strict=True))
         found = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
-        return Measurements(
-            (*marginals, *found.marginals),
-            found.choices,
-            found.audit,
+        return replace(
+            found,
+            marginals=(*marginals, *found.marginals),
             boxes=trees[0] if trees else None,
             more_boxes=tuple(trees[1:]),
         )

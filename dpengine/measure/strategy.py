@@ -33,21 +33,22 @@ from dpengine.marginals.measurement import (
     QuantileShare,
 )
 from dpengine.marginals.plan_levels import tree_of
-from dpengine.measure.adaptive import blank_audit, measure_adaptively
+from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import (
     allocate_amounts,
     allocate_directly,
     allocate_optimally,
     check_rings,
+    divide_over_tallies,
     needs_a_model,
 )
 from dpengine.measure.levels import allocate_levels, cells_of_levels
 from dpengine.measure.measure import add_noise
+from dpengine.measure.model_error import blank_audit
 from dpengine.measure.parts import InParts, cells_apart
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table, noise_is_too_much
-from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE

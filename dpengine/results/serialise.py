@@ -70,6 +70,8 @@ def pack(
     if any(one.allocation.tally for one in measured.marginals):
         header["tallies"] = [one.allocation.tally for one in measured.marginals]
     header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
+    if measured.by_classes:
+        header["by_classes"] = True
     arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.marginals)}
     for k, one in enumerate(measured.marginals):
         arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
@@ -202,7 +204,8 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches)
+    by_classes = header.get("by_classes", False)
+    measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
     return header["plan"], measured, model, story, amounts, apart
 
 

@@ -17,7 +17,8 @@ from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
-from dpengine.measure.adaptive import NOISE_OF_A_PICK, _audit, _how_wrong, _later_picks
+from dpengine.measure.adaptive import NOISE_OF_A_PICK, _how_wrong, _later_picks
+from dpengine.measure.model_error import measure_audit
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
@@ -137,7 +138,7 @@ def test_the_audit_states_its_sensitivity_and_counts_every_cell() -> None:
     model = Pairwise(18.0, {"a": np.array([8.0, 10.0]), "b": np.array([5.5, 12.5])}, {("a", "b"): np.full((2, 2), 4.5)})
     counts = {("a", "b"): np.array([[3, 5], [2, 8]]), ("b", "a"): np.array([[3, 2], [5, 8]])}
     run = Run(Workload({"a": 2, "b": 2}, [], audited=list(counts)), counts, Fraction(10**9), 4)
-    audit = _audit(run, model, run.epsilon)
+    audit = measure_audit(run, model, run.epsilon)
     assert audit.sensitivity == GRAIN * 2 * 4
     assert audit.cells.sum() == 8
     assert audit.sums.sum() / GRAIN == pytest.approx(2 * (1.5 + 0.5 + 2.5 + 3.5), abs=0.1)

@@ -72,6 +72,23 @@ def one_table(rows: int) -> tuple[Workload, Ints]:
     return Workload({"a": 4, "b": 4}, [("a", "b")], audited=[("a", "b")], whole=("a", "b")), joint
 
 
+def triples_of(workload: Workload, joint: Ints) -> tuple[Workload, Ints]:
+    """The same, of which a few tables of three columns are wanted."""
+    return replace(workload, audited=list(combinations(workload.sizes, 3))[::4]), joint
+
+
+def of_classes(rows: int) -> tuple[Workload, Ints]:
+    """Six columns that depend on each other through two kinds of people alone, and some tables of three are wanted."""
+    names = "abcdef"
+    kinds = np.array([[6, 5, 1], [1, 6, 3]]) / [[12], [10]]
+    joint = np.einsum(",".join(f"z{name}" for name in names) + "->" + names, *[kinds] * len(names)) / len(kinds)
+    workload = Workload(dict.fromkeys(names, 3), list(combinations(names, 2)))
+    return triples_of(workload, np.round(rows * joint).astype(np.int64))
+
+
+FOLLOW, DO_NOT = (
+    f"three phases, tables of three columns that {each} latent classes" for each in ("follow", "do not follow")
+)
 # Workload and counts, ε for a row, and what is to happen: how often the mean error is measured, and pairs are chosen.
 CASES = {
     "one phase, a tree of pairs": (*four_columns(4000, tied=0.8), "1/4", (1, 1)),
@@ -83,6 +100,12 @@ CASES = {
     "one phase, of large tables": (*large_tables(9000), "1/6", (1, 1)),
     "one table": (*one_table(900), "1/5", (0, 0)),
     "one phase, of pairs of unequal weight": (*weighted(4000), "1/4", (1, 1)),
+    FOLLOW: (*of_classes(400_000), "1/2", (1, 1)),
+    DO_NOT: (
+        *triples_of(*four_columns(400_000, tied=0.7)),
+        "1/2",
+        (1, 1),
+    ),
 }
 cases = pytest.mark.parametrize("case", CASES)
 units = pytest.mark.parametrize("unit", UNITS)
@@ -110,6 +133,15 @@ def test_every_case_goes_the_way_that_it_is_for(case: str, unit: int) -> None:
     choices = RESULTS[tape.stored].choices
     private = sum(choice.mechanism == PERMUTE_AND_FLIP for choice in choices)
     assert (len(choices) - private, private) == CASES[case][3]
+
+
+@units
+def test_latent_classes_are_followed_only_where_they_are_clearly_nearer(unit: int) -> None:
+    follow = {}
+    for case in (FOLLOW, DO_NOT):
+        tape = recorded_work(measured(case, unit, CASES[case][1]), without_noise=True)
+        follow[case] = RESULTS[tape.stored].by_classes
+    assert follow == {FOLLOW: True, DO_NOT: False}
 
 
 def with_one_more(counts: Ints, unit: int) -> Iterator[Ints]:

@@ -7,6 +7,7 @@ from tests.mutations.fault import Fault
 __all__ = ["FAULTS"]
 
 ADAPTIVE = "dpengine/measure/adaptive.py"
+MODEL_ERROR = "dpengine/measure/model_error.py"
 PAIRS = "dpengine/measure/pair_selection.py"
 BOXES = "dpengine/measure/hierarchical.py"
 ALLOCATION = "dpengine/measure/allocation.py"
@@ -143,21 +144,49 @@ FAULTS = [
     ),
     Fault(
         "the noise of the audit ignores a person's rows",
-        ADAPTIVE,
+        MODEL_ERROR,
         "GRAIN * len(tables) * run.sensitivity\n",
         "GRAIN * len(tables)\n",
         BY_REPLAY,
     ),
     Fault(
         "the noise of the audit ignores the number of tables",
-        ADAPTIVE,
+        MODEL_ERROR,
         "GRAIN * len(tables) * run.sensitivity\n",
         "GRAIN * run.sensitivity\n",
         BY_REPLAY,
     ),
     Fault(
-        "the audit parts cells by their exact size",
+        "latent classes are chosen at twice their ε",
+        MODEL_ERROR,
+        "permute_and_flip(scores, epsilon, sensitivity)",
+        "permute_and_flip(scores, 2 * epsilon, sensitivity)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "latent classes are chosen for nothing",
         ADAPTIVE,
+        "for_classes = part_for_classes(run, total)",
+        "for_classes = Fraction(1)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "latent classes are found in exact counts",
+        MODEL_ERROR,
+        "models = model, model.with_classes()",
+        "model.two.update({pair: run.counts[pair] + 0.0 for pair in model.two}); models = model, model.with_classes()",
+        BY_REPLAY,
+    ),
+    Fault(
+        "latent classes are not kept in the ledger",
+        "dpengine/results/serialise.py",
+        'header.get("by_classes", False)',
+        "False",
+        "tests/results/test_serialise.py",
+    ),
+    Fault(
+        "the audit parts cells by their exact size",
+        MODEL_ERROR,
         "np.digitize(expected, AUDIT_EDGES)",
         "np.digitize(run.counts[table], AUDIT_EDGES)",
         BY_REPLAY,

@@ -103,7 +103,7 @@ FAULTS = [
     ),
     Fault(
         "rows and persons spend all of ε each",
-        "dpengine/measure/tallies.py",
+        "dpengine/measure/allocation.py",
         "plan.epsilon * root / sum(roots)",
         "plan.epsilon",
         OF_DISTINCT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -77,3 +78,12 @@ def test_the_plan_alone_is_read_without_the_numbers() -> None:
     assert Plan(**plan_of(buffer.getvalue())) == plan
     with pytest.raises(LedgerError, match="backup"):
         plan_of(whole[:100])
+
+
+@pytest.mark.parametrize("by_classes", [False, True])
+def test_that_tables_follow_latent_classes_is_kept_and_told_only_where_they_do(by_classes: bool) -> None:
+    rows = SyntheticRows(Domain(("a",), (1,)), np.zeros((1, 1), dtype=np.int32), np.ones(1, dtype=np.int64))
+    payload = pack({}, Measurements((), by_classes=by_classes), rows, STORY)
+    assert unpack(payload)[1].by_classes == by_classes
+    with np.load(io.BytesIO(payload)) as arrays:
+        assert ("by_classes" in json.loads(arrays["header"].tobytes())) == by_classes

@@ -1,0 +1,91 @@
+"""How wrong a model of pairs is about the tables of a workload, seen privately.
+
+The sum of |X − M| over the cells of n tables moves by at most n·Δ for a person with Δ rows, whatever the model M, which
+follows from what was measured before. Such sums are published as an audit; and they are the scores by which models are
+compared that differ in tables of three columns and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.measurement import AUDIT_EDGES, PARTS, PERMUTE_AND_FLIP, Audit, Choice
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.measure.pair_selection import GRAIN
+from dpengine.measure.workload import Run, Workload
+from dpengine.noise.laplace import perturb
+from dpengine.noise.selection import permute_and_flip
+from dpengine.translation.catalogue import mark
+
+__all__ = ["blank_audit", "measure_audit", "part_for_classes", "with_classes"]
+
+CLASSES_PART = PARTS // 200  # of ε, to choose whether tables of three columns and more follow latent classes
+CLEARLY = 12  # times the noise scale of a table's sum: by how much classes have to be nearer; by chance, 1 in e⁶ is
+MOST_NEARER = 0.05  # of all rows: where classes would have to be nearer than that, it is not asked
+
+
+def part_for_classes(run: Run, total: float) -> Fraction | None:
+    """Take the part of ε for `with_classes`; None where there are no such tables, or the answer would be too noisy."""
+    wide = any(len(table) > 2 for table in run.workload.audited)
+    if run.workload.whole or not wide or CLEARLY * run.noise(CLASSES_PART) > MOST_NEARER * total:
+        return None
+    return run.take(CLASSES_PART)
+
+
+def with_classes(run: Run, model: Pairwise, epsilon: Fraction) -> Pairwise:
+    """Choose whether tables of three columns and more follow latent classes; return the model with them, or as it is.
+
+    Pairs stay as they are. Latent classes fit the pairs of most tables well, but what they say beyond pairs is often
+    wrong: so they have to be clearly nearer to the truth than the tables of greatest entropy.
+    """
+    tables = [table for table in run.workload.audited if len(table) > 2]
+    sensitivity = _moved(run, tables)
+    handicap = int(CLEARLY * sensitivity / epsilon)
+    models = model, model.with_classes()
+    off = [_off_in_all(run, tables, each) for each in models]
+    scores = np.array([-off[0], -off[1] - handicap])
+    what = mark("whether tables of three columns and more follow latent classes")
+    run.choices.append(Choice(what, PERMUTE_AND_FLIP, epsilon, sensitivity))
+    return models[permute_and_flip(scores, epsilon, sensitivity)]
+
+
+def measure_audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
+    """Measure sums of |X − M| over the cells of the audited tables, by size of M."""
+    tables, sizes = run.workload.audited, len(AUDIT_EDGES) + 1
+    sums, cells, held = np.zeros(sizes, dtype=np.int64), np.zeros(sizes, dtype=np.int64), np.zeros(sizes)
+    for table in tables:
+        expected = model.table(table)
+        size = np.digitize(expected, AUDIT_EDGES).ravel()
+        off = _off(run, table, expected).ravel()
+        cells += np.bincount(size, minlength=sizes)
+        held += np.bincount(size, expected.ravel(), minlength=sizes)
+        for k in range(sizes):
+            sums[k] += off[size == k].sum()
+    sensitivity = _moved(run, tables)
+    noisy = perturb(sums, sensitivity / epsilon)
+    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy, cells, held)
+
+
+def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audit:
+    """Return an audit of no rows, as `measure_audit` would give it without noise."""
+    tables, sizes = tuple(workload.audited), len(AUDIT_EDGES) + 1
+    none = np.zeros(sizes, dtype=np.int64)
+    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(sizes))
+
+
+def _off(run: Run, table: Columns, expected: Floats) -> Ints:
+    """Return how far the `expected` counts of a table are off in each cell, in 256ths of a row."""
+    return np.abs(GRAIN * run.counts[table] - np.rint(GRAIN * expected).astype(np.int64))
+
+
+def _off_in_all(run: Run, tables: Sequence[Columns], model: Pairwise) -> int:
+    return sum(int(_off(run, table, model.table(table)).sum()) for table in tables)
+
+
+def _moved(run: Run, tables: Sequence[Columns]) -> int:
+    """Return by how many 256ths of a row a person moves sums over all cells of `tables`: each row one cell of each."""
+    return GRAIN * len(tables) * run.sensitivity
