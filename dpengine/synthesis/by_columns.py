@@ -11,11 +11,13 @@ Columns of many values come first: those that come late are in many tables, whic
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
 
-from dpengine.array_types import Floats, Ints
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -24,12 +26,12 @@ from dpengine.synthesis.repair import Codes, Reals, kept
 __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES = 64  # of rows in a pass
-PASSES = 6  # at most
+PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
 PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
-MAX_CELLS = 2**26  # of all tables of three columns; they are held for one column at a time
+MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
 
 def fits(model: Pairwise, rows: int) -> bool:
@@ -45,8 +47,14 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
     ordered = sorted(model.one, key=lambda name: -model.one[name].size)
     codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
-    for salt, name in enumerate(ordered[1:]):
-        codes[name] = _next(model, codes, name, salt)
+    # A second thread makes the tables that the next column is to have while values of this one are chosen.
+    with ThreadPoolExecutor(1) as ahead:
+        expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
+        for k, name in enumerate(ordered[1:], start=1):
+            tables = expected.result()
+            if k + 1 < len(ordered):
+                expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1])
+            codes[name] = _next(model, codes, name, tables, k - 1)
     return np.stack([codes[name] for name in model.one])
 
 
@@ -75,8 +83,14 @@ def given(parent: Codes, table: Floats, counts: Floats, salt: int) -> Codes:
     return child
 
 
-def _next(model: Pairwise, codes: dict[str, Codes], name: str, salt: int) -> Codes:
-    """Return the values of the column `name`, chosen in view of its tables with one and two of the columns of `codes`.
+def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Columns, Floats]:
+    """Return the tables of a column with one and two of the `earlier` ones, by these: a row for each of their cells."""
+    before = [*((other,) for other in earlier), *combinations(earlier, 2)]
+    return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
+
+
+def _next(model: Pairwise, codes: dict[str, Codes], name: str, tables: Mapping[Columns, Floats], salt: int) -> Codes:
+    """Return the values of the column `name`, chosen in view of its `tables` with one and two of the other columns.
 
     A context is a cell of one or two earlier columns; all of them are numbered in one sequence.
     """
@@ -87,14 +101,13 @@ def _next(model: Pairwise, codes: dict[str, Codes], name: str, salt: int) -> Cod
 
     parent = max(codes, key=dependence)
     child = given(codes[parent], model.pair(parent, name), model.one[name], salt)
-    tables = [(other,) for other in codes] + [*combinations(codes, 2)]
     contexts = np.empty((rows, len(tables)), dtype=np.int32)
     excess, worth, start = [], [], 0
-    for k, table in enumerate(tables):
+    for k, (table, wanted) in enumerate(tables.items()):
         context = codes[table[0]].astype(np.int64)
         for other in table[1:]:
             context = context * model.one[other].size + codes[other]
-        expected = model.table((*table, name)).reshape(-1, size) * (rows / model.total)
+        expected = wanted * (rows / model.total)
         contexts[:, k] = context + start
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
@@ -113,27 +126,30 @@ def _choose(child: Codes, contexts: Codes, excess: Reals, worth: Reals, salt: in
 
     rows, tables = contexts.shape
     (cells, values), flat = excess.shape, excess.reshape(-1)
-    batch = -(-rows // BATCHES)
+    batch, ones = -(-rows // BATCHES), np.ones(tables, dtype=np.float32)
     for number in range(PASSES):
         order, changed = shuffled(rows, salt * PASSES + number), 0
         for start in range(0, rows, batch):
             places = order[start : start + batch]
-            own, lanes = contexts[places], np.arange(places.size)
-            weights = worth[own]
+            own, lanes = contexts.take(places, axis=0), np.arange(places.size)
+            weights = worth.take(own)
             ends = np.arange(0, own.size + 1, tables, dtype=np.int32)
             sums = csr_array((weights.ravel(), own.ravel(), ends), shape=(places.size, cells))
             cost: Reals = np.asarray(sums @ excess)
             best, old = cost.argmin(axis=1), child[places]
-            gain = cost[lanes, old] - cost[lanes, best] - weights.sum(axis=1)
+            gain = cost[lanes, old] - cost[lanes, best]
+            movable = np.flatnonzero(gain > 0)
+            gain = gain[movable] - weights.take(movable, axis=0) @ ones
             helpful = np.flatnonzero(gain > 0)
             if helpful.size == 0:
                 continue
-            tried = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+            first = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+            tried, gain = movable[first], gain[first]
             base = own[tried].astype(np.int64) * values
             here, there = base + old[tried, None], base + best[tried, None]
             _shift(flat, here, there)
-            back = float((weights[tried] * (flat[there] - flat[here] - 1)).sum())
-            keep = kept(tried.size, float(gain[tried].sum()), back)
+            back = float((weights[tried] * (flat.take(there) - flat.take(here) - 1)).sum())
+            keep = kept(tried.size, float(gain.sum()), back)
             _shift(flat, there[keep:], here[keep:])
             child[places[tried[:keep]]] = best[tried[:keep]]
             changed += keep
