@@ -5,8 +5,9 @@
 Beside each other in one run, at pure ε: the product (its expected counts and its whole counts, from synthetic rows),
 single columns with independence, and every table measured once and projected. Adult is read from
 ``../shared/data/adult.csv`` or from what ``ADULT`` names (48,842 people, 14 columns, as distributed with private-pgm);
-the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes). A path
-to an array that ``benchmarks/bank.py save`` wrote names one of the bank, such as ``bank/bfi.npz``.
+the other tables come with the product or are simulated: ``independent``, ``classes`` (six latent classes) and
+``few_classes`` (five, in fewer columns). A path to an array that ``benchmarks/bank.py save`` wrote names one of the
+bank, such as ``bank/bfi.npz``.
 With ``--peers`` stand beside them, one draw each: ``mst,aim,privbayes`` of dpmm, of which MST and AIM spend δ = 10⁻⁹
 besides (``PEERS_PYTHON`` names an interpreter that has it: benchmarks/peer_dpmm.py), and at the same pure ε
 ``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). Seconds are of the
@@ -74,18 +75,26 @@ def independent() -> Coded:
 
 
 def classes() -> Coded:
-    chance = np.random.default_rng(6)
-    sizes = [2, 3, 4, 6, 8, 10, 12, 16, 20, 30, 40, 60]
-    kind = chance.choice(6, 30_000, p=chance.dirichlet(np.ones(6)))
+    return _of_classes(6, 6, 1.0, [2, 3, 4, 6, 8, 10, 12, 16, 20, 30, 40, 60])
+
+
+def few_classes() -> Coded:
+    return _of_classes(8, 5, 2.0, [3, 4, 5, 6, 7, 8, 4, 5])
+
+
+def _of_classes(seed: int, kinds: int, even: float, sizes: list[int]) -> Coded:
+    """30,000 rows of so many kinds of people, of the more `even` sizes; within a kind, columns are independent."""
+    chance = np.random.default_rng(seed)
+    kind = chance.choice(kinds, 30_000, p=chance.dirichlet(np.full(kinds, even)))
     columns = []
     for size in sizes:
-        below = np.stack([chance.dirichlet(np.full(size, 0.5)) for _ in range(6)]).cumsum(axis=1)[kind]
+        below = np.stack([chance.dirichlet(np.full(size, 0.5)) for _ in range(kinds)]).cumsum(axis=1)[kind]
         columns.append((chance.random(30_000)[:, None] > below).sum(axis=1).clip(0, size - 1))
     return np.stack(columns, axis=1), {f"c{k}": size for k, size in enumerate(sizes)}
 
 
 SOURCES: dict[str, Callable[[], Coded]] = {
-    source.__name__: source for source in (adult, census, rand, independent, classes)
+    source.__name__: source for source in (adult, census, rand, independent, classes, few_classes)
 }
 
 
