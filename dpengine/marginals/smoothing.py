@@ -27,11 +27,7 @@ SMALL_SIZES = 6
 SIZE_ROUNDS = 10
 LITTLE_NOISE = 0.004  # of a mean count: levels then tell nothing more
 STEP = 0.07  # between levels, of their logarithms
-STEPS = (
-    0.06,
-    0.2,
-    0.6,
-)  # mean absolute steps of the level from cell to cell, as parts of it: the likeliest weighs most
+STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as parts of it: the likeliest weighs most
 HEAPS = (0.03, 0.2)  # parts of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # part of the steps that lead to any level
 
