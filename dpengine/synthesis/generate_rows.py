@@ -39,7 +39,8 @@ from dpengine.synthesis.shared_rows import loosened, share, unique
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
 MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
-COARSE = 2**16
+COARSE = 2**15
+COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are nearer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_PASSES = 8  # over rows of weight 1, while they gain
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
@@ -130,7 +131,8 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         values = np.flatnonzero(counts)
         return values[None].astype(np.int32), counts[values]
     once = people <= MAX_ONCE
-    rows = people if once else min(people, COARSE if widest <= 2 else COARSE_WIDE)
+    shared = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
+    rows = people if once else min(people, shared)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     triples = widest > 2 and fits(model, rows)
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)

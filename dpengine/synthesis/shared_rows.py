@@ -21,7 +21,7 @@ from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, kept,
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
-FINE = 2**15  # rows that give up people in a round
+FINE = 2**15  # rows that give up people in a round, at most
 LIGHTER = 3  # times: of the people of a row, those that it gives up next
 ROUNDS = 12  # of single people, at most
 # The same where noise is known and cells are few: a round that changes so few of `FINE` is the last.
@@ -36,19 +36,21 @@ MAX_NUMBER = 2**62
 class _Effort:
     """How long rows are repaired.
 
-    There are so many passes over all rows at first, of twice as many `batches` as later. A round is the last when the
-    mean square error of a cell is below `near`, or when it gains less than the part `enough` of what is left.
+    There are so many passes over all rows at first, of twice as many `batches` as later. A round takes people out of
+    `FINE` rows divided by `fewer`. It is the last when the mean square error of a cell is below `near`, or when it
+    gains less than the part `enough` of what is left.
     """
 
     passes: int
     batches: int
+    fewer: int
     near: float
     enough: float
 
 
 # Where tables were measured themselves, rows are nearer to the truth than these, and every repair helps. Errors of a
 # model are larger than what is left after a few.
-CAREFUL, QUICK = _Effort(3, 96, 0.15, 0.02), _Effort(2, 48, 0.4, 0.05)
+CAREFUL, QUICK = _Effort(3, 96, 1, 0.15, 0.02), _Effort(1, 24, 2, 0.4, 0.05)
 
 
 def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:
@@ -66,7 +68,7 @@ def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: 
     left, weight, rounds, swaps = _sum(excess, worth), people // weights.size, 0, True
     while True:
         weight = max(1, weight // LIGHTER)
-        codes, weights = _repaired(codes, weights, weight, excess, worth, starts, effort.batches)
+        codes, weights = _repaired(codes, weights, weight, excess, worth, starts, effort)
         if swaps:
             swaps = swap(codes, weights, weight, excess, worth, starts) or weight > 1
         before, left = left, _sum(excess, worth)
@@ -82,13 +84,13 @@ def _sum(excess: Reals, worth: Reals) -> float:
 
 
 def _repaired(
-    codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints, batches: int
+    codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints, effort: _Effort
 ) -> tuple[Codes, Ints]:
     """Take `weight` people out of each of the worst rows and repair them."""
     enough = np.flatnonzero(weights >= weight)
-    taken = enough[_worst(codes[:, enough], weights[enough] // weight, excess * worth, starts)]
+    taken = enough[_worst(codes[:, enough], weights[enough] // weight, excess * worth, starts, FINE // effort.fewer)]
     loose = codes[:, taken]
-    repair(loose, weight, excess, worth, starts, 1, batches=batches)
+    repair(loose, weight, excess, worth, starts, 1, batches=effort.batches)
     changed = (loose != codes[:, taken]).any(axis=0)
     weights = weights - weight * np.bincount(taken[changed], minlength=weights.size)
     return np.hstack([codes, loose[:, changed]]), np.append(weights, np.full(np.count_nonzero(changed), weight))
@@ -149,7 +151,7 @@ def _shift(prices: Reals, steps: Reals, here: Ints, there: Ints, sign: int = 1) 
 def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
     """Repair single people of the rows that stand for several: those of the worst rows, up to `FINE` in a round."""
     for _ in range(MORE_ROUNDS):
-        taken = _worst(codes, weights, excess * worth, starts)
+        taken = _worst(codes, weights, excess * worth, starts, FINE)
         loose = codes[:, taken]
         repair(loose, 1, excess, worth, starts, 1)
         changed = (loose != codes[:, taken]).any(axis=0)
@@ -190,14 +192,14 @@ def _numbered(codes: Codes) -> Ints:
     return numbers
 
 
-def _worst(codes: Codes, weights: Ints, price: Reals, starts: Ints) -> Ints:
-    """Return the rows whose pairs of values occur too often by most, each up to as often as its weight: `FINE` in all.
+def _worst(codes: Codes, weights: Ints, price: Reals, starts: Ints, number: int) -> Ints:
+    """Return so many rows whose pairs of values occur too often by most, each up to as often as its weight.
 
     Where rows are few, each is there several times.
     """
     scores = _score(codes, price, starts)
-    worst = _greatest(scores, min(FINE, scores.size))
-    return np.repeat(worst, np.minimum(weights[worst], max(1, FINE // worst.size)))
+    worst = _greatest(scores, min(number, scores.size))
+    return np.repeat(worst, np.minimum(weights[worst], max(1, number // worst.size)))
 
 
 def _score(codes: Codes, price: Reals, starts: Ints) -> Reals:

@@ -173,7 +173,7 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
 
 def levels(share: int) -> list[tuple[ModuleType, str, int]]:
     """Sizes of all levels, ``share`` times smaller than they are, by module and name."""
-    names = [(module, name) for name in ("MAX_ONCE", "COARSE", "COARSE_WIDE")] + [(shared_rows, "FINE")]
+    names = [(module, name) for name in ("MAX_ONCE", "COARSE", "COARSE_EVEN", "COARSE_WIDE")] + [(shared_rows, "FINE")]
     return [(where, name, getattr(where, name) // share) for where, name in names]
 
 
