@@ -92,15 +92,14 @@ class _Piece:
         self, content: bytes, parse: Callable[[bytes], pa.Table], order: Sequence[int], kinds: Sequence[str]
     ) -> None:
         self._content, self._parse, self._order, self._kinds = content, parse, order, kinds
-
-    @cached_property
-    def _cells(self) -> dict[int, Any]:
-        parsed, self._content = self._parse(self._content), b""
-        self.num_rows = parsed.num_rows
-        chunks = {int(name[1:]): arrow.one_chunk(parsed.column(name)) for name in parsed.column_names}
-        return {k: _Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
+        self._cells: dict[int, Any] | None = None  # no cached_property: in Python 3.11 its lock is that of all pieces
 
     def column(self, output: int) -> Any:
+        if self._cells is None:
+            parsed, self._content = self._parse(self._content), b""
+            self.num_rows = parsed.num_rows
+            chunks = {int(name[1:]): arrow.one_chunk(parsed.column(name)) for name in parsed.column_names}
+            self._cells = {k: _Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
         return self._cells[self._order[output]]
 
 
