@@ -22,7 +22,7 @@ from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, kept,
 __all__ = ["loosened", "share", "swap", "unique"]
 
 FINE = 2**15  # rows that give up people in a round, at most
-LIGHTER = 3  # times: of the people of a row, those that it gives up next
+LIGHTER = 2  # times: of the people of a row, those that it gives up next
 ROUNDS = 12  # of single people, at most
 # The same where noise is known and cells are few: a round that changes so few of `FINE` is the last.
 MORE_ROUNDS, LITTLE = 30, 0.0005
@@ -50,7 +50,7 @@ class _Effort:
 
 # Where tables were measured themselves, rows are nearer to the truth than these, and every repair helps. Errors of a
 # model are larger than what is left after a few.
-CAREFUL, QUICK = _Effort(3, 96, 1, 0.15, 0.02), _Effort(1, 24, 2, 0.4, 0.05)
+CAREFUL, QUICK = _Effort(3, 96, 1, 0.15, 0.02), _Effort(1, 12, 8, 0.4, 0.05)
 
 
 def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:
