@@ -117,7 +117,13 @@ def group_by(path: Path) -> None:
     duckdb.connect().execute(f"SELECT sex, region, age, count(*) FROM ({bare_codes(path)}) GROUP BY ALL").fetchall()
 
 
-def read_csv(path: Path) -> None:
+def split_csv(path: Path) -> None:
+    """All cells as texts, which are counted; for `count(*)` alone, none would be made."""
+    cells = ", ".join(f"count({name})" for name in NAMES)
+    duckdb.connect().execute(f"SELECT {cells} FROM read_csv('{path}', all_varchar = true)").fetchall()
+
+
+def count_lines_of_csv(path: Path) -> None:
     duckdb.connect().execute(f"SELECT count(*) FROM read_csv('{path}', all_varchar = true)").fetchall()
 
 
@@ -206,10 +212,14 @@ def main() -> int:
             peer, one = measured(diffprivlib_histogram, parquet)[0], measured(ours(ONE), parquet)[0]
             report("one histogram from the file: over diffprivlib's", one / peer, 1.0)
         csv.write_csv(pq.read_table(parquet), text)
-        (mine, work, _), (once, once_work, _) = measured(ours(PAIRS), text), measured(read_csv, text)
-        report(
-            "28 two-way tables of the same CSV: over reading it once", mine / once, 1.5, of_processor=work / once_work
-        )
+        mine, work, _ = measured(ours(PAIRS), text)
+        print(f"28 two-way tables of the same CSV: {mine:.2f} s")
+        for what, peer, limit in (
+            ("splitting it into cells", split_csv, 2),
+            ("finding its rows", count_lines_of_csv, 3),
+        ):
+            once, once_work, _ = measured(peer, text)
+            report(f"  over {what} by DuckDB", mine / once, limit, of_processor=work / once_work)
         text.unlink()
         if "--large" in sys.argv:
             small = measured(ours(PAIRS), parquet)[0]
