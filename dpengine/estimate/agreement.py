@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.consistency import ConsistentTables, fit_joint, fit_tables, round_boxes, through_one_table
+from dpengine.estimate.consistency import ConsistentTables, fit_tables, round_boxes, through_one_table
+from dpengine.estimate.joint_table import fit_joint
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import rake
 from dpengine.marginals.graphs import maximal

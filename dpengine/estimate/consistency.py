@@ -25,6 +25,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.estimate.joint_table import fit_joint, round_joint
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import project, rake, round_to_total
 from dpengine.marginals.graphs import junction_order
@@ -35,14 +36,10 @@ from dpengine.marginals.pairwise import Pairwise, fit_one_table
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["ConsistentTables", "fit_joint", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
-
-Cell = tuple[int, ...]
+__all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
 RAKING_SWEEPS = 10
-JOINT_SWEEPS = 60
-REPAIR_ROUNDS = 400
-MOVES_A_ROUND = 256
+JOINT_SWEEPS = 12  # rounding comes nearer to the fitted tables than more of them do
 MIN_SCALE = 0.8  # of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows follow what was measured
 MAX_RAKED = 20_000_000  # cells times pairs of columns
@@ -133,8 +130,8 @@ def fit_tables(
 def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:
     """Return one table of all columns in whole numbers, of which the fitted tables are nearly sums."""
     everything = tuple(sorted(single))
-    joint = fit_joint(everything, fitted, single, total)
-    return ConsistentTables((Marginal(everything, _round_joint(joint, everything, fitted, total)),))
+    joint = fit_joint(everything, fitted, single, total, JOINT_SWEEPS)
+    return ConsistentTables((Marginal(everything, round_joint(joint, everything, fitted, total)),))
 
 
 def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
@@ -187,68 +184,3 @@ def _round_along(
     for clique in order:
         done.append(follow(NO_LEVELS, Marginal(clique, fitted[clique]), done, total))
     return tuple(done)
-
-
-def fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
-    """Return the joint table of greatest entropy with the fitted marginals, off by at most 1 in 1,000 people."""
-    joint = np.ones([single[name].size for name in names])
-    joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)
-    margins = [(tuple(axis for axis, name in enumerate(names) if name in clique), fitted[clique]) for clique in fitted]
-    return rake(joint, margins, JOINT_SWEEPS - 1, tolerance=1e-3 * total)
-
-
-def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
-    """Round a joint table, then move single people between cells while that brings its margins nearer.
-
-    Each round looks at the cells with most people too many and too few, and makes the moves that help without touching
-    any margin cell twice. Rounds end when few such moves help.
-    """
-    counts = round_to_total(joint, total)
-    shortfalls = []  # of each margin, one axis for every column: of size 1 where the margin lacks that column
-    for clique, wanted in fitted.items():
-        others = tuple(axis for axis, name in enumerate(names) if name not in clique)
-        sums = counts.sum(axis=others, keepdims=True)
-        shortfalls.append(wanted.reshape(sums.shape) - sums)
-    empty = joint <= 1e-6 * total / joint.size
-    for _ in range(REPAIR_ROUNDS):
-        need = np.zeros(joint.shape)
-        for shortfall in shortfalls:
-            need += shortfall
-        sources = _least(np.where(counts > 0, need, np.inf), MOVES_A_ROUND)
-        targets = _least(np.where(empty, np.inf, -need), MOVES_A_ROUND)
-        touched: set[Cell] = set()
-        moves = [move for move in zip(sources, targets, strict=True) if _move(counts, shortfalls, *move, touched)]
-        if len(moves) <= MOVES_A_ROUND // 64:  # the remaining gain is not worth another round
-            break
-    return counts
-
-
-def _move(counts: Ints, shortfalls: Sequence[Floats], x: Cell, y: Cell, touched: set[Cell]) -> bool:
-    """Move one person from cell x to y if that brings the margins nearer; return whether that was done.
-
-    The squared distance to a margin where x and y fall in cells u ≠ v changes by 2·(short_u − short_v) + 2.
-    """
-    steps = []
-    for k, shortfall in enumerate(shortfalls):
-        u, v = (tuple(i if n > 1 else 0 for i, n in zip(cell, shortfall.shape, strict=True)) for cell in (x, y))
-        if u != v:
-            steps.append((k, u, v))
-    cells = {(k, *cell) for k, u, v in steps for cell in (u, v)}
-    gain = -sum(2 * (shortfalls[k][u] - shortfalls[k][v]) + 2 for k, u, v in steps)
-    if counts[x] == 0 or gain <= 1e-9 or cells & touched:
-        return False
-    counts[x] -= 1
-    counts[y] += 1
-    for k, u, v in steps:
-        shortfalls[k][u] += 1
-        shortfalls[k][v] -= 1
-    touched |= cells
-    return True
-
-
-def _least(values: Floats, count: int) -> list[Cell]:
-    """Return the places of the `count` least values, in order."""
-    flat = values.ravel()
-    some = np.argpartition(flat, min(count, flat.size) - 1)[:count]
-    some = some[np.argsort(flat[some], kind="stable")]
-    return [tuple(map(int, cell)) for cell in zip(*np.unravel_index(some, values.shape), strict=True)]

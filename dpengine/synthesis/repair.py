@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
+from dpengine.estimate.joint_table import kept
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
@@ -31,7 +32,6 @@ __all__ = [
     "Reals",
     "excess_of",
     "improve",
-    "kept",
     "of_pairs",
     "repair",
     "worth_of",
@@ -172,17 +172,6 @@ def improve(
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
     return values, gained
-
-
-def kept(count: int, gain: float, undone: float) -> int:
-    """Return how many of `count` changes to keep that gain `gain` one by one, and `undone` if each is then undone.
-
-    Along the changes the sum falls as −2·gain·p + (gain + undone)·p² at the part p, if they are alike.
-
-    >>> kept(10, 5.0, -5.0), kept(10, 5.0, 5.0)
-    (10, 5)
-    """
-    return count if undone <= 0 else max(1, int(count * gain / (gain + undone)))
 
 
 def _shift(prices: Reals, steps: Reals, others: Ints, here: Ints, there: Ints, width: int) -> None:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
+from dpengine.estimate.joint_table import kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, kept, of_pairs, repair
+from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, of_pairs, repair
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
