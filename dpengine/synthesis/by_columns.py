@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.joint_table import kept
+from dpengine.estimate.moves import kept
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled

@@ -42,6 +42,7 @@ MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
 COARSE = 2**15
 COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are nearer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
+MOST_TRIPLES = 40  # that are compared
 MOST_PASSES = 8  # over rows of weight 1, while they gain
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
@@ -131,18 +132,36 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         values = np.flatnonzero(counts)
         return values[None].astype(np.int32), counts[values]
     once = people <= MAX_ONCE
-    shared = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
-    rows = people if once else min(people, shared)
+    most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
+    rows = people if once else min(people, most)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     triples = widest > 2 and fits(model, rows)
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     if not once:
-        return share(model, codes, people, starts, careful=widest > 2)
+        weights = round_to_total(np.ones(rows), people)
+        shared = share(model, codes.copy(), people, starts, careful=widest > 2)
+        return _nearer_triples(model, (codes, weights), shared) if triples else shared
     if not triples:
         power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
         excess = excess_of(model, starts, codes, np.ones(rows))
         repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit)
     return codes, np.ones(people, dtype=np.int64)
+
+
+def _nearer_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Codes, Ints]:
+    """Return those rows and weights whose tables of three columns are nearest to the model's.
+
+    Rows that are made column by column may be nearer before they are repaired in view of pairs than after it.
+    """
+    domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
+    triples = [*combinations(model.one, 3)]
+    compared = triples[:: -(-len(triples) // MOST_TRIPLES)]
+
+    def off(one: tuple[Codes, Ints]) -> float:
+        rows = SyntheticRows(domain, *one)
+        return sum(float(np.abs(rows.table(table) - model.table(table)).sum()) for table in compared)
+
+    return min(found, key=off)
 
 
 def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:

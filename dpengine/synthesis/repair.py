@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
-from dpengine.estimate.joint_table import kept
+from dpengine.estimate.moves import kept
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 

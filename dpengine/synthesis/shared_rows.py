@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
-from dpengine.estimate.joint_table import kept
+from dpengine.estimate.moves import kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
