@@ -4,13 +4,15 @@ The model's tables of three columns are those of greatest entropy. Rows that fol
 large tables as if by chance; here a new column's values are chosen in view of all tables that it forms with one or two
 earlier columns. It is dealt along the column on which it depends most, then values are changed where that brings these
 tables nearer to the model's. What falls is the sum of worth · (count − expected)² over cells: in a context (values of
-the earlier columns) of m people a cell, an error is worth 1/(1 + m).
+the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where tables are few, the rows in the cells that
+are too full by most then get other values of all columns in turn.
 
 Columns of many values come first: those that come late are in many tables, which stay small.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -18,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import kept
+from dpengine.estimate.moves import Table, kept, move, table_of
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -31,6 +33,11 @@ PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
 PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
+WORST = 0.1  # of the rows: those that may get other values in a pass at the end
+WORST_PASSES, WORST_BATCHES = 3, 16
+# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and up to so
+# many rows times tables; in each, so many prices are looked at.
+MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**23, 2**26
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
@@ -48,6 +55,8 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
     ordered = sorted(model.one, key=lambda name: -model.one[name].size)
     codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
+    few = rows <= MOST_ROWS and rows * math.comb(len(ordered), 3) <= MAX_LOOKED
+    triples: list[Table] | None = [] if few else None
     # A second thread makes the tables that the next column is to have while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -55,8 +64,12 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
             tables = expected.result()
             if k + 1 < len(ordered):
                 expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1])
-            codes[name] = _next(model, codes, name, tables, k - 1)
-    return np.stack([codes[name] for name in model.one])
+            codes[name] = _next(model, codes, name, tables, k - 1, triples)
+    places = np.stack([codes[name] for name in ordered])
+    if triples:
+        _move_worst(places, [model.one[name].size for name in ordered], triples)
+    order = [ordered.index(name) for name in model.one]
+    return places[order]
 
 
 def alone(counts: Floats, rows: int) -> Codes:
@@ -90,10 +103,34 @@ def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Column
     return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
 
 
-def _next(model: Pairwise, codes: dict[str, Codes], name: str, tables: Mapping[Columns, Floats], salt: int) -> Codes:
+def _move_worst(places: Codes, shape: Sequence[int], tables: Sequence[Table]) -> None:
+    """Give other values to the rows in cells that are too full by most; `places` and `tables` change."""
+    rows, columns = places.shape[1], len(shape)
+    prices = sum(shape) * math.comb(columns - 1, 2)  # that are looked at for a row
+    count = min(max(1, int(WORST * rows)), max(1, MAX_PRICES // prices))
+    for salt in range(WORST_PASSES):
+        wide, score = places.astype(np.int64), np.zeros(rows, dtype=np.float32)
+        for table in tables:
+            score += table.gain_of_leaving(wide)
+        worst = np.sort(np.argpartition(-score, count - 1)[:count])
+        for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
+            moved = places[:, batch].astype(np.int64)
+            move(moved, shape, tables)
+            places[:, batch] = moved
+
+
+def _next(
+    model: Pairwise,
+    codes: dict[str, Codes],
+    name: str,
+    tables: Mapping[Columns, Floats],
+    salt: int,
+    triples: list[Table] | None,
+) -> Codes:
     """Return the values of the column `name`, chosen in view of its `tables` with one and two of the other columns.
 
-    A context is a cell of one or two earlier columns; all of them are numbered in one sequence.
+    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Adds to `triples`, if
+    wanted, the tables of three columns of which this is the last.
     """
     rows, size = len(next(iter(codes.values()))), model.one[name].size
 
@@ -114,7 +151,15 @@ def _next(model: Pairwise, codes: dict[str, Codes], name: str, tables: Mapping[C
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
         worth.append((PAIRS if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
-    _choose(child, contexts, np.concatenate(excess), np.concatenate(worth).astype(np.float32), salt)
+    off = np.concatenate(excess)
+    _choose(child, contexts, off, np.concatenate(worth).astype(np.float32), salt)
+    if triples is not None:
+        places, ends = {other: k for k, other in enumerate((*codes, name))}, np.cumsum([len(each) for each in excess])
+        for (table, wanted), each in zip(tables.items(), np.split(off, ends[:-1]), strict=True):
+            if len(table) == 2:
+                shape = [model.one[other].size for other in (*table, name)]
+                columns = [places[other] for other in (*table, name)]
+                triples.append(table_of(columns, each, (wanted * (rows / model.total)).reshape(shape)))
     return child
 
 
