@@ -109,7 +109,8 @@ def main() -> None:
             estimate, measured, whole, seconds = errors(
                 codes, sizes, epsilon, chosen.ways, plan_of_pairs if chosen.many else plan_of
             )
-            ratios.append(whole / min(estimate, measured))
+            better = min(estimate, measured)
+            ratios.append(whole / better if better else 1.0 + whole)
             found = f"{estimate:8.5f}  {measured:8.5f}{whole:8.5f}  {ratios[-1]:5.3f}  {seconds:7.1f}"
             print(f"{item:<16}{epsilon:>5}  {found}", flush=True)
     within = sum(ratio <= GOAL for ratio in ratios)

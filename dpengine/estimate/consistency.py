@@ -39,7 +39,7 @@ from dpengine.spec.categories.resolution import Resolution
 __all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
 RAKING_SWEEPS = 10
-JOINT_SWEEPS = 12  # rounding comes nearer to the fitted tables than more of them do
+JOINT_SWEEPS = 12  # at least: where cells are many, moves come nearer to the fitted tables than more sweeps
 MIN_SCALE = 0.8  # of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows follow what was measured
 MAX_RAKED = 20_000_000  # cells times pairs of columns

@@ -17,11 +17,12 @@ from dpengine.quasi_random import shuffled
 
 __all__ = ["fit_joint", "round_joint"]
 
-SWEEPS = 60
-PASSES = 12  # over people of different cells, at most
+SWEEPS, MOST_SWEEPS = 60, 1000
+SCALED = 2**28  # cells times tables times sweeps, up to which there are more sweeps than are asked for
+PASSES = 40  # over people of different cells, at most
 MOST_CELLS = 2**17  # whose people may move in a pass
 BATCHES, LEAST_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
-ENOUGH = 0.05  # of what is left: a pass that gains less is the last
+ENOUGH = 0.02  # of what is left: a pass that gains less is the last
 NOBODY = 1e-6  # of the mean cell: where fewer people are expected, nobody moves
 
 
@@ -32,14 +33,15 @@ def fit_joint(
     total: int,
     sweeps: int = SWEEPS,
 ) -> Floats:
-    """Return the joint table of greatest entropy with the fitted marginals, off by at most 1 in 1,000 people.
+    """Return the joint table of greatest entropy with the fitted marginals, all together off by 1 in 100,000 people.
 
-    Where these contradict each other, it is the one that so many `sweeps` lead to.
+    Where these contradict each other, or are slow to reach, it is what `sweeps` lead to; more, where cells are few.
     """
     joint = np.ones([single[name].size for name in names])
     joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)
     margins = [(tuple(axis for axis, name in enumerate(names) if name in clique), fitted[clique]) for clique in fitted]
-    return rake(joint, margins, sweeps - 1, tolerance=1e-3 * total)
+    sweeps = max(sweeps, min(MOST_SWEEPS, SCALED // (joint.size * len(margins))))
+    return rake(joint, margins, sweeps - 1, tolerance=1e-5 * total)
 
 
 def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
