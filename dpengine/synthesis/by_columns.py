@@ -33,7 +33,7 @@ PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
 PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
-WORST = 0.1  # of the rows: those that may get other values in a pass at the end
+WORST = 0.2  # of the rows: those that may get other values in a pass at the end
 WORST_PASSES, WORST_BATCHES = 3, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and up to so
 # many rows times tables; in each, so many prices are looked at.
