@@ -17,8 +17,8 @@ from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.pairwise import Pairwise, fit
+from dpengine.synthesis import by_columns, shared_rows
 from dpengine.synthesis import generate_rows as module
-from dpengine.synthesis import shared_rows
 from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_rows, realise
 from dpengine.synthesis.repair import excess_of, of_pairs
 from dpengine.synthesis.resample import expand
@@ -169,6 +169,33 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
         table = realise(model, widest).table(("a", "b", "d"))
         wrong.append(np.abs(table - model.table(("a", "b", "d"))).sum())
     assert wrong[1] < 0.8 * wrong[0]
+
+
+def off_in_triples(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> float:
+    """Mean over all tables of three columns of the fraction of people in another cell than the model has them in."""
+    triples = list(combinations(NAMES, 3))
+    return (
+        sum(float(np.abs(rows.table(each) - model.table(each)).sum()) for each in triples) / len(triples) / model.total
+    )
+
+
+def test_rows_stay_as_they_were_where_repair_takes_their_tables_of_three_columns_farther(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = larger(model_of(people(20_000, 12), 12), 10)
+    assert model.total > MAX_ONCE
+    one_row = np.zeros((4, 1), dtype=np.int32), np.array([200_000])
+    monkeypatch.setattr(module, "share", lambda *_, **__: one_row)
+    assert off_in_triples(realise(model, 3), model) < 0.2
+
+
+def test_rows_in_too_full_cells_of_three_columns_get_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(6)
+    cells = chance.choice(8**4, 5_000, p=chance.dirichlet(np.full(8**4, 0.1)))
+    model = model_of(np.stack(np.unravel_index(cells, (8,) * 4)), 8)
+    moved = off_in_triples(realise(model, 3), model)
+    monkeypatch.setattr(by_columns, "WORST_PASSES", 0)
+    assert moved < 0.9 * off_in_triples(realise(model, 3), model)
 
 
 def levels(share: int) -> list[tuple[ModuleType, str, int]]:
