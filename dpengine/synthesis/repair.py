@@ -31,16 +31,18 @@ __all__ = [
     "Codes",
     "Reals",
     "excess_of",
+    "greatest",
     "improve",
     "of_pairs",
     "repair",
+    "scores",
     "worth_of",
 ]
 
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
-BATCHES = 192  # of rows in a pass, about
+BATCHES, LATER_BATCHES = 192, 64  # of rows in a pass, about; in a pass that looks at some of the rows
 POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^−POWER; the same if errors are even
 NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
@@ -96,14 +98,14 @@ def repair(
     passes: int,
     limit: float = np.inf,
     batches: int = BATCHES,
+    later: float = 1.0,
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
     `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
-    a `limit`.
+    a `limit`. After the first pass, only the part `later` of the rows is looked at: those in the cells too full by most.
     """
     columns, rows = codes.shape
-    size = max(64, -(-rows // batches))
     first = starts[:-1].astype(np.int32)
     step = worth * np.float32(weight)
     # Half of what one more row in a cell adds to the sum, as a part of `weight`.
@@ -111,11 +113,17 @@ def repair(
     least = np.zeros(starts[-1], dtype=np.float32)
     if np.isinf(limit):
         least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
+    order = shuffled(rows, columns)
     for salt in range(passes):
-        order = shuffled(rows, columns + salt)
+        if salt:
+            order = shuffled(max(1, int(later * rows)), columns + salt)
+            if later < 1:
+                worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), order.size)
+                order, batches = worst[order], LATER_BATCHES
+        size = max(64, -(-order.size // batches))
         values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
         gained = 0.0
-        for start in range(0, rows, size):
+        for start in range(0, order.size, size):
             batch = slice(start, start + size)
             values[batch], gain = improve(values[batch], price, step, starts, least, np.float32(limit))
             gained += gain * weight
@@ -123,6 +131,25 @@ def repair(
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
         if gained < ENOUGH * float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2:
             break
+
+
+def scores(codes: Codes, price: Reals, starts: Ints) -> Reals:
+    """Return the sum of the prices of each row's pairs of values."""
+    values, prices = codes + starts[:-1, None], price.reshape(-1)
+    found = np.zeros(codes.shape[1], dtype=np.float32)
+    for i in range(len(codes)):
+        lines = values[i] * len(price)
+        for k in range(i):
+            found += prices.take(lines + values[k])
+    return found
+
+
+def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
+    """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
+    least = np.partition(values, values.size - count)[values.size - count]
+    chosen = values > least
+    chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
+    return np.flatnonzero(chosen)
 
 
 def improve(

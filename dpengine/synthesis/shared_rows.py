@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dpengine.array_types import Ints
 from dpengine.estimate.moves import kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, of_pairs, repair
+from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, greatest, of_pairs, repair, scores
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
@@ -108,7 +107,7 @@ def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, 
     width = len(excess)
     step = worth * np.float32(weight)
     prices, steps = (worth * excess).reshape(-1), step.reshape(-1)
-    half = _score(codes, step, starts) / 2
+    half = scores(codes, step, starts) / 2
     size = max(1, min(-(-weights.size // SWAP_BATCHES), MAX_PLACES // first.size))
     left = before = _sum(excess, worth)
     for salt in range(SWAPS):
@@ -198,25 +197,5 @@ def _worst(codes: Codes, weights: Ints, price: Reals, starts: Ints, number: int)
 
     Where rows are few, each is there several times.
     """
-    scores = _score(codes, price, starts)
-    worst = _greatest(scores, min(number, scores.size))
+    worst = greatest(scores(codes, price, starts), min(number, codes.shape[1]))
     return np.repeat(worst, np.minimum(weights[worst], max(1, number // worst.size)))
-
-
-def _score(codes: Codes, price: Reals, starts: Ints) -> Reals:
-    """Return the sum of the prices of each row's pairs of values."""
-    values, prices = codes + starts[:-1, None], price.reshape(-1)
-    scores = np.zeros(codes.shape[1], dtype=np.float32)
-    for i in range(len(codes)):
-        lines = values[i] * len(price)
-        for k in range(i):
-            scores += prices.take(lines + values[k])
-    return scores
-
-
-def _greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
-    """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
-    least = np.partition(values, values.size - count)[values.size - count]
-    chosen = values > least
-    chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
-    return np.flatnonzero(chosen)
