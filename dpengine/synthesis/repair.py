@@ -103,7 +103,7 @@ def repair(
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
     `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
-    a `limit`. After the first pass, only the part `later` of the rows is looked at: those in the cells too full by most.
+    a `limit`. After the first pass, only the part `later` of the rows is looked at, in the cells too full by most.
     """
     columns, rows = codes.shape
     first = starts[:-1].astype(np.int32)
