@@ -24,7 +24,7 @@ from dpengine.estimate.moves import Table, kept, move, table_of
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import Codes, Reals
+from dpengine.synthesis.repair import Codes, Reals, greatest
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
@@ -112,7 +112,7 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Sequence[Table]) ->
         wide, score = places.astype(np.int64), np.zeros(rows, dtype=np.float32)
         for table in tables:
             score += table.gain_of_leaving(wide)
-        worst = np.sort(np.argpartition(-score, count - 1)[:count])
+        worst = greatest(score, count)
         for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
             moved = places[:, batch].astype(np.int64)
             move(moved, shape, tables)

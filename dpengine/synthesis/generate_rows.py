@@ -139,9 +139,10 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     triples = widest > 2 and fits(model, rows)
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     if not once:
-        weights = round_to_total(np.ones(rows), people)
-        shared = share(model, codes.copy(), people, starts, careful=widest > 2)
-        return _nearer_triples(model, (codes, weights), shared) if triples else shared
+        if not triples:
+            return share(model, codes, people, starts, careful=widest > 2)
+        shared = share(model, codes.copy(), people, starts, careful=True)
+        return _nearest_in_triples(model, (codes, round_to_total(np.ones(rows), people)), shared)
     if not triples:
         power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
         later = 1.0 if model.even or rows <= FEW else LATER
@@ -150,20 +151,18 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     return codes, np.ones(people, dtype=np.int64)
 
 
-def _nearer_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Codes, Ints]:
+def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Codes, Ints]:
     """Return those rows and weights whose tables of three columns are nearest to the model's.
 
     Rows that are made column by column may be nearer before they are repaired in view of pairs than after it.
     """
     domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
     triples = [*combinations(model.one, 3)]
-    compared = triples[:: -(-len(triples) // MOST_TRIPLES)]
-
-    def off(one: tuple[Codes, Ints]) -> float:
-        rows = SyntheticRows(domain, *one)
-        return sum(float(np.abs(rows.table(table) - model.table(table)).sum()) for table in compared)
-
-    return min(found, key=off)
+    off = np.zeros(len(found))
+    for triple in triples[:: -(-len(triples) // MOST_TRIPLES)]:
+        expected = model.table(triple)
+        off += [np.abs(SyntheticRows(domain, *rows).table(triple) - expected).sum() for rows in found]
+    return found[int(off.argmin())]
 
 
 def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:

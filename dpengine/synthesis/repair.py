@@ -113,13 +113,11 @@ def repair(
     least = np.zeros(starts[-1], dtype=np.float32)
     if np.isinf(limit):
         least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
-    order = shuffled(rows, columns)
     for salt in range(passes):
-        if salt:
-            order = shuffled(max(1, int(later * rows)), columns + salt)
-            if later < 1:
-                worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), order.size)
-                order, batches = worst[order], LATER_BATCHES
+        order = shuffled(rows, columns + salt)
+        if salt and later < 1:
+            worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(later * rows)))
+            order, batches = worst[shuffled(worst.size, columns + salt)], LATER_BATCHES
         size = max(64, -(-order.size // batches))
         values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
         gained = 0.0
