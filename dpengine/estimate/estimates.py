@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import is_
 from typing import Protocol
 
 import numpy as np
@@ -164,8 +165,13 @@ class ModelledEstimates:
 
     @cached_property
     def fitted(self) -> Pairwise:
+        given = (*self._of_counts, *self.known)
+        if self.measured.fit is not None:
+            fitted_to, model = self.measured.fit
+            if len(given) == len(fitted_to) and all(map(is_, given, fitted_to)):
+                return model
         sizes = {name: self.plan.column(name).size for name in sorted(self.plan.counted)}
-        return fit(sizes, (*self._of_counts, *self.known), nearby=True, by_classes=self.measured.by_classes)
+        return fit(sizes, given, nearby=True, by_classes=self.measured.by_classes)
 
     @property
     def total(self) -> tuple[float, float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.noise.threshold import least_shown
 from dpengine.spec.categories.universe import Universe
 from dpengine.translation.catalogue import mark
+
+if TYPE_CHECKING:
+    from dpengine.marginals.pairwise import Pairwise
 
 __all__ = [
     "AUDIT_EDGES",
@@ -225,7 +228,8 @@ class Measurements:
 
     `more_boxes` are those of further tables for ranges. `searches` are what the cells of columns were found from,
     before all else was measured. Whether tables of three columns and more start from latent classes, `by_classes`, was
-    chosen privately (`marginals.pairwise`).
+    chosen privately (`marginals.pairwise`). Where a model was fitted to marginals while measuring, `fit` keeps both, so
+    that it need not be fitted again: it is not stored.
     """
 
     marginals: tuple[Measurement, ...]
@@ -236,6 +240,7 @@ class Measurements:
     quantiles: tuple[ChosenQuantiles, ...] = ()
     searches: tuple[Search, ...] = ()
     by_classes: bool = False
+    fit: tuple[tuple[Measurement, ...], Pairwise] | None = field(default=None, compare=False, repr=False)
 
     @property
     def trees(self) -> tuple[Boxes, ...]:

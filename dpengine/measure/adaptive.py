@@ -123,7 +123,10 @@ def measure_adaptively(
     if for_classes is not None:
         model = with_classes(run, model, for_classes)
     audit = measure_audit(run, model, for_audit)
-    return Measurements(tuple(run.measured), tuple(run.choices), audit, by_classes=model.classes is not None)
+    measured = tuple(run.measured)
+    return Measurements(
+        measured, tuple(run.choices), audit, by_classes=model.classes is not None, fit=(measured, model)
+    )
 
 
 def _measure_total(run: Run) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
+from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
@@ -45,6 +47,32 @@ def test_its_parts_add_up_to_epsilon_exactly(sizes: list[int], epsilon: str, row
     assert measured.cost == plan.epsilon
     assert {one.allocation.sensitivity for one in measured.marginals} == {unit}
     assert {one.allocation.columns for one in measured.marginals} >= {(name,) for name in plan.used}
+
+
+@pytest.mark.parametrize("sizes", [[12, 9], [6, 5, 4, 3]])
+def test_the_model_fitted_while_measuring_is_the_one_of_the_estimates(sizes: list[int]) -> None:
+    plan = letters_plan(sizes, {"each": 2}, epsilon="3", rows_about=3000, strategy="adaptive")
+    measured = measured_mock(plan)
+    assert measured.fit is not None
+    fitted = derive_estimates(plan, measured).fitted
+    assert fitted is measured.fit[1]
+    again = derive_estimates(plan, replace(measured, fit=None)).fitted
+    assert again is not fitted
+    for table in plan.marginals:
+        np.testing.assert_array_equal(fitted.table(table), again.table(table))
+
+
+def test_a_model_is_not_kept_for_other_measurements_than_its_own() -> None:
+    plan = letters_plan([6, 5, 4, 3], {"each": 2}, epsilon="3", rows_about=3000, strategy="adaptive")
+    measured = measured_mock(plan)
+    first, *others = measured.marginals
+    changed = replace(measured, marginals=(replace(first, values=first.values + 1000), *others))
+    fewer = replace(measured, marginals=measured.marginals[:-1])
+    for other in (changed, fewer):
+        np.testing.assert_array_equal(
+            derive_estimates(plan, other).fitted.table(("a", "b")),
+            derive_estimates(plan, replace(other, fit=None)).fitted.table(("a", "b")),
+        )
 
 
 @pytest.mark.parametrize("rows", [1, 500, 3000, 10**6])
