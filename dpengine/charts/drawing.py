@@ -7,11 +7,12 @@ time. On a page they become figures, which Plotly checks.
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpengine.charts import objects as go
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = ["Drawing"]
 
@@ -22,9 +23,11 @@ class Drawing(NamedTuple):
     data: list[dict[str, Any]]
     layout: dict[str, Any]
 
-    def figure(self) -> go.Figure:
+    def figure(self) -> Figure:
         """Return the figure."""
-        return go.Figure(self.data, self.layout)  # all at once: one by one takes several times as long
+        from plotly.graph_objects import Figure  # only here: it takes long to load, and no report needs it
+
+        return Figure(self.data, self.layout)  # all at once: one by one takes several times as long
 
     def to_json(self) -> str:
         """Return the JSON of the figure; what is no number, and therefore not in JSON, is null.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.charts import objects as go
 from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
 from dpengine.charts.drawing import Drawing
@@ -44,13 +43,16 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, noun, shown_labels
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
 __all__ = [
     "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "curve_drawing",
     "error_curve", "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_drawing",
     "release_figure", "shown_label",
 ]  # fmt: skip
 
-Chart: TypeAlias = "Callable[[Cells, bool], go.Figure]"  # of the cells to draw, on a dark page or not
+Chart: TypeAlias = "Callable[[Cells, bool], Figure]"  # of the cells to draw, on a dark page or not
 MAX_FACETS = 12
 MAX_CURVES = 4
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -64,7 +66,7 @@ def release_figure(
     form: Form | Chart | None = None,
     measure: Measure | None = None,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Draw the published counts of `table`, or a `measure` of it: see `release_drawing`."""
     drawn = release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=dark)
     return drawn.figure() if isinstance(drawn, Drawing) else drawn
@@ -78,7 +80,7 @@ def release_drawing(
     form: Form | Chart | None = None,
     measure: Measure | None = None,
     dark: bool = False,
-) -> Drawing | go.Figure:
+) -> Drawing | Figure:
     """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or another one of them.
 
     `form` may be a chart of one's own: a function that draws `Cells`, of quantiles those of the middle one. `fixed`
@@ -92,7 +94,7 @@ def release_drawing(
     plan = result.plan
     if callable(form):
         cells = Cells(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0)
-        figure: Drawing | go.Figure = form(cells, dark)
+        figure: Drawing | Figure = form(cells, dark)
     else:
         chosen = form or forms(plan, shown, measure)[0]
         drawn = _drawn if measure is None else partial(_measured, measure=measure)
@@ -109,7 +111,7 @@ def release_drawing(
     return styled(figure, title, dark) if isinstance(figure, Drawing) else apply_style(figure, title, dark)
 
 
-def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing | go.Figure:
+def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing:
     if form == "facets":
         together = Cells(result, table, shown[:2], {**fixed, shown[2]: ALL})
         return facets_chart(Cells(result, table, shown, fixed), together, dark)
@@ -132,7 +134,7 @@ def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: F
 
 def _measured(
     result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool, measure: Measure
-) -> Drawing | go.Figure:
+) -> Drawing:
     """Draw means, sums or quantiles."""
     if form == "lines" and len(shown) == 2:
         time = time_axis([result.plan.column(name) for name in shown])
@@ -223,7 +225,7 @@ def error_curve(
     numbers: Mapping[str, list[float]] | None = None,
     measure: Measure | None = None,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Draw the error against ε: see `curve_drawing`."""
     return curve_drawing(plan, numbers=numbers, measure=measure, dark=dark).figure()
 
@@ -321,8 +323,10 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Mea
 
 def comparison_figure(
     result: Result, table: Columns, exact: Ints | Floats, measure: Measure | None = None, *, dark: bool = False
-) -> go.Figure:
+) -> Figure:
     """Draw published counts, means or sums against `exact` ones: for the data owner only, never for publication."""
+    from plotly.graph_objects import Figure  # only where it is drawn: it takes long to load
+
     published, true = (result.counts(table) if measure is None else result.spans(table, measure)[0].middle), exact
     published, true = published.ravel(), true.ravel()
     known = ~np.isnan(true)
@@ -332,7 +336,7 @@ def comparison_figure(
     # Counts and sums begin at 0. An axis of means that did would show them all in one corner.
     low = float(both.min()) if measure is not None and measure.kind == "mean" else min(0, both.min())
     top = max(float(both.max()), low + 1) if measure is None else float(both.max())
-    figure = go.Figure()
+    figure = Figure()
     figure.add_scatter(
         x=[low, top], y=[low, top], mode="lines", line={"color": GREY[dark], "dash": "dash"}, hoverinfo="skip"
     )

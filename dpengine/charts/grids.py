@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.heatmap import Grid, explain_marks, noise_marks, traces
+from dpengine.charts.panels import Panels
 from dpengine.charts.style import category_axis, escape, room_below, short_name
 from dpengine.translation.catalogue import _
 
@@ -40,43 +40,35 @@ def facets_across(columns: int, facets: int) -> int:
     return min(facets, 3 if columns <= 6 else 2 if columns <= 12 else 1)
 
 
-def facets_chart(cells: Cells, together: Cells, dark: bool) -> go.Figure:
+def facets_chart(cells: Cells, together: Cells, dark: bool) -> Drawing:
     """Draw a small heatmap for each cell of the third column, after one for all of them `together`."""
-    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
-
     rows, columns, third = cells.short
     across = facets_across(len(columns), len(third) + 1)
     down = -(-(len(third) + 1) // across)
-    figure = make_subplots(
-        rows=down,
-        cols=across,
-        subplot_titles=[_("all"), *third],
-        shared_xaxes=True,
-        shared_yaxes=True,
-        horizontal_spacing=0.03,
-        vertical_spacing=0.12 / down + 0.02,
-    )
+    panels = Panels([_("all"), *third], across, 0.03, 0.12 / down + 0.02)
+    grids, top = _facets(cells, together), int(together.value.max())
+    data = [
+        trace | panels.axes(k)
+        for k, grid in enumerate(grids)
+        for trace in traces(grid, top=top, unit=cells.noun, dark=dark, scale=k == 0)
+    ]
+    x, y = {"tickangle": -45, **category_axis(columns)}, category_axis(rows, downwards=True)
+    layout = panels.layout(x, y, short_name(cells.headings[1]), short_name(cells.headings[0]))
+    shapes = [noise_marks(grid, dark, k + 1) for k, grid in enumerate(grids) if grid.noisy.any()]
+    if shapes:
+        data.append(explain_marks(grids[1], dark))
+        layout["shapes"] = shapes
+    each = 90 + (20 if down * len(rows) <= 60 else 14) * len(rows)
+    return Drawing(data, layout | {"height": max(360, down * each + room_below(columns) // 2)})
+
+
+def _facets(cells: Cells, together: Cells) -> list[Grid]:
+    """Return the grid of all cells of the third column `together`, then one for each of them."""
+    rows, columns, third = cells.short
     name, details = escape(cells.headings[2]), cells.details()
-    grids = [Grid(together.value, together.details(), together.hover(["y", "x"], "z", also=f"{name}: {_('all')}"),
-                  together.noisy, rows, columns)]  # fmt: skip
+    whole = together.hover(["y", "x"], "z", also=f"{name}: {_('all')}")
+    grids = [Grid(together.value, together.details(), whole, together.noisy, rows, columns)]
     for k in range(len(third)):
         hover = together.hover(["y", "x"], "z", also=f"{name}: {escape(cells.labels[2][k])}")
         grids.append(Grid(cells.value[:, :, k], details[:, :, k], hover, cells.noisy[:, :, k], rows, columns))
-    top, shapes = int(together.value.max()), []
-    for k, grid in enumerate(grids):
-        for trace in traces(grid, top=top, unit=cells.noun, dark=dark, scale=k == 0):
-            figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
-        if grid.noisy.any():
-            shapes.append(noise_marks(grid, dark, k + 1))
-    if shapes:
-        figure.add_trace(explain_marks(grids[1], dark))
-        figure.update_layout(shapes=shapes)
-    figure.update_xaxes(tickangle=-45, **category_axis(columns))
-    figure.update_yaxes(**category_axis(rows, downwards=True))
-    figure.update_yaxes(title=short_name(cells.headings[0]), col=1)
-    for column in range(across):  # the lowest of each column names the axis, also where the last row is not full
-        lowest = (len(third) - column) // across + 1
-        figure.update_xaxes(title=short_name(cells.headings[1]), showticklabels=True, row=lowest, col=column + 1)
-    figure.update_annotations(font_size=13)
-    each = 90 + (20 if down * len(rows) <= 60 else 14) * len(rows)
-    return figure.update_layout(height=max(360, down * each + room_below(columns) // 2))
+    return grids

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpengine.array_types import Columns
-from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells, Fixed
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, GREY, INK, escape, short_name
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -98,7 +98,7 @@ def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple
     return ()
 
 
-def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> go.Figure:
+def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
     """Draw groups as areas of the size of their counts, with their parts inside; what is mostly noise is hatched."""
     ids, parents, nodes = [], [], []
     waiting = [("", node, str(k)) for k, node in enumerate(tree)]
@@ -110,34 +110,33 @@ def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> go.Figure:
         waiting += [(key, part, f"{key}.{k}") for k, part in enumerate(node.parts)]
     noisy = np.array([node.noisy for node in nodes])
     shade = [_shade(key.count("."), dark) for key in ids]
-    figure = go.Figure(
-        go.Treemap(
-            ids=ids,
-            parents=parents,
-            labels=[short_name(node.label) for node in nodes],
-            values=[node.count for node in nodes],
-            branchvalues="total",
-            customdata=[
-                [escape(node.label), node.low, node.high, f"<br>{_('mostly noise')}" if node.noisy else ""]
-                for node in nodes
-            ],
-            texttemplate="%{label}<br>%{value:,}",
-            hovertemplate="%{customdata[0]}<br><b>%{value:,}</b> "
-            + escape(noun)
-            + "<br>"
-            + _("95 %: {low} to {high}", low="%{customdata[1]:,}", high="%{customdata[2]:,}")
-            + "%{customdata[3]}<extra></extra>",
-            marker={
-                "colors": [GREY[dark] if node.noisy else tone for node, tone in zip(nodes, shade, strict=True)],
-                "pattern": {"shape": np.where(noisy, "/", "").tolist(), "fgcolor": INK[dark], "solidity": 0.2},
-                "line": {"width": 1, "color": INK[dark]},
-            },
-            tiling={"pad": 2},
-            pathbar={"visible": True},
-            sort=False,
-        )
-    )
-    return figure.update_layout(height=460)
+    trace = {
+        "type": "treemap",
+        "ids": ids,
+        "parents": parents,
+        "labels": [short_name(node.label) for node in nodes],
+        "values": [node.count for node in nodes],
+        "branchvalues": "total",
+        "customdata": [
+            [escape(node.label), node.low, node.high, f"<br>{_('mostly noise')}" if node.noisy else ""]
+            for node in nodes
+        ],
+        "texttemplate": "%{label}<br>%{value:,}",
+        "hovertemplate": "%{customdata[0]}<br><b>%{value:,}</b> "
+        + escape(noun)
+        + "<br>"
+        + _("95 %: {low} to {high}", low="%{customdata[1]:,}", high="%{customdata[2]:,}")
+        + "%{customdata[3]}<extra></extra>",
+        "marker": {
+            "colors": [GREY[dark] if node.noisy else tone for node, tone in zip(nodes, shade, strict=True)],
+            "pattern": {"shape": np.where(noisy, "/", "").tolist(), "fgcolor": INK[dark], "solidity": 0.2},
+            "line": {"width": 1, "color": INK[dark]},
+        },
+        "tiling": {"pad": 2},
+        "pathbar": {"visible": True},
+        "sort": False,
+    }
+    return Drawing([trace], {"height": 460})
 
 
 def _shade(depth: int, dark: bool) -> str:

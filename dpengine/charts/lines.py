@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpengine.array_types import Floats, Ints
-from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawing import Drawing
+from dpengine.charts.panels import Panels
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SERIES, SYMBOLS, category_axis, room_below, short_name
 from dpengine.translation.catalogue import _
 
@@ -36,118 +37,99 @@ class _Look:
     band: str = BAND
 
 
-def line_chart(cells: Cells, dark: bool) -> go.Figure:
+def line_chart(cells: Cells, dark: bool) -> Drawing:
     """Draw one column of time as a line with its band."""
-    figure = go.Figure()
-    look = _Look(ACCENT[dark])
-    hover = cells.hover(["x"], "y")
-    for trace in _traces(cells, (), hover, look, cells.legend, dark, legend=True):
-        figure.add_trace(trace)
-    _explain(figure, cells, dark)
-    labels = cells.short[0]
-    figure.update_xaxes(title=short_name(cells.headings[0]), **category_axis(labels))
-    figure.update_yaxes(title=short_name(cells.noun), range=cells.reach)
-    return figure.update_layout(height=HEIGHT + room_below(labels), showlegend=bool(cells.noisy.any()))
+    data = _traces(cells, (), cells.hover(["x"], "y"), _Look(ACCENT[dark]), cells.legend, legend=True)
+    return _over_time(cells, data, dark, HEIGHT, legend=bool(cells.noisy.any()))
 
 
-def lines_chart(cells: Cells, dark: bool) -> go.Figure:
+def lines_chart(cells: Cells, dark: bool) -> Drawing:
     """Draw a line over the first column, which is time, for each cell of the second: together or in small multiples."""
     return _together(cells, dark) if cells.value.shape[1] <= MAX_TOGETHER else _multiples(cells, dark)
 
 
-def _together(cells: Cells, dark: bool) -> go.Figure:
-    figure = go.Figure()
+def _together(cells: Cells, dark: bool) -> Drawing:
+    hover = cells.hover(["x", "fullData.name"], "y")
+    data = []
     for k, name in enumerate(cells.short[1]):
         look = _Look(SERIES[dark][k], DASHES[k], SYMBOLS[k], FAINT)
-        for trace in _traces(cells, (k,), cells.hover(["x", "fullData.name"], "y"), look, name, dark, legend=True):
-            figure.add_trace(trace)
-    _explain(figure, cells, dark)
+        data += _traces(cells, (k,), hover, look, name, legend=True)
+    return _over_time(cells, data, dark, HEIGHT + 40, legend=True)
+
+
+def _over_time(cells: Cells, data: Sequence[dict[str, Any]], dark: bool, height: int, *, legend: bool) -> Drawing:
+    """Return lines on one pair of axes."""
     labels = cells.short[0]
-    figure.update_xaxes(title=short_name(cells.headings[0]), **category_axis(labels))
-    figure.update_yaxes(title=short_name(cells.noun), range=cells.reach)
-    return figure.update_layout(height=HEIGHT + 40 + room_below(labels), showlegend=True)
+    layout = {
+        "xaxis": {"title": {"text": short_name(cells.headings[0])}, **category_axis(labels)},
+        "yaxis": {"title": {"text": short_name(cells.noun)}, "range": cells.reach},
+        "height": height + room_below(labels),
+        "showlegend": legend,
+    }
+    return Drawing([*data, *_explained(cells, dark)], layout)
 
 
-def _multiples(cells: Cells, dark: bool) -> go.Figure:
-    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
-
-    names = cells.short[1]
+def _multiples(cells: Cells, dark: bool) -> Drawing:
+    names, labels = cells.short[1], cells.short[0]
     across = 2 if cells.value.shape[0] <= 40 else 1
     down = -(-len(names) // across)
-    figure = make_subplots(
-        rows=down,
-        cols=across,
-        subplot_titles=names,
-        shared_xaxes=True,
-        shared_yaxes="all",
-        horizontal_spacing=0.04,
-        vertical_spacing=0.18 / down,
-    )
-    look = _Look(ACCENT[dark])
+    panels = Panels(names, across, 0.04, 0.18 / down)
+    look, hover = _Look(ACCENT[dark]), cells.hover(["x", "fullData.name"], "y")
+    data = []
     for k, name in enumerate(names):
-        for trace in _traces(cells, (k,), cells.hover(["x", "fullData.name"], "y"), look, name, dark, legend=False):
-            figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
-    _explain(figure, cells, dark)
-    labels = cells.short[0]
-    figure.update_xaxes(**category_axis(labels))
-    figure.update_yaxes(range=cells.reach)  # left alone, a browser looks at the last only
-    figure.update_yaxes(title=short_name(cells.noun), col=1)
-    for column in range(across):
-        lowest = (len(names) - 1 - column) // across + 1
-        figure.update_xaxes(title=short_name(cells.headings[0]), showticklabels=True, row=lowest, col=column + 1)
-    figure.update_annotations(font_size=13)
-    return figure.update_layout(height=120 + 150 * down + room_below(labels), showlegend=bool(cells.noisy.any()))
+        data += [trace | panels.axes(k) for trace in _traces(cells, (k,), hover, look, name, legend=False)]
+    x, y = category_axis(labels), {"range": cells.reach}
+    axes = panels.layout(x, y, short_name(cells.headings[0]), short_name(cells.noun))
+    high = 120 + 150 * down + room_below(labels)
+    return Drawing([*data, *_explained(cells, dark)], axes | {"height": high, "showlegend": bool(cells.noisy.any())})
 
 
 def _traces(
-    cells: Cells, at: tuple[int, ...], hover: str, look: _Look, name: str, dark: bool, *, legend: bool
-) -> list[go.Scatter]:
+    cells: Cells, at: tuple[int, ...], hover: str, look: _Look, name: str, *, legend: bool
+) -> list[dict[str, Any]]:
     """Return band, line and points of the cells `at` one cell of the other columns."""
     labels = np.array(cells.short[0], dtype=object)
     moments = cells.columns[0].declared_size
     place: Any = (slice(None), *at)
     count, low, high, noisy = cells.value[place], cells.low[place], cells.high[place], cells.noisy[place]
     details = cells.details()[place]
-    named = {"name": name, "legendgroup": name}
-    band = go.Scatter(
-        x=[*labels[:moments], *labels[:moments][::-1]],
-        y=[*high[:moments].tolist(), *low[:moments][::-1].tolist()],
-        fill="toself",
-        fillcolor=look.colour + look.band,
-        mode="none",
-        hoverinfo="skip",
-        showlegend=False,
-        **named,
-    )
-    few = moments <= MAX_POINTS
-    line = go.Scatter(
-        x=labels[:moments],
-        y=count[:moments],
-        customdata=details[:moments],
-        hovertemplate=hover,
-        mode="lines+markers" if few else "lines",
-        line={"color": look.colour, "width": 2, "dash": look.dash},
-        marker=_marker(noisy[:moments].tolist(), look),
-        showlegend=legend,
-        **named,
-    )
-    drawn = [band, line]
-    if count.size > moments:
-        beside = slice(moments, None)
-        drawn.append(
-            go.Scatter(
-                x=labels[beside],
-                y=count[beside],
-                customdata=details[beside],
-                hovertemplate=hover,
-                mode="markers",
-                marker=_marker(noisy[beside].tolist(), look),
-                error_y=_whiskers(count[beside], low[beside], high[beside], look.colour),
-                showlegend=False,
-                **named,
-            )
-        )
-    return drawn
+    shared = {"type": "scatter", "name": name, "legendgroup": name}
+    band = {
+        **shared,
+        "x": [*labels[:moments], *labels[:moments][::-1]],
+        "y": [*high[:moments].tolist(), *low[:moments][::-1].tolist()],
+        "fill": "toself",
+        "fillcolor": look.colour + look.band,
+        "mode": "none",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    line = {
+        **shared,
+        "x": labels[:moments],
+        "y": count[:moments],
+        "customdata": details[:moments],
+        "hovertemplate": hover,
+        "mode": "lines+markers" if moments <= MAX_POINTS else "lines",
+        "line": {"color": look.colour, "width": 2, "dash": look.dash},
+        "marker": _marker(noisy[:moments].tolist(), look),
+        "showlegend": legend,
+    }
+    if count.size == moments:
+        return [band, line]
+    beside = slice(moments, None)
+    points = {
+        **shared,
+        "x": labels[beside],
+        "y": count[beside],
+        "customdata": details[beside],
+        "hovertemplate": hover,
+        "mode": "markers",
+        "marker": _marker(noisy[beside].tolist(), look),
+        "error_y": _whiskers(count[beside], low[beside], high[beside], look.colour),
+        "showlegend": False,
+    }
+    return [band, line, points]
 
 
 def _marker(noisy: Sequence[bool], look: _Look) -> dict[str, object]:
@@ -173,15 +155,19 @@ def _whiskers(count: Ints | Floats, low: Ints | Floats, high: Ints | Floats, col
     }
 
 
-def _explain(figure: go.Figure, cells: Cells, dark: bool) -> None:
-    """Explain hollow points in the legend, where there are any."""
+def _explained(cells: Cells, dark: bool) -> list[dict[str, Any]]:
+    """Return what explains hollow points in the legend, where there are any."""
     if not cells.noisy.any() or cells.columns[0].declared_size > MAX_POINTS:
-        return
-    figure.add_scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={"symbol": "circle-open", "color": INK[dark], "size": 7, "line": {"width": 1.5, "color": GREY[dark]}},
-        name=_("mostly noise"),
-        hoverinfo="skip",
-    )
+        return []
+    marker = {"symbol": "circle-open", "color": INK[dark], "size": 7, "line": {"width": 1.5, "color": GREY[dark]}}
+    return [
+        {
+            "type": "scatter",
+            "x": [None],
+            "y": [None],
+            "mode": "markers",
+            "marker": marker,
+            "name": _("mostly noise"),
+            "hoverinfo": "skip",
+        }
+    ]

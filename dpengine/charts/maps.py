@@ -7,10 +7,11 @@ server. Regions that are mostly noise are hatched; cells without a shape are lis
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dpengine import shapes
-from dpengine.charts import objects as go
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawing import Drawing
 from dpengine.charts.heatmap import SCALE, TURN, WRITTEN
 from dpengine.charts.style import GREY, INK, cut, escape, short_name
 from dpengine.spec.domain import Category
@@ -22,27 +23,25 @@ WIDTH, MIN_HEIGHT, MAX_HEIGHT = 640, 320, 640  # pixels
 MAX_LISTED = 6
 
 
-def map_chart(cells: Cells, dark: bool) -> go.Figure:
+def map_chart(cells: Cells, dark: bool) -> Drawing:
     """Draw the shapes of one column, whose other cells are listed below them."""
     column = cells.columns[0]
     assert isinstance(column, Category)
     places = {value: k for k, value in enumerate(column.values)}
     drawn = {places[value]: shapes.rings(text) for value, text in column.shapes.items()}
     ends = _ends(cells, list(drawn))
-    figure = go.Figure([_region(cells, k, rings, ends, dark) for k, rings in drawn.items()])
-    _add_legend(figure, cells, ends, dark, noisy=any(cells.noisy[k] for k in drawn))
+    data = [_region(cells, k, rings, ends, dark) for k, rings in drawn.items()]
+    data += _legend(cells, ends, dark, noisy=any(cells.noisy[k] for k in drawn))
     points = [point for rings in drawn.values() for ring in rings for point in ring]
     ratio = _stretch([y for _, y in points], [x for x, _ in points])
     across, down = (max(end) - min(end) or 1.0 for end in zip(*points, strict=True))
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=ratio)
     rest = [k for k in range(cells.value.size) if k not in drawn]
+    x: dict[str, Any] = {"visible": False}
     if rest:
-        figure.update_xaxes(
-            visible=True, showgrid=False, zeroline=False, showticklabels=False, title=_rest(cells, rest)
-        )
+        x = {"showgrid": False, "zeroline": False, "showticklabels": False, "title": {"text": _rest(cells, rest)}}
+    y = {"visible": False, "scaleanchor": "x", "scaleratio": ratio}
     high = min(MAX_HEIGHT, max(MIN_HEIGHT, round(WIDTH * down * ratio / across)))
-    return figure.update_layout(height=high + 80, hovermode="closest")
+    return Drawing(data, {"xaxis": x, "yaxis": y, "height": high + 80, "hovermode": "closest"})
 
 
 def _ends(cells: Cells, drawn: list[int]) -> tuple[float, float]:
@@ -57,26 +56,27 @@ def _ends(cells: Cells, drawn: list[int]) -> tuple[float, float]:
     return low, high if high > low else low + 1.0
 
 
-def _region(cells: Cells, k: int, rings: list[shapes.Ring], ends: tuple[float, float], dark: bool) -> go.Scatter:
+def _region(cells: Cells, k: int, rings: list[shapes.Ring], ends: tuple[float, float], dark: bool) -> dict[str, Any]:
     """Return the filled outline of cell `k`, hatched where it is mostly noise."""
     outline = [point for ring in rings for point in [*ring, (None, None)]][:-1]
     part = min(max((float(cells.value[k]) - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
     tone, hatch = _tone(part, dark), WRITTEN[dark][int(part >= TURN**2)]
     pattern = {"shape": "/", "fgcolor": hatch, "bgcolor": tone, "size": 7, "solidity": 0.12}
-    return go.Scatter(
-        x=[x for x, _ in outline],
-        y=[y for _, y in outline],
-        mode="lines",
-        fill="toself",
-        fillcolor=tone,
-        fillpattern=pattern if cells.noisy[k] else None,
-        line={"color": INK[dark], "width": 0.6},
-        hoveron="fills",
-        hoverinfo="text",
-        text=cells.words((k,)),
-        name=short_name(cells.labels[0][k]),
-        showlegend=False,
-    )
+    return {
+        "type": "scatter",
+        "x": [x for x, _ in outline],
+        "y": [y for _, y in outline],
+        "mode": "lines",
+        "fill": "toself",
+        "fillcolor": tone,
+        **({"fillpattern": pattern} if cells.noisy[k] else {}),
+        "line": {"color": INK[dark], "width": 0.6},
+        "hoveron": "fills",
+        "hoverinfo": "text",
+        "text": cells.words((k,)),
+        "name": short_name(cells.labels[0][k]),
+        "showlegend": False,
+    }
 
 
 def _tone(part: float, dark: bool) -> str:
@@ -85,35 +85,31 @@ def _tone(part: float, dark: bool) -> str:
     return str(scale[round(math.sqrt(part) * (len(scale) - 1))][1])
 
 
-def _add_legend(figure: go.Figure, cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool) -> None:
-    """Add the scale of colours, and what hatching means if a region is hatched."""
-    figure.add_scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={
-            "color": [ends[0]],
-            "cmin": ends[0],
-            "cmax": ends[1],
-            "colorscale": SCALE[dark],
-            "showscale": True,
-            "colorbar": {"title": short_name(cells.noun), "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
-        },
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    if noisy:
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            fill="toself",
-            mode="none",
-            fillcolor=GREY[dark],
-            fillpattern={"shape": "/", "fgcolor": INK[dark], "bgcolor": GREY[dark], "size": 7, "solidity": 0.2},
-            name=_("mostly noise"),
-            hoverinfo="skip",
-            showlegend=True,
-        )
+def _legend(cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool) -> list[dict[str, Any]]:
+    """Return the scale of colours, and what hatching means if a region is hatched."""
+    nowhere = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
+    title = {"text": short_name(cells.noun)}
+    marker = {
+        "color": [ends[0]],
+        "cmin": ends[0],
+        "cmax": ends[1],
+        "colorscale": SCALE[dark],
+        "showscale": True,
+        "colorbar": {"title": title, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
+    }
+    scale = {**nowhere, "mode": "markers", "marker": marker, "showlegend": False}
+    if not noisy:
+        return [scale]
+    hatching = {
+        **nowhere,
+        "fill": "toself",
+        "mode": "none",
+        "fillcolor": GREY[dark],
+        "fillpattern": {"shape": "/", "fgcolor": INK[dark], "bgcolor": GREY[dark], "size": 7, "solidity": 0.2},
+        "name": _("mostly noise"),
+        "showlegend": True,
+    }
+    return [scale, hatching]
 
 
 def _rest(cells: Cells, rest: list[int]) -> str:

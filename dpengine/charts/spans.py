@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from dpengine.array_types import Columns, Ints
-from dpengine.charts import objects as go
 from dpengine.charts.bars import by_size
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawing import Drawing
+from dpengine.charts.panels import Panels
 from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, short_name
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
@@ -32,71 +33,67 @@ LONG = 1e6  # numbers from here on are so long that only a few fit below a small
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
 
-def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, largest_first: bool = False) -> go.Figure:
+def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, largest_first: bool = False) -> Drawing:
     """Draw the values of one measure by one column, or by two: then a small chart for each cell of the second.
 
     `parts` are the same cells for each quantile, or for the one mean or sum. Groups stand in declared order, or with
     the largest value first.
     """
-    from plotly.subplots import make_subplots  # only where it is drawn: it takes long to load
-
-    first = parts[0]
-    order = by_size(first) if largest_first and first.value.ndim == 1 else np.arange(first.value.shape[0])
-    panels: list[tuple[Any, ...]] = [()] if first.value.ndim == 1 else [(k,) for k in range(first.value.shape[1])]
-    across = 1 if len(panels) == 1 else 2 if max(map(len, first.short[0])) > WIDE_LABELS else min(3, len(panels))
-    down = -(-len(panels) // across)
-    figure = make_subplots(
-        rows=down,
-        cols=across,
-        subplot_titles=first.short[1] if len(panels) > 1 or first.value.ndim > 1 else None,
-        shared_xaxes="all",
-        shared_yaxes="all",
-        horizontal_spacing=0.03,
-        vertical_spacing=0.16 / down + 0.02,
-    )
-    chosen = parts[:MAX_TOGETHER]
-    drawn = [
-        (trace, k // across + 1, k % across + 1)
-        for k, panel in enumerate(panels)
+    first, chosen = parts[0], parts[:MAX_TOGETHER]
+    single = first.value.ndim == 1
+    order = by_size(first) if largest_first and single else np.arange(first.value.shape[0])
+    titles = [""] if single else first.short[1]
+    across = 1 if len(titles) == 1 else 2 if max(map(len, first.short[0])) > WIDE_LABELS else min(3, len(titles))
+    down = -(-len(titles) // across)
+    panels = Panels(titles, across, 0.03, 0.16 / down + 0.02)
+    data = [
+        trace | panels.axes(k)
+        for k in range(len(titles))
         for place, cells in enumerate(chosen)
-        for trace in _traces(cells, panel, order, dark, place, len(chosen), bars=bars, legend=k == 0)
+        for trace in _traces(cells, () if single else (k,), order, dark, place, len(chosen), bars=bars, legend=k == 0)
     ]
-    figure.add_traces(*map(list, zip(*drawn, strict=True)))  # one by one takes several times as long
     noisy = any(bool(cells.noisy.any()) for cells in chosen)
     if noisy:
-        figure.add_trace(_explained(dark, bars=bars))
+        data.append(_explained(dark, bars=bars))
     labels = [first.short[0][k] for k in order]
-    low, high = zip(*(cells.reach for cells in chosen), strict=True)
-    figure.update_xaxes(
-        range=[min(low), max(high)],
-        zeroline=bars or first.of_pair,
-        zerolinecolor=INK[dark] if first.of_pair else GREY[dark],
-        nticks=8 if across == 1 else 3 if max(high) >= LONG else 4,
-        tickangle=0,
-        ticklabeloverflow="allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
+    # Side by side, titles have no room: that of the figure says the same.
+    layout = panels.layout(
+        _value_axis(chosen, dark, bars=bars, across=across),
+        {**category_axis(labels, downwards=True), "showgrid": True},
+        short_name(first.noun) if single else "",
+        short_name(first.headings[0]),
     )
-    figure.update_yaxes(**category_axis(labels, downwards=True))
-    figure.update_yaxes(showgrid=True)
-    figure.update_yaxes(title=short_name(first.headings[0]), col=1)
-    for column in range(min(across, len(panels))):
-        lowest = (len(panels) - 1 - column) // across + 1
-        figure.update_xaxes(showticklabels=True, row=lowest, col=column + 1)
-    if first.value.ndim == 1:  # side by side, titles have no room: that of the figure says the same
-        figure.update_xaxes(title=short_name(first.noun))
-    figure.update_annotations(font_size=13)
     each = 64 + (ROW + DODGE * (len(chosen) - 1)) * len(labels)
-    return figure.update_layout(
-        height=min(MAX_HEIGHT, max(220, 110 + each * down)),
-        scattermode="group",
-        scattergap=0.35,
-        bargap=0.3,
-        showlegend=noisy or len(chosen) > 1,
+    return Drawing(
+        data,
+        layout
+        | {
+            "height": min(MAX_HEIGHT, max(220, 110 + each * down)),
+            "scattermode": "group",
+            "scattergap": 0.35,
+            "bargap": 0.3,
+            "showlegend": noisy or len(chosen) > 1,
+        },
     )
+
+
+def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
+    """Return the axis of the values, the same for so many charts `across`."""
+    low, high = zip(*(cells.reach for cells in parts), strict=True)
+    of_pair = parts[0].of_pair
+    return {
+        "range": [min(low), max(high)],
+        "zeroline": bars or of_pair,
+        "zerolinecolor": INK[dark] if of_pair else GREY[dark],
+        "nticks": 8 if across == 1 else 3 if max(high) >= LONG else 4,
+        "tickangle": 0,
+        "ticklabeloverflow": "allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
+    }
 
 
 def _traces(
     cells: Cells, panel: tuple[Any, ...], order: Ints, dark: bool, place: int, places: int, *, bars: bool, legend: bool
-) -> list[go.Bar | go.Scatter]:
+) -> list[dict[str, Any]]:
     """Return the cells of one small chart: those that are more than noise, then the others."""
     at = (order, *panel)
     value, low, high, noisy = cells.value[at], cells.low[at], cells.high[at], cells.noisy[at]
@@ -109,12 +106,12 @@ def _traces(
         if not chosen.any() and (noise or not legend):
             continue
         shared: dict[str, Any] = {
+            **({"meta": cells.short[1][panel[0]]} if panel else {}),
             "x": value[chosen],
             "y": names[chosen],
             "orientation": "h",
             "customdata": cells.details()[at][chosen],
             "hovertemplate": hover,
-            "meta": cells.short[1][panel[0]] if panel else None,
             "name": cells.legend if places == 1 else cells.measure.part_names()[place] if cells.measure else "",
             "legendgroup": f"part-{place}",
             "offsetgroup": f"part-{place}",
@@ -131,7 +128,8 @@ def _traces(
         }
         if bars:
             pattern = {"shape": "/" if noise else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
-            drawn.append(go.Bar(**shared, marker={"color": GREY[dark] if noise else colour, "pattern": pattern}))
+            marker: dict[str, Any] = {"color": GREY[dark] if noise else colour, "pattern": pattern}
+            drawn.append({"type": "bar", **shared, "marker": marker})
         else:
             marker = {
                 "symbol": f"{symbol}-open" if noise else symbol,
@@ -139,19 +137,19 @@ def _traces(
                 "color": colour,
                 "line": {"width": 2, "color": colour},
             }
-            drawn.append(go.Scatter(**shared, mode="markers", marker=marker))
+            drawn.append({"type": "scatter", **shared, "mode": "markers", "marker": marker})
     return drawn
 
 
-def _explained(dark: bool, *, bars: bool) -> go.Bar | go.Scatter:
+def _explained(dark: bool, *, bars: bool) -> dict[str, Any]:
     """Explain the mark of noise in the legend."""
     words = {"name": _("mostly noise"), "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
     if bars:
         pattern = {"shape": "/", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
-        return go.Bar(**words, marker={"color": GREY[dark], "pattern": pattern})
+        return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": pattern}}
     marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
     words["name"] = _("mostly noise; its interval may go beyond the chart")
-    return go.Scatter(**words, mode="markers", marker=marker)
+    return {"type": "scatter", **words, "mode": "markers", "marker": marker}
 
 
 def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bool) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpengine.charts import objects as go
 from dpengine.charts.drawing import Drawing
 from dpengine.translation.catalogue import _, localised
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
@@ -152,7 +154,7 @@ def look(dark: bool) -> dict[str, Any]:
     }
 
 
-def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
+def apply_style(figure: Figure, title: str, dark: bool) -> Figure:
     """Give `figure` its title and the colours of a light or a dark page, and return it."""
     figure.layout = _styled(
         figure.layout.to_plotly_json(), title, dark

@@ -6,6 +6,7 @@ import pytest
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
+from dpengine.charts.panels import Panels
 from tests.plans import letters_plan
 
 
@@ -32,13 +33,28 @@ def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
     across = min(3, facets)
     assert len([trace for trace in figure.data if trace.customdata is not None]) == facets
     for k in range(facets):
-        place = {"row": k // across + 1, "col": k % across + 1}
-        below = next(figure.select_xaxes(**place))
-        if k + across >= facets:
-            assert below.showticklabels
-            assert below.title.text == "b"
-        if k % across == 0:
-            assert next(figure.select_yaxes(**place)).title.text == "a"
+        number = str(k + 1) if k else ""
+        below, beside = figure.layout[f"xaxis{number}"], figure.layout[f"yaxis{number}"]
+        lowest, first = k + across >= facets, k % across == 0
+        assert (below.showticklabels, below.title.text) == (lowest, "b" if lowest else None)
+        assert (beside.showticklabels, beside.title.text) == (first, "a" if first else None)
+
+
+@pytest.mark.parametrize("facets", [1, 5, 6, 7])
+def test_facets_stand_in_rows_with_room_between_them(facets: int) -> None:
+    panels = Panels([str(k) for k in range(facets)], 3, 0.04, 0.1)
+    layout = panels.layout({}, {}, "across", "down")
+    places = [
+        (layout[f"xaxis{k or ''}"]["domain"], layout[f"yaxis{k or ''}"]["domain"]) for k in (0, *range(2, facets + 1))
+    ]
+    for k, ((left, right), (low, high)) in enumerate(places):
+        assert 0 <= left < right <= 1
+        assert 0 <= low < high <= 1
+        if k % 3:
+            assert left == pytest.approx(places[k - 1][0][1] + 0.04, abs=1e-5)
+        if k >= 3:
+            assert high == pytest.approx(places[k - 3][1][0] - 0.1, abs=1e-5)
+    assert [title["text"] for title in layout["annotations"]] == list(panels.titles)
 
 
 def test_facet_titles_leave_room_for_the_figure_s_own() -> None:

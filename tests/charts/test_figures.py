@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, heatmap, style
 from dpengine.charts.drawing import Drawing
+from dpengine.results.published_columns import measures
 from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
@@ -48,18 +53,56 @@ def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
     assert "95 %: %{customdata[1]:,} to %{customdata[2]:,}" in heat.hovertemplate
 
 
+MONTHS = {"name": "month", "kind": "date", "from": "2022-01-01", "to": "2023-12-31", "by": "month"}
+REGIONS = {"name": "county", "kind": "category", "values": [f"county {k}" for k in range(7)]}
+MEANS = Plan(
+    dataset="figures",
+    epsilon="1",
+    columns=[
+        MONTHS,
+        REGIONS,
+        {"name": "sex", "kind": "yesno"},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 900, "step": 10, "knots": [0, 100, 200, 400, 600, 900]},
+    ],
+    tables=[
+        ["month", "county"],
+        ["month", "sex"],
+        {"columns": ["county", "sex"], "mean": ["pay"], "sum": ["pay"]},
+        {"columns": ["sex"], "quantiles": {"pay": ["0.25", "0.5"]}},
+    ],
+)
+
+
 def test_a_drawing_is_what_plotly_makes_of_it(result: Result) -> None:
-    drawn = {form: figures.release_drawing(result, ("visit",), form=form) for form in ("bars", "sorted", "lines")}
-    looked = {form: figures.release_figure(result, ("visit",), form=form) for form in drawn}
-    drawn["heatmap"], looked["heatmap"] = (
-        draw(result, ("age", "region"), dark=True) for draw in (figures.release_drawing, figures.release_figure)
+    means = preview(MEANS)
+    asked = [
+        *((result, ("visit",), {"form": form}) for form in ("bars", "sorted", "lines")),
+        (result, ("age", "region"), {"dark": True}),
+        (result, ("age", "region", "visit"), {}),
+        (means, ("month", "county"), {}),
+        (means, ("month", "sex"), {}),
+        *(
+            (means, table, {"measure": measure})
+            for table in (("county", "sex"), ("sex",))
+            for measure in measures(MEANS, table)
+        ),
+    ]
+    for source, table, how in asked:
+        drawing, figure = (draw(source, table, **how) for draw in (figures.release_drawing, figures.release_figure))
+        assert isinstance(drawing, Drawing)
+        assert _plain(drawing._asdict()) == _plain(figure.to_plotly_json()), (table, how)
+    curve = figures.curve_drawing(result.plan)
+    assert _plain(curve._asdict()) == _plain(figures.error_curve(result.plan).to_plotly_json())
+
+
+def test_no_report_loads_plotly() -> None:
+    script = "import sys, dpengine as dpe; r = dpe.preview(dpe.Plan.load(sys.argv[1])); " + (
+        "from dpengine.bundle import write; write.pack(r); sys.exit('plotly' in sys.modules)"
     )
-    drawn["curve"], looked["curve"] = figures.curve_drawing(result.plan), figures.error_curve(result.plan)
-    for form, drawing in drawn.items():
-        looked_through = looked[form].to_plotly_json()
-        assert isinstance(drawing, Drawing) == (form != "lines")
-        found = drawing._asdict() if isinstance(drawing, Drawing) else drawing.to_plotly_json()
-        assert _plain(found) == _plain(looked_through), form
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.yaml"
+        MEANS.save(path)
+        subprocess.run([sys.executable, "-c", script, str(path)], check=True)
 
 
 def _plain(drawing: Any) -> Any:
