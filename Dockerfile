@@ -11,6 +11,8 @@ COPY .streamlit/config.toml .streamlit/
 COPY data data
 COPY dpengine dpengine
 COPY pages pages
+# Else every start would compile them again: the program may not write there.
+RUN python -m compileall -q app.py dpengine pages
 USER 1000
 # Nothing here is secret: the rule takes PRIVATE in the name of the program for a key.
 # hadolint ignore=DL3064

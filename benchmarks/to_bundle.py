@@ -27,6 +27,7 @@ ROWS, CHUNK, TURNS = 10**7, 10**6, 3
 SIZES = [2, 3, 5, 8, 12, 20, 30, 50]
 NAMES = [f"x{k}" for k in range(len(SIZES))]
 MOST_TIMES, MOST_MEMORY = 2.0, 600
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed, modules are compiled once
 
 
 def texts(size: int) -> list[str]:

@@ -131,6 +131,7 @@ def release(
 
     signer: Ed25519PrivateKey | None = None
     key = b""
+    measured: Measurements | None = None
 
     def prepare() -> _Exact:
         nonlocal signer, key
@@ -147,6 +148,7 @@ def release(
         return _Exact(exact, steps)
 
     def draw(exact: _Exact) -> Outcome:
+        nonlocal measured
         found, measured = _measured(table, strategy, exact, key)
         release_id, created, payload = payload_of(found, measured)
         return Outcome(release_id, created, measured.cost, payload)
@@ -159,6 +161,8 @@ def release(
         other_people=other_people, plan_sha256=sent,
     )  # fmt: skip
     made = book.charge_once(charge, prepare, draw, reopen, sketch, report)
+    if measured is not None:  # a model that was fitted while measuring need not be fitted again
+        made = replace(made, measured=made.measured.with_fit_of(measured))
     return replace(made, plan=_as_asked(plan, made.plan), signing_key=signer or signing_key(book))
 
 

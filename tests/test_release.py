@@ -23,7 +23,7 @@ import dpengine as dpe
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.strategy import Strategy
 from dpengine.release import true_counts
-from tests.plans import CLINIC
+from tests.plans import CLINIC, letters_plan
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -83,6 +83,18 @@ def test_the_same_plan_on_the_same_data_is_the_same_release_and_free(plan: dpe.P
         again = dpe.release(shuffled, plan, ledger)
     assert again.bundle == first.bundle
     assert ledger.spent("clinic-2026") == 1
+
+
+def test_a_release_has_the_estimates_of_its_stored_bytes(ledger: dpe.Ledger) -> None:
+    plan = letters_plan([6, 5, 4, 3], {"each": 2}, epsilon="3", rows_about=500, strategy="adaptive")
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: [f"{name}{k}" for k in rng.integers(0, 3, 500)] for name in "abcd"})
+    made = dpe.release(dpe.open_table(frame), plan, ledger)
+    again = dpe.release(dpe.open_table(frame), plan, ledger)
+    assert made.measured.fit is not None, "it was fitted while measuring"
+    assert again.measured.fit is None, "it was read from the ledger"
+    for table in plan.marginals:
+        pd.testing.assert_frame_equal(made.tables[table], again.tables[table])
 
 
 def test_renaming_and_notes_cost_nothing_and_change_no_number(plan: dpe.Plan, ledger: dpe.Ledger) -> None:

@@ -62,6 +62,20 @@ def test_the_model_fitted_while_measuring_is_the_one_of_the_estimates(sizes: lis
         np.testing.assert_array_equal(fitted.table(table), again.table(table))
 
 
+def test_a_release_keeps_the_model_fitted_while_measuring_if_the_stored_numbers_are_the_same() -> None:
+    plan = letters_plan([6, 5, 4, 3], {"each": 2}, epsilon="3", rows_about=3000, strategy="adaptive")
+    drawn = measured_mock(plan)
+    first, *others = (replace(one, values=one.values.copy()) for one in drawn.marginals)
+    stored = replace(drawn, marginals=(first, *others), fit=None)
+    assert drawn.fit is not None
+    assert derive_estimates(plan, stored.with_fit_of(drawn)).fitted is drawn.fit[1]
+    changed = replace(stored, marginals=(replace(first, values=first.values + 1), *others))
+    merged = replace(stored, marginals=(replace(first, merged=(np.zeros(1, dtype=np.int64),)), *others))
+    for other in (changed, merged, replace(stored, marginals=(*others,))):
+        assert other.with_fit_of(drawn).fit is None
+    assert stored.with_fit_of(replace(drawn, fit=None)).fit is None
+
+
 def test_a_model_is_not_kept_for_other_measurements_than_its_own() -> None:
     plan = letters_plan([6, 5, 4, 3], {"each": 2}, epsilon="3", rows_about=3000, strategy="adaptive")
     measured = measured_mock(plan)

@@ -240,7 +240,7 @@ def _search(bounds: Values, codes: Codes) -> Callable[[Values], Any]:
     for count in _BUCKETS:
         bucket, exact = _buckets(bounds, count)
         occupied = None if bucket is None else bucket(bounds)
-        if bucket is None or occupied is None or len(np.unique(occupied)) < len(bounds):
+        if bucket is None or occupied is None or (np.diff(occupied) == 0).any():
             continue
         numbers = np.arange(occupied[-1] + 1)
         earlier = np.searchsorted(occupied, numbers)  # how many boundaries are in earlier buckets
