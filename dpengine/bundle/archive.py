@@ -16,7 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -50,15 +50,17 @@ def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str
     digest, size = hashlib.sha256(), 0
     # Dated 1980, so that the bytes never change.
     with bundle.open(name, "w", force_zip64=True) as file, ThreadPoolExecutor(1) as hasher:
+        hashed: Future[None] | None = None
         for piece in pieces:
-            large = len(piece) >= PIECE_BYTES  # for a small one, no thread is worth it
-            hashed = hasher.submit(digest.update, piece) if large else None
+            if hashed is not None:
+                hashed.result()
+                hashed = None
+            if len(piece) >= PIECE_BYTES:
+                hashed = hasher.submit(digest.update, piece)  # beside packing, and beside what comes before the next
+            else:
+                digest.update(piece)  # for a small one, no thread is worth it
             file.write(piece)
             size += len(piece)
-            if hashed is None:
-                digest.update(piece)
-            else:
-                hashed.result()
     entry = bundle.getinfo(name)
     entry.create_system = _UNIX >> 8  # the same on every system: readable by all
     entry.external_attr = _READABLE
