@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpengine.array_types import Ints
 from dpengine.errors import TableError
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sql import literal
@@ -114,16 +115,26 @@ def _quoted(content: mmap.mmap, piece: tuple[int, int], delimiter: int, quote: i
     There, each odd quote follows a delimiter or a line end, and one of these follows each even quote. No line is blank,
     and no line end stands between an odd quote and the next one.
     """
-    between = np.zeros(256, dtype=bool)
-    between[[delimiter, _LINE_END]] = True
     begin, end = piece
     lines = np.frombuffer(content, np.uint8, end - begin, begin)
     quotes, ends = np.flatnonzero(lines == quote), np.flatnonzero(lines == _LINE_END)
-    opening, closing = quotes[::2], quotes[1::2]
-    # Before the first letter stands a line end, as at the end of these lines.
-    whole = opening.size == closing.size and between[lines[opening - 1]].all() and between[lines[closing + 1]].all()
-    rows = ends[0] > 0 and (np.diff(ends) > 1).all() and not (np.searchsorted(quotes, ends) % 2).any()
-    return bool(whole), bool(rows)
+
+    def bound_cells(positions: Ints) -> bool:
+        letters = lines.take(positions, mode="wrap")  # before the first letter stands a line end, as at the last place
+        return bool(((letters == delimiter) | (letters == _LINE_END)).all())
+
+    whole = quotes.size % 2 == 0 and bound_cells(quotes[::2] - 1) and bound_cells(quotes[1::2] + 1)
+    return whole, bool(ends[0] > 0 and (np.diff(ends) > 1).all() and _pair_up(quotes, ends))
+
+
+def _pair_up(quotes: Ints, ends: Ints) -> bool:
+    """Return whether no line has an odd number of quotes; `ends` are the places of the line ends, of the last too."""
+    each, more = divmod(quotes.size, ends.size)
+    if not more and each and each % 2 == 0:  # as many in each line? That is seen much faster than how many.
+        by_line = quotes.reshape(-1, each)
+        if (by_line[:, -1] < ends).all() and (by_line[1:, 0] > ends[:-1]).all():
+            return True
+    return not (np.searchsorted(quotes, ends) % 2).any()
 
 
 def _cell(delimiter: str, quote: str) -> bytes:

@@ -5,6 +5,7 @@ import io
 from functools import cache
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -69,6 +70,15 @@ def test_what_is_quickly_seen_of_quotes_changes_no_verdict(tmp_path_factory, par
         assert quick == verdict()
     if parts and simple and simple[0]:
         _check_lines("".join(parts).encode(), TextFile(path, ",", '"', plain_lines=False, whole_cells=True))
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=5), min_size=1, max_size=8))
+@example([[True], [True, True, True]])  # as many in all as if each line had two
+@example([[True, True], [True, True]])
+def test_quotes_pair_up_where_each_line_has_an_even_number(lines):
+    letters = [letter for line in lines for letter in [*line, None]]
+    quotes, ends = (np.array([k for k, each in enumerate(letters) if each is kind], int) for kind in (True, None))
+    assert text_rows._pair_up(quotes, ends) == all(sum(line) % 2 == 0 for line in lines)
 
 
 def read(path, longest, *, by_one_thread=None):
