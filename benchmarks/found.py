@@ -4,7 +4,7 @@
     python benchmarks/found.py --whole    # also one whole release of a million rows, and its memory
 
 A million people have one key each, out of 10^5 possible post codes, numbered so that the r-th most common of 30,000 has
-people in proportion to 1/(r + 20). ε = 1 for the whole release, of which finding takes the usual share; and each key
+people in proportion to 1/(r + 20). ε = 1 for the whole release, with the usual share for finding; and each key
 may be found that nobody has with a chance of 1/1000 in all. The same for texts of up to 12 letters, of which there are
 10^17: the least number that is shown grows with the logarithm of how many there are.
 

@@ -38,7 +38,7 @@ def make(folder: Path, power: int) -> list[Path]:
 
 
 def run(system: str, path: Path, times: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the seconds of a process that does the job so many times, and the least of the job itself in it."""
+    """Return the seconds of a process that does the job `times` times, and the least of the job itself in it."""
     command = [SYSTEMS[system], str(SCRIPTS / f"histogram_{system}.py"), str(path), str(times)]
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=SCRIPTS.parent.parent)

@@ -35,7 +35,7 @@ def texts(size: int) -> list[str]:
 
 
 def drawn(draw: np.random.Generator, rows: int) -> dict[str, np.ndarray]:
-    """Columns of which each depends a little on the one before it."""
+    """Columns that each depend a little on the one before."""
     codes, before = {}, np.zeros(rows)
     for name, size in zip(NAMES, SIZES, strict=True):
         before = (0.3 * before + 0.7 * draw.beta(1.5, 2.5, rows)) % 1

@@ -64,7 +64,7 @@ class CellsKept:
 
 
 def rows_kept(table: Table, person: str, bounds: Sequence[int] = BOUNDS) -> RowsKept:
-    """Return how many rows are kept if each person, named by the column `person`, keeps at most so many.
+    """Return how many rows are kept at each of the `bounds` on the rows of a person, named by the column `person`.
 
     The numbers are private; a bound that is chosen by them is published with the plan, and so says a little about them.
     Rows with values that have no cell count here, since columns may not be declared yet.
@@ -74,7 +74,7 @@ def rows_kept(table: Table, person: str, bounds: Sequence[int] = BOUNDS) -> Rows
 
 
 def cells_kept(table: Table, columns: Sequence[Column], person: str, bounds: Sequence[int] = BOUNDS) -> CellsKept:
-    """Return how much a table of distinct persons keeps if each counts in at most so many cells of it.
+    """Return how much a table of distinct persons keeps at each of the `bounds` on the cells that a person counts in.
 
     The table is over `columns`, and the column `person` names the people; all of their rows are looked at, also those
     that a bound on rows would leave out. The numbers are private, as those of `rows_kept` are.

@@ -68,7 +68,7 @@ def rings(text: str) -> list[Ring]:
 
 
 def together(texts: Iterable[str]) -> str:
-    """Return the outline of some areas together: their borders, but for those between two of them.
+    """Return the outline of some areas together: their borders, except those between two of them.
 
     Neighbours that were thinned on one grid share the points of their border; where they do not, it stays drawn. Rings
     keep their direction, so that holes stay holes.

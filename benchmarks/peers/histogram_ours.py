@@ -1,4 +1,4 @@
-"""A whole release of one histogram, for benchmarks/histogram.py: prints the seconds of each of so many runs."""
+"""A whole release of one histogram, for benchmarks/histogram.py: prints the seconds of each run."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ A ledger holds, for every dataset name, the total ε it may ever spend, every ch
 each charge bought. Charge and result are committed in one transaction before the result is shown to anyone, so a
 crash leaves both or neither. A result that was paid for is returned again at no cost, and never drawn twice.
 
-The same data under another name shares the budget already used, and so does a near copy: a table of which rows or
-columns were dropped, added, renamed, retyped or changed, as far as its sketch tells (see `accounting.sketch`), unless
+The same data under another name shares the budget already used, and so does a near copy: a table with rows or columns
+dropped, added, renamed, retyped or changed, as far as its sketch tells (see `accounting.sketch`), unless
 its owner states, for the record, that it is of other people. Names and data linked by charges form a pool; ε is added
 up per pool, and the smallest cap set on any of its names binds.
 
@@ -238,8 +238,8 @@ class Ledger:
     def resembling(self, dataset: str, fingerprint: bytes, sketch: Sketch | None) -> list[Resemblance]:
         """Return the earlier charges with which a new one would share a budget, since its table resembles theirs.
 
-        They are of other pools than the dataset's own, one of each, the most alike first. Those of which the owner has
-        stated before that they are of other people are left out.
+        They are of other pools than the dataset's own, one of each, the most alike first. Left out are
+        those that the owner has stated before to be of other people.
         """
         with self._reading() as (connection, book):
             return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)

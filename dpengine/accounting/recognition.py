@@ -28,8 +28,8 @@ def resembling(
 ) -> list[Resemblance]:
     """Return the charges whose tables resemble this data's `sketch`, one of each pool, the most alike first.
 
-    Charges of the data's own pool are left out, and so are pools of which the owner has stated, with an earlier charge,
-    that they are of other people.
+    Left out are charges of the data's own pool, and pools that the owner has stated, with an earlier charge, to be of
+    other people.
     """
     if sketch is None:
         return []

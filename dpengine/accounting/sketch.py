@@ -97,7 +97,7 @@ def resemblance(new: Sketch, old: Sketch) -> float | None:
 
 
 def _telling(sketch: Sketch, level: float) -> int:
-    """Return the number of columns of which a near copy would agree too well for chance."""
+    """Return the number of columns in which a near copy would agree too well for chance."""
     columns = [each.counts for each in sketch.histograms if each.kind == VALUES]
     near = [_NEARLY_EQUAL * (np.count_nonzero(counts) - 1) for counts in columns]
     return sum(_chance(counts, counts, distance) <= level for counts, distance in zip(columns, near, strict=True))

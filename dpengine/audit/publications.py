@@ -193,7 +193,7 @@ def _optimised(epsilon: Fraction) -> _Setting:
 
 
 def _adaptive_pairs(epsilon: Fraction) -> _Setting:
-    """Two columns that say the same, of so many cells and rows that choosing their pair is cheap; and a third column.
+    """Two columns that say the same, with enough cells and rows that choosing their pair is cheap; and a third column.
 
     Single columns get about a tenth of ε, the choice a twelfth of the rest, and the pair what is left.
     """

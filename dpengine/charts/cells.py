@@ -17,7 +17,7 @@ from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["ALL", "Cells", "Fixed", "shown_label"]
 
-Fixed = Mapping[str, str | None]  # the label of a column of which one cell is shown, or ALL
+Fixed = Mapping[str, str | None]  # the label of the one cell that is shown of a column, or ALL
 MAX_WIDER = 10  # times as wide as the narrowest: of pairs that are all noise, the intervals that a chart holds
 ALL = None  # all cells of a column together: the sum over it
 
@@ -159,7 +159,7 @@ class Cells:
         return number(value, self.format)
 
     def _cut_short(self) -> list[int]:
-        """Return the axes of which a label is cut short in the figure."""
+        """Return the axes with a label that is cut short in the figure."""
         return [
             k
             for k, (short, full) in enumerate(zip(self.short, self.labels, strict=True))

@@ -16,7 +16,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["Form", "forms", "has_order", "is_time", "time_axis"]
 
 Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets", "dots", "ranked", "treemap", "levels"]
-MAX_LINES = 12  # categories of which each has a line of its own
+MAX_LINES = 12  # categories that have a line each
 MIN_PERIODS = 3  # a line between two points says too much
 MAX_PERIODS = 4_000
 MIN_UNORDERED = 5  # a shorter list may stand in the order of the alphabet by chance

@@ -13,7 +13,7 @@ TITLE_SIZE = 13
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Charts with these `titles`, so many `across`, that are moved and enlarged together.
+    """Charts with these `titles`, in rows of `across` charts, that are moved and enlarged together.
 
     `apart` and `below` are the spaces between columns and between rows, as parts of the whole figure.
     """
@@ -38,7 +38,7 @@ class Panels:
         return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
     def layout(self, x: Mapping[str, Any], y: Mapping[str, Any], x_title: str, y_title: str) -> dict[str, Any]:
-        """Return the axes of all charts, alike but for their places, and the titles of the charts.
+        """Return the axes of all charts, which differ in their places only, and the titles of the charts.
 
         The lowest chart of each column has the labels and the title of the horizontal axis, the first of each row the
         labels and the title of the vertical one.

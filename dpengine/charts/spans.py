@@ -78,7 +78,7 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
 
 
 def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
-    """Return the axis of the values, the same for so many charts `across`."""
+    """Return the axis of the values, the same for all charts of a row with `across` charts."""
     low, high = zip(*(cells.reach for cells in parts), strict=True)
     of_pair = parts[0].of_pair
     return {

@@ -19,7 +19,7 @@ __all__ = ["cells_by_person"]
 
 
 def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tuple[Ints, Ints]:
-    """Return each number of cells of the table over `columns` that a person is in, and how many people are in so many.
+    """Return the different numbers of cells of the table over `columns` that persons are in, and of how many persons.
 
     All of a person's rows count, except those without a cell. Raises `TableError` for columns that the table lacks, or
     rows that stay in their database.

@@ -38,7 +38,7 @@ __all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of", "marked_row
 class Kept:
     """What is kept of each person: at most `rows` rows.
 
-    With `cells`, only one row in each of at most so many different cells of the table of these `columns`.
+    With `cells`, only one row in each of at most `cells` different cells of the table of these `columns`.
     """
 
     rows: int

@@ -87,7 +87,7 @@ def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | 
 def count_unchanged(
     table: Table, plan: Plan, marginals: Sequence[Columns], *, truncation_key: bytes, tallies: Sequence[int] | None
 ) -> list[Ints]:
-    """Return the counts of `count`, of the rows of which the table's `digest` was taken.
+    """Return what `count` does, of the same rows that the table's `digest` was taken of.
 
     In another engine one statement counts the rows and digests them again, if all marginals are of one tally of rows;
     else they are counted first, and digested then. Raises `TableError` as `count` and `check_unchanged` do.

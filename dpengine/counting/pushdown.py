@@ -39,7 +39,7 @@ def _copies(axes: Sequence[int], joints: JointTables) -> list[int]:
 
 
 def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the sets of amounts, by their axes, of which sums of products of units are needed."""
+    """Return the sets of amounts, by their axes, whose products of units have to be summed."""
     return sorted({each for group in groups for each in _subsets(group) if each})
 
 

@@ -173,7 +173,7 @@ class LocalRows:
                 totals = [] if joints is None else [Totals(pieces.codings, joints)]
                 sums = [RowSums(pieces.hashed)] if digest else []
                 self._scan([*pieces.codings, *pieces.hashed], [*totals, *sums], progress, pieces.batches)
-            except (pa.ArrowException, OSError):  # such as of a line with too few cells: the engine says of which
+            except (pa.ArrowException, OSError):  # such as of a line with too few cells: the engine names the line
                 return None
         for each in sums:
             self.table.histograms = each.histograms

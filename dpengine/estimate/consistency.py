@@ -128,7 +128,7 @@ def fit_tables(
 
 
 def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:
-    """Return one table of all columns in whole numbers, of which the fitted tables are nearly sums."""
+    """Return one table of all columns in whole numbers, whose sums are nearly the fitted tables."""
     everything = tuple(sorted(single))
     joint = fit_joint(everything, fitted, single, total, JOINT_SWEEPS)
     return ConsistentTables((Marginal(everything, round_joint(joint, everything, fitted, total)),))

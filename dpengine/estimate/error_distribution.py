@@ -93,7 +93,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     gaussian = 0.0 if lattice else (1.5 * step) ** 2  # smooths any lattice finer than the grid
     for (weight, times, scale), each, part in zip(terms, variances, parts, strict=True):
         if not lattice and (part < 1e-4 * variance or (times > 500 and abs(weight) * float(scale) < 0.05 * sd)):
-            gaussian += part  # terms so small, or of so many draws, that the central limit is exact to the grid
+            gaussian += part  # small terms, or many draws: the central limit is exact to the grid
             continue
         # φ(t) = (1−a)²/(1−2a cos t + a²) = 1/(1 + 2·Var·sin²(t/2)), a form that does not cancel
         log_phi -= times * np.log1p(2 * each * np.sin(weight * theta / 2) ** 2)

@@ -53,7 +53,7 @@ def _found(plan: Plan, name: str, searched: Search) -> Column:
 
 
 def cut(people: Ints, bins: int) -> list[int]:
-    """Return the places of the `bins` + 1 edges between steps with so many `people`, from 0 to the number of steps.
+    """Return the places of the `bins` + 1 edges between steps that hold `people`, from 0 to the number of steps.
 
     There are at least as many steps as bins.
 

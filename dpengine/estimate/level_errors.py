@@ -72,7 +72,7 @@ class LevelErrors:
     def _multiples(self, table: Columns) -> dict[tuple[int, int], float]:
         """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %.
 
-        Cells add up so many trees: as few as any, and as many.
+        Cells add up several trees: the fewest that any cell does, and the most.
         """
         variances, times = self._variances(table)
         _, different = np.unique(np.round(variances, 9), return_index=True)

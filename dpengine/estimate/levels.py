@@ -117,7 +117,7 @@ class LevelEstimates:
 
     @property
     def fitted(self) -> ConsistentTables:
-        """The finest table in whole numbers, of which all others are sums."""
+        """The finest table in whole numbers; all others are sums of it."""
         expected = self.expected()
         of_trees = expected.values.reshape(-1, expected.values.shape[-1])
         totals = round_to_total(of_trees.sum(axis=1), max(0, round(float(of_trees.sum()))))

@@ -1,4 +1,4 @@
-"""From which part of a plan each table is estimated: functions of the plan and of which marginals were measured."""
+"""From which part of a plan each table is estimated: functions of the plan and of the list of measured marginals."""
 
 from __future__ import annotations
 

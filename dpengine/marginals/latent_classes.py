@@ -107,7 +107,7 @@ def _apart(one: Mapping[str, Floats], classes: int, apart: float) -> Floats:
 def _fit(
     cells: Floats, beside: Sequence[Floats], starts: Sequence[int], ends: Sequence[int], rounds: int
 ) -> tuple[Floats, Floats]:
-    """Return the columns' distributions in each class and the sizes of the classes, improved in so many `rounds`."""
+    """Return the columns' distributions in each class and the sizes of the classes, improved in `rounds` rounds."""
     classes = len(cells)
     size = np.full((classes, 1), 1 / classes)
     for _ in range(rounds):

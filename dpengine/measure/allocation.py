@@ -166,7 +166,7 @@ def root_of_cells(cells: float) -> int:
 
 
 def weight_within(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
-    """Return the weight of the heaviest published table within `table`, but for those within a smaller one `apart`."""
+    """Return the weight of the heaviest published table within `table`, without those within a smaller one `apart`."""
     if not plan.weights:
         return 1.0
     smaller = [frozenset(each) for each in apart if {*each} < {*table}]

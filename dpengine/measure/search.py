@@ -2,7 +2,7 @@
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people
-(`measure.hierarchical`); for values, all keys that it may have, of which those with the largest noisy numbers are shown
+(`measure.hierarchical`); for values, all keys that it may have, but only those with the largest noisy numbers are shown
 (`noise.sparse`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in these cells
 are measured with the rest of ε.
 

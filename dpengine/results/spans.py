@@ -24,7 +24,7 @@ MOST = 0.5  # of the range: an interval that holds more of it says little of a m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """A number in each cell, and the ends of its 95 % interval; `noisy` are the cells of which it is mostly noise."""
+    """A number in each cell, and the ends of its 95 % interval; `noisy` are the cells where it is mostly noise."""
 
     middle: Floats
     low: Floats

@@ -98,7 +98,7 @@ def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> lis
 def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
     """Return the tables of an adaptive plan that follow from levels, or from what was measured as it is.
 
-    How far off the others are depends on boxes, of which the file says only how many there are, or on a model.
+    How far off the others are depends on a model, or on boxes, and the file says only how many boxes there are.
     """
     if not plan.in_parts:
         return []

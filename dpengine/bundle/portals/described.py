@@ -50,7 +50,7 @@ class Field:
     form: str = ""  # of dates, as strptime reads them
     unit: str = ""
     least: int | None = None
-    interval_of: str = ""  # the column of which this is one end of the 95 % interval
+    interval_of: str = ""  # the column whose 95 % interval ends here
     end: str = ""  # which end: low or high
 
 

@@ -39,7 +39,7 @@ from dpengine.sql import literal
 __all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]
 
 LISTS = ("raw_texts", "days")  # the cell place_{i} has the place of a text as it is in the list of this name and _{i}
-_SHORT_LIST = 20  # texts, of which looking twice would take longer than to fail
+_SHORT_LIST = 20  # texts: for fewer, looking twice would take longer than to fail
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"

@@ -25,7 +25,7 @@ __all__ = [
 
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
-_MAX_KNOWN = 1 << 16  # texts of a column of which is known what they stand for
+_MAX_KNOWN = 1 << 16  # texts of a column whose meaning is kept
 
 
 @dataclass(frozen=True, slots=True)

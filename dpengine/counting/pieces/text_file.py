@@ -212,7 +212,7 @@ def _codes_of_numerals(
 
 
 class _HashedNumerals:
-    """The words of texts of which most are numerals, as `fingerprint` has them for texts in any other format."""
+    """The words of texts that are mostly numerals, as `fingerprint` has them for texts in any other format."""
 
     def __init__(self) -> None:
         self._known = known_words()
@@ -229,7 +229,7 @@ class _HashedNumerals:
 
 
 class _Numerals:
-    """Texts of which most are plain numerals, and the `values` of these, which are the same that the engine reads.
+    """Texts that are mostly plain numerals, and the `values` of these, which are the same that the engine reads.
 
     `odd` are the places of texts that are none, and `lacking` says which rows have no value: those, and empty texts.
     """

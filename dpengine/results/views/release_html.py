@@ -24,7 +24,7 @@ __all__ = ["render", "written"]
 
 MAX_ROWS = 20
 MAX_TABLES = 30
-MAX_CELLS = 100_000  # of a table of which the first rows are shown
+MAX_CELLS = 100_000  # of a table whose first rows are shown
 
 
 def render(published: PublishedTables) -> str:
