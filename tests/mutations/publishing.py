@@ -701,9 +701,16 @@ FAULTS = [
     Fault(
         "a text file that is seen as simple has line ends in quotes",
         "dpengine/sources/files/text_rows.py",
-        " and not (np.searchsorted(quotes, ends) % 2).any()",
+        " and _pair_up(quotes, ends)",
         "",
         "tests/counting/test_pieces_of_text.py::test_other_quotes_are_left_to_sql",
+    ),
+    Fault(
+        "lines that have an even number of quotes on average are taken for lines that each have it",
+        "dpengine/sources/files/text_rows.py",
+        "(by_line[:, -1] < ends).all() and (by_line[1:, 0] > ends[:-1]).all()",
+        "True",
+        "tests/sources/files/test_text_rows.py::test_quotes_pair_up_where_each_line_has_an_even_number",
     ),
     Fault(
         "a text file is cut into pieces within quotes",
