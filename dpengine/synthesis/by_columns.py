@@ -24,7 +24,7 @@ from dpengine.estimate.moves import Table, kept, move, table_of
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import Codes, Reals, greatest
+from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
@@ -176,13 +176,13 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
     its contexts. Rows are in an order that is another one for each column: neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
-    least, size = _sums(worth, contexts), -(-rows // BATCHES)
+    least, size = sums(worth, contexts), -(-rows // BATCHES)
     for number in range(PASSES):
         changed = 0
         for start in range(-(number % 2) * (size // 2), rows, size):
             batch = slice(max(start, 0), start + size)
             own, old = contexts[:, batch], child[batch]
-            cost, lanes = _sums(price, own), np.arange(old.size)
+            cost, lanes = sums(price, own), np.arange(old.size)
             best = cost.argmin(axis=1)
             gain = cost[lanes, old] - cost[lanes, best] - least[batch]
             tried = np.flatnonzero(gain > 0)
@@ -200,12 +200,6 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
             changed += keep
         if changed < ENOUGH * rows:
             break
-
-
-def _sums(lines: Reals, contexts: Codes) -> Reals:
-    """Return the sum of the `lines` of each row's contexts, which stand below each other."""
-    sums: Reals = np.add.reduce(lines.take(contexts, axis=0), axis=0)
-    return sums
 
 
 def _shift(prices: Reals, here: Ints, there: Ints, weights: Reals) -> None:

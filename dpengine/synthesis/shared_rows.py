@@ -166,11 +166,11 @@ def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: I
 def unique(codes: Codes, weights: Ints) -> tuple[Codes, Ints]:
     """Return each row once, in order, with the sum of its weights; none of weight 0."""
     some = weights > 0
-    codes = codes[:, some]
-    _, first, place = np.unique(_numbered(codes), return_index=True, return_inverse=True)
-    sums = np.zeros(first.size, dtype=np.int64)
-    np.add.at(sums, place, weights[some])
-    return codes[:, first], sums
+    numbers = _numbered(codes[:, some])
+    order = np.flatnonzero(some)[np.argsort(numbers, kind="stable")]
+    numbers.sort()
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return codes[:, order[first]], np.add.reduceat(weights[order], first)
 
 
 def _numbered(codes: Codes) -> Ints:
