@@ -28,7 +28,7 @@ ROUNDS = 12  # of single people, at most
 MORE_ROUNDS, LITTLE = 30, 0.0005
 SWAPS = 4  # passes over all rows, at most
 SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of what is left: a pass that gains less ends them, and all passes are the last
-SWAP_BATCHES, MAX_PLACES = 96, 2**20  # of rows in a pass; rows times tables of a batch, at most
+SWAP_BATCHES, MAX_PLACES = 48, 2**20  # of rows in a pass; rows times tables of a batch, at most
 MAX_NUMBER = 2**62
 
 
