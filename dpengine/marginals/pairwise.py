@@ -81,7 +81,8 @@ class Pairwise:
             return self.pair(*columns)
         if self.classes is None and len(columns) == 3:
             with _on_one_thread():
-                return rake_three(*(self.pair(*pair) for pair in combinations(columns, 2)), TABLE_SWEEPS)
+                first, middle, last = (self.pair(*pair) for pair in combinations(columns, 2))
+                return rake_three(first, middle, last, TABLE_SWEEPS)
         if self.classes is None:
             joint = np.ones([self.one[name].size for name in columns])
         else:
@@ -154,7 +155,8 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
 
 def _on_one_thread() -> AbstractContextManager[Any]:
     """Multiply matrices on one thread: threads that wait for each other double the time that small products take."""
-    return _libraries().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache

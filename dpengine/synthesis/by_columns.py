@@ -77,7 +77,7 @@ def alone(counts: Floats, rows: int) -> Codes:
     return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
 
 
-def given(parent: Codes, table: Floats, counts: Floats, salt: int) -> Codes:
+def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Codes:
     """Return the values of a column whose `table` with another, `parent`, is known, each count to within rounding.
 
     Rounding errors are carried over to the next value of the parent. `counts` are those of the column alone, for values
