@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
 
-__all__ = ["Margin", "largest_remainders", "project", "rake", "round_to_total", "round_to_totals"]
+__all__ = ["Margin", "largest_remainders", "project", "rake", "rake_three", "round_to_total", "round_to_totals"]
 
+TINY = 1e-100  # for a sum of 0, whose cells are all 0 and stay so
 Margin = tuple[tuple[int, ...], npt.NDArray[Any]]  # some axes of an array, rising, and the sums wanted over all others
 
 
@@ -43,6 +44,26 @@ def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float
             table *= ratio
         if tolerance and off <= tolerance:
             break
+    return table
+
+
+def rake_three(first: Floats, middle: Floats, last: Floats, sweeps: int) -> Floats:
+    """Return the table of three columns to which `rake` brings one of ones, given its sums over each of them.
+
+    The sums are those of the pairs (0, 1), (0, 2) and (1, 2); the last are met. The table is a product of three
+    factors, one for each pair. So its sums are products of matrices, and it is written down only once.
+
+    >>> rake_three(np.full((2, 2), 2.0), np.full((2, 1), 4.0), np.array([[3.0], [5.0]]), sweeps=1)[0]
+    array([[1.5],
+           [2.5]])
+    """
+    b, c = np.ones_like(middle), np.ones_like(last)
+    for _ in range(sweeps):
+        a = first / np.maximum(b @ c.T, TINY)
+        b = middle / np.maximum(a @ c, TINY)
+        c = last / np.maximum(a.T @ b, TINY)
+    table: Floats = a[:, :, None] * b[:, None, :]
+    table *= c
     return table
 
 

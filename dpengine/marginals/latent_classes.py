@@ -109,7 +109,8 @@ def _fit(
 ) -> tuple[Floats, Floats]:
     """Return the columns' distributions in each class and the sizes of the classes, improved in `rounds` rounds."""
     classes = len(cells)
-    size = np.full((classes, 1), 1 / classes)
+    cells, beside = cells.astype(np.float32), [table.astype(np.float32) for table in beside]  # half of the time
+    size = np.full((classes, 1), 1 / classes, dtype=np.float32)
     for _ in range(rounds):
         expected = np.full_like(cells, TINY)
         for table, first, last in zip(beside, starts, ends, strict=False):
@@ -120,7 +121,7 @@ def _fit(
         heavy = expected.sum(axis=1, keepdims=True)
         size = heavy / heavy.sum()
         cells = expected / np.repeat(np.add.reduceat(expected, starts, axis=1), np.diff([*starts, ends[-1]]), axis=1)
-    return cells, size
+    return cells.astype(np.float64), size.astype(np.float64)
 
 
 def _all_beside(one: Mapping[str, Floats], two: Mapping[Pair, Floats], weights: Mapping[Pair, float]) -> list[Floats]:

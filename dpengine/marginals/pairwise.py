@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.fitting import project, rake
+from dpengine.marginals.fitting import project, rake, rake_three
 from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import LatentClasses, find_latent_classes, fit_latent_classes
 from dpengine.marginals.marginal import Marginal, Number
@@ -78,6 +79,10 @@ class Pairwise:
             return self.one[columns[0]]
         if len(columns) == 2:
             return self.pair(*columns)
+        if self.classes is None and len(columns) == 3:
+            with _on_one_thread():
+                first, middle, last = (self.pair(*pair) for pair in combinations(columns, 2))
+                return rake_three(first, middle, last, TABLE_SWEEPS)
         if self.classes is None:
             joint = np.ones([self.one[name].size for name in columns])
         else:
@@ -93,7 +98,7 @@ class Pairwise:
 
     def with_classes(self) -> Pairwise:
         """Return the same with latent classes that are found in the pairs."""
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _on_one_thread():
             return replace(self, classes=find_latent_classes(self.one, self.two))
 
 
@@ -107,8 +112,7 @@ def fit(
 
     Raises KeyError for a column that was not measured by itself.
     """
-    # Threads that wait for each other would double the time that so many products of small matrices take.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _on_one_thread():
         found = _fit(sizes, measured, nearby)
     return found.with_classes() if by_classes else found
 
@@ -147,6 +151,17 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
         )
         found = replace(found, whole=Marginal(one.allocation.columns, project(better, total)))
     return found
+
+
+def _on_one_thread() -> AbstractContextManager[Any]:
+    """Multiply matrices on one thread: threads that wait for each other double the time that small products take."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # takes a hundred times as long to find them as to limit them
 
 
 def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:

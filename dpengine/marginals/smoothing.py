@@ -110,7 +110,8 @@ def _by_size(noisy: Floats, scale: float, total: float) -> tuple[Floats, Floats]
     Source: nonparametric empirical Bayes (Kiefer & Wolfowitz 1956; Laird 1978), stopped early and with a prior.
     """
     small: Floats = np.geomspace(max(scale / 8, 1.0), max(4 * scale, 2.0), SMALL_SIZES)
-    sizes = np.unique(np.concatenate([[0.0], small, np.maximum(noisy, 0.0), project(noisy, total)]))
+    sizes = np.sort(np.concatenate([[0.0], small, np.maximum(noisy, 0.0), project(noisy, total)]))
+    sizes = sizes[np.diff(sizes, prepend=-1.0) > 0]  # np.unique would load masked arrays, which take longer
     likely = np.exp(-np.abs(noisy[:, None] - sizes) / scale) + 1e-300
     prior = 1 / (sizes + scale)
     prior /= prior.sum()

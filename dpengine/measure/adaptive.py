@@ -314,7 +314,8 @@ def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int
     """
     cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))
     below = np.concatenate([[0.0], cells.cumsum()])
-    picks = np.unique(np.geomspace(1, len(pairs), 100).round())
+    picks = np.geomspace(1, len(pairs), 100).round()
+    picks = picks[np.diff(picks, prepend=0) > 0]
     scales = picks * run.noise(budget)
     small = cells.searchsorted(scales)
     noise = NOISE_OF_A_PICK[0] * (below[small] + scales * (cells.size - small)) / len(pairs)

@@ -128,28 +128,31 @@ class _Distribution:
         """Return bounds on q^(unit·times)."""
         return exp_between(self.step * times, bits) if times else (1 << bits, 1 << bits)
 
-    def floor(self, k: int, depth: int, power: Callable[[int, int], Bounds] | None = None) -> int:
-        """Return ⌊F(k)·2^depth⌋; `power` may supply powers computed before.
+    def floor(self, k: int, depth: int, bounds: Callable[[int], Bounds] | None = None) -> int:
+        """Return ⌊F(k)·2^depth⌋; `bounds` may supply those on F that are tried first.
 
         F(span−1) = 1 is taken as just below 1, which decides every draw alike.
         """
         bits = depth + _GUARD
         while True:
-            low, high = self._bounds(k, bits, power or self.power)
+            low, high = (bounds or self.bounds(bits))(k)
             low, high = max(low, 0), min(high, (1 << bits) - 1)
             if low >> (bits - depth) == high >> (bits - depth):
                 return low >> (bits - depth)
-            bits, power = 2 * bits, None
+            bits, bounds = 2 * bits, None
 
-    def _bounds(self, k: int, bits: int, power: Callable[[int, int], Bounds]) -> Bounds:
+    def bounds(self, bits: int, power: Callable[[int], Bounds] | None = None) -> Callable[[int], Bounds]:
+        """Return bounds on F(k), in 2^−bits, as a function of k; `power` may supply powers computed before."""
+        power = power or partial(self.power, bits=bits)
         if self.span:
-            return quotient(complement(power(k + 1, bits), bits), complement(power(self.span, bits), bits), bits)
-        q = exp_between(self.rate, bits)
-        one = 1 << bits
+            whole = complement(power(self.span), bits)
+            return lambda k: quotient(complement(power(k + 1), bits), whole, bits)
+        q, one = exp_between(self.rate, bits), 1 << bits
         positive = quotient((one, one), (one + q[0], one + q[1]), bits)
-        if k < 0:
-            return product(complement(positive, bits), power(-1 - k, bits), bits)
-        return complement(product(positive, power(k + 1, bits), bits), bits)
+        negative = complement(positive, bits)
+        return lambda k: (
+            product(negative, power(-1 - k), bits) if k < 0 else complement(product(positive, power(k + 1), bits), bits)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +176,14 @@ def _level(distribution: _Distribution) -> _Level:
     powers, ratio = [distribution.power(0, bits)], distribution.power(1, bits)
     for _ in range(distribution.span or reach):
         powers.append(product(powers[-1], ratio, bits))
-    every = {k: distribution.floor(k, 64, lambda times, _: powers[times]) for k in candidates}
+    bounds = distribution.bounds(bits, powers.__getitem__)
+    every = {k: distribution.floor(k, 64, bounds) for k in candidates}
     inner = {k: floor for k, floor in every.items() if 0 < floor < 2**64 - 1}
     first = min(inner, default=0)
     floors = np.array(list(inner.values()), dtype=np.uint64)
-    hits = floors >> np.uint64(48)
-    wide = first + np.searchsorted(hits, np.arange(2**16, dtype=np.uint64))
-    wide[hits] = _UNSURE
+    hits = np.bincount((floors >> np.uint64(48)).astype(np.int64), minlength=2**16)
+    wide = first + np.cumsum(hits) - hits
+    wide[hits > 0] = _UNSURE
     if not distribution.span:
         wide[[0, -1]] = _UNSURE  # the tails, which have infinitely many breakpoints
     guide = wide.astype(np.int8)

@@ -24,14 +24,14 @@ from dpengine.estimate.moves import Table, kept, move, table_of
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import Codes, Reals, greatest
+from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES = 64  # of rows in a pass
+BATCHES = 128  # of rows in a pass
 PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
-MOST = 0.5  # of the helpful changes of a batch that are tried at once
+MOST = 0.7  # of the helpful changes of a batch that are tried at once
 PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
 WORST = 0.2  # of the rows: those that may get other values in a pass at the end
 WORST_PASSES, WORST_BATCHES = 3, 16
@@ -77,7 +77,7 @@ def alone(counts: Floats, rows: int) -> Codes:
     return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
 
 
-def given(parent: Codes, table: Floats, counts: Floats, salt: int) -> Codes:
+def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Codes:
     """Return the values of a column whose `table` with another, `parent`, is known, each count to within rounding.
 
     Rounding errors are carried over to the next value of the parent. `counts` are those of the column alone, for values
@@ -137,73 +137,72 @@ def _next(
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
+    order = shuffled(rows, salt)
+    mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
     parent = max(codes, key=dependence)
-    child = given(codes[parent], model.pair(parent, name), model.one[name], salt)
-    contexts = np.empty((rows, len(tables)), dtype=np.int32)
+    child = given(mixed[parent], model.pair(parent, name), model.one[name], salt)
+    contexts = np.empty((len(tables), rows), dtype=np.int32)
     excess, worth, start = [], [], 0
     for k, (table, wanted) in enumerate(tables.items()):
-        context = codes[table[0]].astype(np.int64)
+        context = mixed[table[0]]
         for other in table[1:]:
-            context = context * model.one[other].size + codes[other]
+            context = context * model.one[other].size + mixed[other]
         expected = wanted * (rows / model.total)
-        contexts[:, k] = context + start
+        np.add(context, start, out=contexts[k], casting="same_kind")
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
         worth.append((PAIRS if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
-    off = np.concatenate(excess)
-    _choose(child, contexts, off, np.concatenate(worth).astype(np.float32), salt)
+    worths = np.concatenate(worth).astype(np.float32)
+    price = np.concatenate(excess) * worths[:, None]
+    _choose(child, contexts, price, worths)
     if triples is not None:
         places, ends = {other: k for k, other in enumerate((*codes, name))}, np.cumsum([len(each) for each in excess])
-        for (table, wanted), each in zip(tables.items(), np.split(off, ends[:-1]), strict=True):
+        off = np.split(price / worths[:, None], ends[:-1])
+        for (table, wanted), each in zip(tables.items(), off, strict=True):
             if len(table) == 2:
                 shape = [model.one[other].size for other in (*table, name)]
                 columns = [places[other] for other in (*table, name)]
                 triples.append(table_of(columns, each, (wanted * (rows / model.total)).reshape(shape)))
-    return child
+    found = np.empty_like(child)
+    found[order] = child
+    return found
 
 
-def _choose(child: Codes, contexts: Codes, excess: Reals, worth: Reals, salt: int) -> None:
+def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
     """Change values of a column, `child`, where that brings its counts in its rows' `contexts` nearer to the model's.
 
-    Moving a row from value u to v gains 2·Σ worth · (excess[u] − excess[v] − 1) over its contexts.
+    A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
+    its contexts. Rows are in an order that is another one for each column: neighbours are moved at once.
     """
-    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
-
-    rows, tables = contexts.shape
-    (cells, values), flat = excess.shape, excess.reshape(-1)
-    batch, ones = -(-rows // BATCHES), np.ones(tables, dtype=np.float32)
+    rows, values, prices = child.size, price.shape[1], price.reshape(-1)
+    least, size = sums(worth, contexts), -(-rows // BATCHES)
     for number in range(PASSES):
-        order, changed = shuffled(rows, salt * PASSES + number), 0
-        for start in range(0, rows, batch):
-            places = order[start : start + batch]
-            own, lanes = contexts.take(places, axis=0), np.arange(places.size)
-            weights = worth.take(own)
-            ends = np.arange(0, own.size + 1, tables, dtype=np.int32)
-            sums = csr_array((weights.ravel(), own.ravel(), ends), shape=(places.size, cells))
-            cost: Reals = np.asarray(sums @ excess)
-            best, old = cost.argmin(axis=1), child[places]
-            gain = cost[lanes, old] - cost[lanes, best]
-            movable = np.flatnonzero(gain > 0)
-            gain = gain[movable] - weights.take(movable, axis=0) @ ones
-            helpful = np.flatnonzero(gain > 0)
-            if helpful.size == 0:
+        changed = 0
+        for start in range(-(number % 2) * (size // 2), rows, size):
+            batch = slice(max(start, 0), start + size)
+            own, old = contexts[:, batch], child[batch]
+            cost, lanes = sums(price, own), np.arange(old.size)
+            best = cost.argmin(axis=1)
+            gain = cost[lanes, old] - cost[lanes, best] - least[batch]
+            tried = np.flatnonzero(gain > 0)
+            if tried.size == 0:
                 continue
-            first = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
-            tried, gain = movable[first], gain[first]
-            base = own[tried].astype(np.int64) * values
-            here, there = base + old[tried, None], base + best[tried, None]
-            _shift(flat, here, there)
-            back = float((weights[tried] * (flat.take(there) - flat.take(here) - 1)).sum())
-            keep = kept(tried.size, float(gain.sum()), back)
-            _shift(flat, there[keep:], here[keep:])
-            child[places[tried[:keep]]] = best[tried[:keep]]
+            tried = tried[np.argsort(-gain[tried], kind="stable")][: max(1, int(MOST * tried.size))]
+            base = own.take(tried, axis=1)
+            weights, base = worth.take(base), base.astype(np.int64) * values
+            here, there = base + old[tried], base + best[tried]
+            _shift(prices, here, there, weights)
+            back = float((prices.take(there) - prices.take(here) - weights).sum())
+            keep = kept(tried.size, float(gain[tried].sum()), back)
+            _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
+            old[tried[:keep]] = best[tried[:keep]]
             changed += keep
         if changed < ENOUGH * rows:
             break
 
 
-def _shift(excess: Reals, here: Ints, there: Ints) -> None:
+def _shift(prices: Reals, here: Ints, there: Ints, weights: Reals) -> None:
     """Move people from some cells to others."""
-    np.subtract.at(excess, here.ravel(), np.float32(1))
-    np.add.at(excess, there.ravel(), np.float32(1))
+    np.subtract.at(prices, here.ravel(), weights.ravel())
+    np.add.at(prices, there.ravel(), weights.ravel())

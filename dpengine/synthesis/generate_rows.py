@@ -39,7 +39,7 @@ from dpengine.synthesis.shared_rows import loosened, share, unique
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
 MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
-COARSE = 2**15
+COARSE = 2**14
 COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are nearer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # that are compared

@@ -36,6 +36,7 @@ __all__ = [
     "of_pairs",
     "repair",
     "scores",
+    "sums",
     "worth_of",
 ]
 
@@ -47,6 +48,7 @@ POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^
 NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
+WIDE = 32  # values of a column, beyond which a copy of all lines would take longer to write than to add
 SAFELY = np.float32(0.999)  # sums of floats are not exact
 ENOUGH = 0.05  # of what is left: a pass that gains less is the last
 
@@ -106,7 +108,6 @@ def repair(
     a `limit`. After the first pass, only the part `later` of the rows is looked at, in the cells too full by most.
     """
     columns, rows = codes.shape
-    first = starts[:-1].astype(np.int32)
     step = worth * np.float32(weight)
     # Half of what one more row in a cell adds to the sum, as a part of `weight`.
     price: Reals = (worth * excess + step / 2).astype(np.float32)
@@ -119,13 +120,12 @@ def repair(
             worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(later * rows)))
             order, batches = worst[shuffled(worst.size, columns + salt)], LATER_BATCHES
         size = max(64, -(-order.size // batches))
-        values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
+        values = codes[:, order] + starts[:-1, None]
         gained = 0.0
         for start in range(0, order.size, size):
             batch = slice(start, start + size)
-            values[batch], gain = improve(values[batch], price, step, starts, least, np.float32(limit))
-            gained += gain * weight
-        codes[:, order] = values.T - first[:, None]
+            gained += improve(values[:, batch], price, step, starts, least, np.float32(limit)) * weight
+        codes[:, order] = values - starts[:-1, None]
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
         if gained < ENOUGH * float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2:
             break
@@ -150,59 +150,66 @@ def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
     return np.flatnonzero(chosen)
 
 
-def improve(
-    batch: Codes, price: Reals, step: Reals, starts: Ints, least: Reals, limit: np.float32 = NO_LIMIT
-) -> tuple[Codes, float]:
-    """Move rows of `batch`, of shape (rows, columns), to the best value of one column after another.
+def sums(lines: Reals, places: Ints | Codes) -> Reals:
+    """Return for each place of the last axis the sum of the `lines` named below each other along the first.
+
+    >>> sums(np.array([[1, 10], [2, 20], [4, 40]], dtype=np.float32), np.array([[0, 1], [2, 2]]))
+    array([[ 5., 50.],
+           [ 6., 60.]], dtype=float32)
+    """
+    found: Reals
+    if lines.ndim == 1 or lines.shape[1] < WIDE:
+        found = np.add.reduce(lines.take(places, axis=0), axis=0)
+    else:
+        found = lines.take(places[0], axis=0)
+        for others in places[1:]:
+            found += lines.take(others, axis=0)
+    return found
+
+
+def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals, limit: np.float32 = NO_LIMIT) -> float:
+    """Move rows, with `values` of shape (columns, rows), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
-    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Returns the rows and
-    what was gained.
+    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Values and prices
+    change. Returns what was gained.
     """
-    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
-
-    rows, columns = batch.shape
-    width = len(price)
+    width, lanes = len(price), np.arange(values.shape[1])
     prices, steps = price.reshape(-1), step.reshape(-1)
-    # The values of each row as a sparse matrix of ones; `values` is a view of its indices, and changes it.
-    ends = np.arange(0, batch.size + 1, columns, dtype=np.int32)
-    own = csr_array((np.ones(batch.size, np.float32), batch.ravel(), ends), shape=(rows, width))
-    values: Codes = own.indices.reshape(rows, columns)
-    lines = values.astype(np.int64) * width  # where the prices of each value begin
     gained = 0.0
-    lanes = np.arange(rows)
-    for a in range(columns):
-        cost = own @ np.clip(price[:, starts[a] : starts[a + 1]], -limit, limit)
+    for a, own in enumerate(values):
+        cost = sums(np.clip(price[:, starts[a] : starts[a + 1]], -limit, limit), values)
         best = cost.argmin(axis=1)
-        less = cost[lanes, values[:, a] - starts[a]] - cost[lanes, best]
-        movable = np.flatnonzero(less > least.take(values[:, a]))
-        here, there = values[movable, a].astype(np.int64), best[movable] + starts[a]
-        cells = lines[movable] + here[:, None]
-        gain = np.clip(prices.take(cells) - steps.take(cells), -limit, limit).sum(axis=1)
-        gain -= cost[movable, best[movable]]
+        lowest = cost[lanes, best]
+        movable = np.flatnonzero(cost[lanes, own - starts[a]] - lowest > least.take(own))
+        if movable.size == 0:
+            continue
+        # Values of one column occur together with price and step 0, so the column itself need not be left out.
+        here, there, others = own[movable], best[movable] + starts[a], values.take(movable, axis=1)
+        before = others * width + here
+        gain = np.clip(prices.take(before) - steps.take(before), -limit, limit).sum(axis=0) - lowest[movable]
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
         helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
-        moved, here, there, gain = movable[helpful], here[helpful], there[helpful], gain[helpful]
-        others = values[moved].astype(np.int64)[:, np.arange(columns) != a]
-        _shift(prices, steps, others, here, there, width)
-        now, before = others * width + there[:, None], others * width + here[:, None]
-        back = np.clip(prices[now] - steps[now], -limit, limit) - np.clip(prices[before], -limit, limit)
-        forth, undone = float(gain.sum()), float(back.sum())
+        here, there, others, before = here[helpful], there[helpful], others[:, helpful], before[:, helpful]
+        now = before + (there - here)
+        seen = here * width + others, there * width + others  # the same cells from the other column
+        _shift(prices, steps, before, seen[0], -1)
+        _shift(prices, steps, now, seen[1], 1)
+        back = np.clip(prices.take(now) - steps.take(now), -limit, limit) - np.clip(prices.take(before), -limit, limit)
+        forth, undone = float(gain[helpful].sum()), float(back.sum())
         keep = kept(helpful.size, forth, undone)
-        _shift(prices, steps, others[keep:], there[keep:], here[keep:], width)
-        values[moved[:keep], a] = there[:keep]
-        lines[moved[:keep], a] = there[:keep] * width
+        _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
+        _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
+        own[movable[helpful[:keep]]] = there[:keep]
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
-    return values, gained
+    return gained
 
 
-def _shift(prices: Reals, steps: Reals, others: Ints, here: Ints, there: Ints, width: int) -> None:
-    """Move rows with the values `others` of other columns from the value `here` of one column to `there`."""
-    for value, sign in ((here[:, None], np.float32(-1)), (there[:, None], np.float32(1))):
-        cells = (others * width + value).ravel()
-        change = sign * steps.take(cells)
-        np.add.at(prices, cells, change)
-        np.add.at(prices, (value * width + others).ravel(), change)  # the same table, seen from the other column
+def _shift(prices: Reals, steps: Reals, cells: Ints, seen: Ints, sign: int) -> None:
+    """Put one row more into some `cells`, or one less where `sign` is −1; `seen` are these from the other column."""
+    change = np.float32(sign) * steps.take(cells.ravel())
+    np.add.at(prices, cells.ravel(), change)
+    np.add.at(prices, seen.ravel(), change)

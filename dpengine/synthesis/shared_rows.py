@@ -28,7 +28,7 @@ ROUNDS = 12  # of single people, at most
 MORE_ROUNDS, LITTLE = 30, 0.0005
 SWAPS = 4  # passes over all rows, at most
 SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of what is left: a pass that gains less ends them, and all passes are the last
-SWAP_BATCHES, MAX_PLACES = 96, 2**20  # of rows in a pass; rows times tables of a batch, at most
+SWAP_BATCHES, MAX_PLACES = 48, 2**20  # of rows in a pass; rows times tables of a batch, at most
 MAX_NUMBER = 2**62
 
 
@@ -166,11 +166,11 @@ def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: I
 def unique(codes: Codes, weights: Ints) -> tuple[Codes, Ints]:
     """Return each row once, in order, with the sum of its weights; none of weight 0."""
     some = weights > 0
-    codes = codes[:, some]
-    _, first, place = np.unique(_numbered(codes), return_index=True, return_inverse=True)
-    sums = np.zeros(first.size, dtype=np.int64)
-    np.add.at(sums, place, weights[some])
-    return codes[:, first], sums
+    numbers = _numbered(codes[:, some])
+    order = np.flatnonzero(some)[np.argsort(numbers, kind="stable")]
+    numbers.sort()
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return codes[:, order[first]], np.add.reduceat(weights[order], first)
 
 
 def _numbered(codes: Codes) -> Ints:
