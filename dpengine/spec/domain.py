@@ -230,9 +230,9 @@ class Number(ColumnBase):
     @property
     def words_of_declared(self) -> tuple[str, ...]:
         if not self.whole:
-            edges = [f"{edge:f}" for edge in self.edges]
-            ends = [*(f"<{edge}" for edge in edges[1:-1]), edges[-1]]
-            return tuple(f"{low} to {high}" for low, high in zip(edges, ends, strict=False))
+            *texts, last = (f"{edge:f}" for edge in self.edges)
+            highs = [*(f"<{text}" for text in texts[1:]), last]
+            return tuple(f"{low} to {high}" for low, high in zip(texts, highs, strict=True))
         whole = list(map(int, self.edges))
         ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
         between = " to " if whole[0] < 0 else "–"  # a dash beside a minus cannot be read
