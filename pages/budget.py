@@ -326,7 +326,7 @@ def show_key(book: Ledger) -> None:
     st.subheader("Key")
     public = key.public_key()
     st.markdown(
-        "Every release file is signed with the key of this ledger. Give its fingerprint to readers on another way than "
+        "Every release file is signed with the key of this ledger. Give readers its fingerprint by another route than "
         "the files, such as your own site: then they see on Verify that a file is yours, and unchanged."
     )
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -28,6 +28,22 @@ def job(tmp_path: Path) -> tuple[str, str, str]:
     return f"sqlite:///{tmp_path}/l.db", str(tmp_path / "plan.yaml"), str(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize(("pay", "told"), [("1500,5", True), ("1500.5", False)])
+def test_a_column_that_is_written_in_another_way_than_declared_is_told(tmp_path: Path, pay: str, told: bool) -> None:
+    (tmp_path / "t.csv").write_text("pay;sex\n" + f"{pay};f\n" * 500, encoding="utf-8")
+    columns = [{"name": "pay", "kind": "number", "edges": [0, 1000, 2000]},
+               {"name": "sex", "kind": "category", "values": ["f", "m"]}]  # fmt: skip
+    Plan(dataset="pay", epsilon=10, columns=columns, tables=[["pay", "sex"]]).save(tmp_path / "plan.yaml")
+    url = f"sqlite:///{tmp_path}/l.db"
+    done = run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip", "--ledger", url)
+    assert ("pay: more than half of the rows are in (other)" in done.stderr) == told
+    assert "sex: more" not in done.stderr
+    again = run(
+        "release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip", "--ledger", url, "--json"
+    )
+    assert json.loads(again.stdout)["mostly_other"] == (["pay"] if told else [])
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.by_day(1)
 def test_a_bundle_can_be_written_to_a_pipe_and_nothing_else_is_then(

@@ -24,7 +24,7 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.domain import Category, Date
+from dpengine.spec.domain import Category, Date, Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     counted_how,
@@ -163,6 +163,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "about": {_(ABOUT[field]): text for field, text in plan.about.model_dump().items() if text},
+        "has_bins": any(isinstance(plan.column(name), Number) for name in plan.released),
         "in_words": join_names(worded) if worded else "",
         "found": join_names([plan.column(name).heading for name in plan.finds]) if plan.finds else "",
         "counted": counted_noun(plan),

@@ -352,10 +352,10 @@ def comparison_figure(
     )
     if measure is None:
         titles = _("true count (private)"), _("published count")
-        what = " × ".join(table)
+        what = heading_of(result.plan, table)
     else:
         titles = _("true (private)"), _("published")
-        what = f"{measure.heading(result.plan)}, {' × '.join(table)}"
+        what = f"{measure.heading(result.plan)}, {heading_of(result.plan, table)}"
     figure.update_xaxes(title=titles[0], tickformat=",~d" if measure is None else ",~r")
     figure.update_yaxes(title=titles[1], tickformat=",~d" if measure is None else ",~r")
     figure.update_layout(showlegend=False)

@@ -159,4 +159,5 @@ def explain_marks(grid: Grid, dark: bool) -> dict[str, Any]:
         "marker": {"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
         "name": _("mostly noise"),
         "hoverinfo": "skip",
+        "showlegend": True,  # a legend of one entry is not drawn unasked
     }

@@ -191,6 +191,7 @@ def release(  # click hands over one parameter for each argument and option
     from dpengine.bundle.write import check_place
     from dpengine.release import is_recorded
     from dpengine.release import release as publish
+    from dpengine.results.mostly_other import mostly_other
     from dpengine.sources.open import open_table
 
     loaded = Plan.load(plan)
@@ -222,6 +223,7 @@ def release(  # click hands over one parameter for each argument and option
     assert entry is not None
     dataset = entry.dataset  # the one charged: the same data may have been published before under another name
     left = ledger.left(dataset)
+    in_other = mostly_other(finished)
     summary = {
         "release_id": finished.release_id,
         "epsilon": exact_text(loaded.epsilon),
@@ -230,6 +232,7 @@ def release(  # click hands over one parameter for each argument and option
         "left": None if left is None else exact_text(left),
         "output": output.name,
         "recognised": [asdict(each) for each in entry.recognised],
+        "mostly_other": in_other,
     }
     if as_json:
         click.echo(json.dumps(summary), err=beside)
@@ -246,6 +249,9 @@ def release(  # click hands over one parameter for each argument and option
         )
     for line in lines:
         say(line, err=beside)
+    for name in in_other:
+        warn(f"{name}: more than half of the rows are in (other), as published; if that is not meant, its values are "
+             "written in another way than the plan says")  # fmt: skip
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:

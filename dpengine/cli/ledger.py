@@ -91,7 +91,7 @@ def show(dataset: str | None, cap: str | None, url: str | None, owner: str, as_j
 def key(url: str | None, as_json: bool) -> None:
     """Print the public key that verifies this ledger's bundles, as PEM text, and its fingerprint.
 
-    The key is made by the first release, or here. Give its fingerprint to readers on another way than the bundles.
+    The key is made by the first release, or here. Give readers its fingerprint by another route than the bundles.
     """
     from dpengine.accounting.signing_key import keep_signing_key
     from dpengine.bundle.signature import fingerprint, public_text

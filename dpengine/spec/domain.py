@@ -65,10 +65,12 @@ class Number(ColumnBase):
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format` in which 1234.5 is
     written there; beside its mark for thousands, a blank or an apostrophe may part them too.
 
-    With `whole`, the values are known to be whole numbers, and readers see 18–29 for [18, 30).
+    Readers see 18 to <30 for [18, 30), or 18–29 with `whole`: the values are known to be whole numbers then.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
+    >>> Number(name="age", edges=["0", "18", "65"]).shown
+    ('0 to <18', '18 to 65', '(other)', '(missing)')
     >>> Number(name="age", edges=["0", "18", "65"], whole=True).shown
     ('0–17', '18–65', '(other)', '(missing)')
 
@@ -88,7 +90,7 @@ class Number(ColumnBase):
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
-    whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29 for [18, 30)")
+    whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29, not 18 to <30")
     low: Decimal | None = Field(default=None, alias="from")
     high: Decimal | None = Field(default=None, alias="to")
     step: Decimal | None = None
@@ -121,7 +123,7 @@ class Number(ColumnBase):
             )
         bounds = [fields.get(name, fields.get(other)) for name, other in (("from", "low"), ("to", "high"))]
         if None in bounds:
-            raise ValueError(_("bins are found between 'from' and 'to', in steps of 'step': say all three"))
+            raise ValueError(_("say between which values bins are found, and in which steps: from, to and step"))
         low, high, step = (decimal(value) for value in (*bounds, fields.get("step", 1)))
         return {**fields, "step": step, "edges": step_edges(str(fields.get("name", "")), low, high, step)}
 
@@ -223,12 +225,14 @@ class Number(ColumnBase):
     def group_words(self) -> dict[str, str]:
         pairs = [pair for wider in self._wider.values()
                  for pair in zip(wider.declared, wider.words_of_declared, strict=True)]  # fmt: skip
-        return dict(pairs) if self.whole else {}
+        return dict(pairs)
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
         if not self.whole:
-            return self.declared
+            *texts, last = (f"{edge:f}" for edge in self.edges)
+            highs = [*(f"<{text}" for text in texts[1:]), last]
+            return tuple(f"{low} to {high}" for low, high in zip(texts, highs, strict=True))
         whole = list(map(int, self.edges))
         ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
         between = " to " if whole[0] < 0 else "–"  # a dash beside a minus cannot be read

@@ -85,10 +85,11 @@ def factor(epsilon: float | Fraction) -> str:
     """Write e^ε, which bounds how the odds of a person's presence change, rounded up.
 
     >>> factor(0.01), factor(1), factor(Fraction(4)), factor(20), factor(5000)
-    ('1.011', '2.72', '54.6', '10^9', '10^2172')
+    ('1.011', '2.72', '54.6', '1,000,000,000', '10^2172')
     """
     if epsilon > 13:
-        return f"10^{math.ceil(float(epsilon) / math.log(10))}"
+        power = math.ceil(float(epsilon) / math.log(10))
+        return number(10**power) if power < 10 else f"10^{power}"
     bound = math.exp(epsilon)
     places = 3 if bound < 2 else 2 if bound < 10 else 1 if bound < 100 else 0
     written = f"{math.ceil(bound * 10**places) / 10**places:,.{places}f}"
@@ -281,7 +282,7 @@ def shown_labels(column: Column) -> tuple[str, ...]:
     declared = column.words_of_declared
     if isinstance(column, YesNo):
         declared = tuple(map(_, YES_OR_NO))
-    elif isinstance(column, Number) and column.whole:
+    elif isinstance(column, Number):
         ends = (text.split(" to ") for text in declared)
         declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
     return (*declared, *(_apart(label, declared) for label in column.labels[column.declared_size :]))

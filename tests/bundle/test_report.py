@@ -160,8 +160,14 @@ def test_each_table_has_a_figure_a_description_and_its_numbers(page: str, result
     for table in result.plan.marginals:
         for row in result.tables[table].itertuples(index=False):
             *labels, count, _, low, high = row
+            labels = [_seen(result, name, label) for name, label in zip(table, labels, strict=True)]
             assert re.search(re.escape(" ".join(labels)) + rf" {count:,} \S+ {low:,} {high:,} ", text)
         assert text.count("mostly noise") >= int(result.mostly_noise(table).sum())
+
+
+def _seen(result: Result, name: str, label: str) -> str:
+    column = result.plan.column(name)
+    return column.shown[column.labels.index(label)]
 
 
 def test_it_says_where_every_column_comes_from_and_what_was_measured(page: str, result: Result) -> None:

@@ -42,11 +42,12 @@ def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: boo
 def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
     figure = figures.release_figure(result, ("age", "region"))
     heat = figure.data[0]
-    assert tuple(heat.y) == result.plan.column("age").labels
+    assert tuple(heat.y) == tuple(map(style.escape, result.plan.column("age").shown))
     assert tuple(heat.x) == result.plan.column("region").labels
     assert (np.array(heat.z) == result.counts(("age", "region"))).all()
     corners = re.findall(r"L(-?[\d.]+),(-?[\d.]+)L", figure.layout.shapes[0].path)  # the upper right one of each cell
     marked = {(round(float(y) + 0.47), round(float(x) - 0.47)) for x, y in corners}
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["mostly noise"], "alone, it is drawn only so"
     assert marked == set(map(tuple, np.argwhere(result.mostly_noise(("age", "region"))).tolist()))
     first = result.tables[("age", "region")].iloc[0]
     assert list(heat.customdata[0][0])[:3] == [round(first["estimate"], 1), first["low"], first["high"]]

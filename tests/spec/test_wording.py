@@ -39,7 +39,9 @@ def test_odds_grow_by_no_more_than_is_written(epsilon: str) -> None:
     assert _exact(epsilon) <= written < _exact(epsilon) * Decimal("1.01")
 
 
-@pytest.mark.parametrize(("epsilon", "written"), [(0, "1"), ("13.1", "10^6"), (700, "10^305"), (10**6, "10^434295")])
+@pytest.mark.parametrize(
+    ("epsilon", "written"), [(0, "1"), ("13.1", "1,000,000"), (700, "10^305"), (10**6, "10^434295")]
+)
 def test_factors_of_any_size_have_words(epsilon: int | str, written: str) -> None:
     assert factor(Fraction(epsilon)) == written
 

@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
-from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural
 from pages.parts.publish.tables import levels_box
@@ -95,6 +95,10 @@ def choose_columns() -> None:
         )
         visit().change(ranges=ranges)
     tables = plan_form.published(visit().entries)
+    if most := plan_form.too_many(visit().entries):
+        text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
+                 n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
+        st.warning(text, icon=":material/report:")
     _sizes(tables)
     if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
         visit().settle("columns")

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.standard_lists import standard_lists
-from dpengine.translation.catalogue import _, mark, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish import codebook_box
 from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
@@ -29,6 +29,7 @@ from pages.parts.visit.state import visit
 __all__ = ["declare_columns", "summary"]
 
 MAX_FAULTS = 6  # said in full below the grid
+MAX_NAMED = 8  # columns that are still to be filled in
 BY = {
     "day": mark("by day, {first} to {last}"),
     "week": mark("by week, {first} to {last}"),
@@ -146,7 +147,10 @@ def _say_what_is_open(names: list[str]) -> None:
     if len(wrong) > MAX_FAULTS:
         more = len(wrong) - MAX_FAULTS
         st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
-    st.caption(_("Still to fill in: {columns}.", columns=", ".join(map(plain, names))))
+    columns = ", ".join(map(plain, names[:MAX_NAMED]))
+    if len(names) > MAX_NAMED:
+        columns = _("{columns} and {n} more", columns=columns, n=number(len(names) - MAX_NAMED))
+    st.caption(_("Still to fill in: {columns}.", columns=columns))
 
 
 def _show_detail(used: list[str], open_columns: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,6 @@ from dpengine.exact import exact_text
 from dpengine.spec.domain import Number
 from dpengine.spec.plan import exact_epsilon
 from dpengine.translation.catalogue import _, localised, number
-from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
 __all__ = ["TWENTY_BINS", "ask_bins"]
@@ -34,11 +34,8 @@ def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
         }  # fmt: skip
         wanted = st.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
     fields |= {"bins": {**bins, "count": wanted}}
-    try:
+    with suppress(PlanError):  # what is wrong stands below the card
         st.caption(_price(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))
-    except PlanError as error:
-        for fault in error.faults:
-            st.caption(f":material/report: {plain(fault.text)}")
     return {"edges": []} | fields
 
 
@@ -47,8 +44,8 @@ def _price(column: Number) -> str:
     assert column.bins is not None, "a column whose bins are found"
     share = f"{number(100 * float(column.share), '.3g')} %"
     text = _(
-        "{share} of ε finds the bins: of about the same number of people each, with bins of their own for values that "
-        "many people share. The tables get the rest. The predictions are for {bins} bins of one width.",
+        "{share} of ε finds the bins; the tables get the rest. Each bin holds about the same number of people, and a "
+        "value that many people share gets a bin of its own. The predictions are for {bins} bins of one width.",
         share=share,
         bins=number(column.bins.count),
     )
@@ -56,4 +53,4 @@ def _price(column: Number) -> str:
         epsilon = exact_epsilon(visit().entries.epsilon) * column.share
     except ValueError:
         return text
-    return text + " " + _("At the ε that is entered, this is {part}.", part=localised(exact_text(epsilon)))
+    return text + " " + _("At the ε that is entered, finding them takes {part}.", part=localised(exact_text(epsilon)))

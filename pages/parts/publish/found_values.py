@@ -52,9 +52,9 @@ def _price(among: Universe) -> str:
         return _("How many people a value needs shows once ε is entered.")
     none = FoundKeys.none("x", among, epsilon, entries.rows if entries.several_rows else 1)
     return _(
-        "{share} of ε finds the values: those that about {least} people or more have, at ε = {epsilon}. Values of "
-        "fewer people count as (other). The chance that a value is shown which nobody has is {chance}. The predictions "
-        "are for {most} values.",
+        "{share} of ε finds the values: at ε = {epsilon}, those that about {least} people or more have. Values that "
+        "fewer people have count as (other). With a chance of {chance}, a value is shown that nobody has. The "
+        "predictions are for {most} values.",
         share=_percent(float(among.share)),
         least=number(none.least),
         epsilon=entries.epsilon,

@@ -41,6 +41,7 @@ WIDTHS = {
     SOURCE: 140,
     PUBLISH: 80,
 }
+MAX_NAME_WIDTH = 220
 MAX_LETTERS = 3_000  # of a cell; a longer list is shown by its beginning, and changed in the card of its column
 MAX_ROWS = 14  # in sight at once
 SOURCES = SOURCE_NAMES | SEEN
@@ -113,7 +114,7 @@ def show_grid() -> None:
         hide_index=True,
         disabled=[NAME, STATE],
         height=38 + 35 * min(len(names), MAX_ROWS),
-        column_config=_columns(),
+        column_config=_columns(max(map(len, names), default=0)),
         alt=_("A row for each column: whether it is published, its kind, its values or bins, and how that is known."),
     )
 
@@ -246,12 +247,16 @@ def _state(column: Mapping[str, Any], found: Checked) -> str:
     return f"✓ {cells} · " + plural("{n} coarser level", "{n} coarser levels", levels) if levels else f"✓ {cells}"
 
 
-def _columns() -> dict[str, Any]:
-    """Say how each column is shown. What is typed, copied and pasted is the same in every language."""
+def _columns(letters: int) -> dict[str, Any]:
+    """Say how each column is shown, that of names of up to so many letters, too.
+
+    What is typed, copied and pasted is the same in every language.
+    """
     config = st.column_config
     shown: dict[str, dict[str, Any]] = {
         name: {"label": _(name), "width": max(width, 26 + 7 * len(_(name)))} for name, width in WIDTHS.items()
     }
+    shown[NAME]["width"] = max(shown[NAME]["width"], min(MAX_NAME_WIDTH, 26 + 7 * letters))
     shown |= {name: {**shown[name], "help": _(text)} for name, text in ABOUT.items()}
     kinds, sources = list(KIND_NAMES.values()), [*SOURCES.values(), FOUND]
     return {

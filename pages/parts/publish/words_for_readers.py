@@ -94,7 +94,7 @@ def _ask_columns(plan: Plan) -> None:
             "name for readers": st.column_config.Column(_("name for readers")),
             "what it says": st.column_config.Column(_("what it says")),
             "whole numbers": st.column_config.CheckboxColumn(
-                _("whole numbers"), help=_("Readers see 18–29 instead of [18, 30).")
+                _("whole numbers"), help=_("Readers see 18–29 instead of 18 to <30.")
             ),
         },
     )

@@ -25,7 +25,7 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
 
-__all__ = ["figure_with_choice", "number_columns", "numbers_of", "show_twin"]
+__all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_twin"]
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -120,7 +120,8 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
     labels = [published_name(name, published_columns.number_columns(plan, table)) for name in table]
     if measure is None:
         frame = whole[[*labels, *NUMBERS]].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        return frame.round({"estimate": 1}), number_columns()  # a browser that writes numbers would show more
+        frame = frame.round({"estimate": 1})  # a browser that writes numbers would show more
+        return in_readers_words(frame, plan, table), number_columns()
     columns = number_columns()
     kept = list(labels)
     frame = whole.copy()
@@ -129,7 +130,22 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
         kept += [f"{name}{end}" for end in ENDS] + [noisy]
         frame[noisy] = span.noisy.ravel()
         columns |= _measured_columns(name, heading, span.digits) | {noisy: columns["mostly noise"]}
-    return frame[[*kept, COUNT]], columns
+    return in_readers_words(frame[[*kept, COUNT]], plan, table), columns
+
+
+def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.DataFrame:
+    """Return the numbers of a table with cells and columns named as in its charts, not as in the files.
+
+    A name that would then stand twice is left as it is.
+    """
+    names = published_columns.number_columns(plan, table)
+    shown, headings = frame.copy(), {}
+    for column in map(plan.column, table):
+        name = published_name(column.name, names)
+        shown[name] = shown[name].map(dict(zip(column.labels, shown_labels(column), strict=True)))
+        headings[name] = heading_of(plan, (column.name,))
+    renamed = shown.rename(columns=headings)
+    return renamed if renamed.columns.is_unique else shown
 
 
 def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from pages.parts.visit.state import visit
 __all__ = ["show_truth"]
 
 MAX_CELLS = 200_000
+ALMOST_ALL = 0.99  # from here on a share, rounded, would read as if it were all
 
 
 def _number_columns() -> dict[str, Any]:
@@ -103,7 +104,8 @@ def show_truth(release: Release, shown: Columns, measure: Measure | None = None)
 def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact: Ints | Floats) -> None:
     """Show each published number of a table beside the true one, as numbers and as a figure."""
     if measure is None:
-        frame, columns, name, ends = release.tables[shown].copy(), _number_columns(), "count", ("low", "high")
+        frame = chart.in_readers_words(release.tables[shown], release.plan, shown)
+        columns, name, ends = _number_columns(), "count", ("low", "high")
     else:
         frame, columns = chart.numbers_of(release, shown, measure)
         (name,) = measure.names
@@ -282,10 +284,12 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
     share = tables.set_index("table")["like a sample of"][shown]
     if np.isnan(share):
         st.markdown(_("This table is farther off than counts from any random sample of your rows would be."))
+    elif ALMOST_ALL < share < 1:
+        st.markdown(_("This table is **as exact as counts from a random sample of nearly all your rows** would be."))
     elif share < 1:
         st.markdown(
             _(
-                "This table is **as far off as counts from a random {share} sample** of your rows would be.",
+                "This table is **as far off as counts from a random sample of {share}** of your rows would be.",
                 share=portion(share),
             )
         )

@@ -84,7 +84,7 @@ def _downloads(release: Release) -> None:
                 help=term(
                     "signature",
                     _(
-                        "The key of this ledger. Give its fingerprint to readers on another way, such as your own "
+                        "The key of this ledger. Give readers its fingerprint by another route, such as your own "
                         "site: then they see that the file is yours, and unchanged."
                     ),
                 ),

@@ -78,6 +78,18 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
     assert len(held(page).entries.declared["name"]["values"]) == 1618
 
 
+def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pairs(page: AppTest) -> None:
+    names = [f"question {k}" for k in range(40)]
+    page.get("file_uploader")[0].upload("survey.csv", f"{','.join(names)}\n".encode()).run()
+    page.multiselect[0].set_value(names).run()
+    assert not page.exception
+    assert "These are 40 columns. One table has at most 32" in texts(page)
+    assert labelled(page.button, "Go on").disabled
+    labelled(page.radio, "Published as").set_value("pairs").run()
+    assert not page.exception
+    assert not labelled(page.button, "Go on").disabled
+
+
 def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: AppTest) -> None:
     choose(clinic, "age")
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()

@@ -57,13 +57,13 @@ def test_words_that_no_longer_fit_are_left_out_and_kept_for_later() -> None:
     }
     plan = plan_form.to_plan(entries.with_(declared=declared))
     assert plan.column("sex").shown[:2] == ("male", "3")
-    assert plan.column("size").shown[0] == "[0, 0.5)"
+    assert plan.column("size").shown[0] == "0 to <0.5"
 
 
 def test_ages_are_whole_numbers_unless_said_otherwise() -> None:
     entries = plan_form.from_plan(Plan.loads(CODED.replace("size", "age").replace(", whole: true", "")))
     entries = entries.with_(several_rows=False)
-    assert plan_form.to_plan(entries).column("age").shown[0] == "[0, 2)", "a loaded plan says it itself"
+    assert plan_form.to_plan(entries).column("age").shown[0] == "0 to <2", "a loaded plan says it itself"
     assert plan_form.to_plan(entries.with_(told={})).column("age").shown[0] == "0–1"
 
 

@@ -17,6 +17,7 @@ from dpengine import replicates
 from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
+from pages.parts.release import chart
 from pages.parts.visit import strategies
 from tests.pages.visits import held, settled, texts, visit
 from tests.plans import CLINIC, letters_plan
@@ -209,6 +210,18 @@ def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() ->
     assert not at.exception
     assert '"hoveron":"fills"' in at.get("plotly_chart")[0].proto.spec
     assert at.selectbox(key="preview-age").options[0] == "all"
+
+
+def test_the_numbers_beside_a_chart_name_cells_as_the_chart_does() -> None:
+    fields = Plan.loads(CLINIC).to_dict()
+    age, *others = fields["columns"]
+    plan = Plan(**fields | {"columns": [age | {"label": "Age", "whole": True}, *others]})
+    frame, _ = chart.numbers_of(dpe.preview(plan), ("age", "region"), None)
+    assert list(frame.columns) == ["Age", "region", "count", "estimate", "low", "high", "mostly noise"]
+    assert frame["Age"].unique().tolist() == list(plan.column("age").shown)
+    taken = Plan(**fields | {"columns": [age | {"label": "count"}, *others]})
+    columns = chart.numbers_of(dpe.preview(taken), ("age", "region"), None)[0].columns
+    assert list(columns)[:3] == ["age", "region", "count"]
 
 
 def test_tables_are_chosen_by_the_names_that_readers_see(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
+from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_card import of_kind
@@ -151,6 +152,7 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
         key=rows.by[k],
         format_func=rows.names.__getitem__,
         placeholder=_("Columns"),
+        max_selections=MAX_TABLE_COLUMNS,
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures: list[Measure] = []
@@ -166,6 +168,7 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
             list(dict.fromkeys([*offered, *picked])),
             key=rows.also[k],
             format_func=in_words,
+            max_selections=MAX_TABLE_COLUMNS,
             placeholder=_("Average, total or median of an amount") if rows.offered else _(NOTHING_MORE[rows.persons]),
         )
     if not fresh:

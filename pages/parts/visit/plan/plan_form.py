@@ -45,14 +45,15 @@ from pages.parts.visit.plan.tables import (
     is_ordered,
     published,
     tables_of,
+    too_many,
     used,
 )
 
 __all__ = [
     "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
     "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published", "said",
-    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used",
-    "waits_for_a_list",
+    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "too_many", "undressed",
+    "used", "waits_for_a_list",
 ]  # fmt: skip
 
 

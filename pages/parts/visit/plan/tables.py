@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from dpengine.spec.categories.tree import split_name
+from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
 from pages.parts.visit.plan.asked import RANGES, joined, measures_of, table_of
 from pages.parts.visit.plan.column_entry import coarser
@@ -16,8 +17,7 @@ from pages.parts.visit.plan.entries import Entries
 
 __all__ = [
     "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
-    "used",
-    "with_cells_as_before",
+    "too_many", "used", "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -39,8 +39,9 @@ def published(entries: Entries) -> tuple[PublishedTable, ...]:
 
 
 def _published(entries: Entries) -> tuple[PublishedTable, ...]:
-    amounts = [name for name in entries.chosen if _is_amount(entries, name)]
-    counted = tuple(name for name in entries.chosen if name not in amounts)
+    if too_many(entries):
+        return ()
+    amounts, counted = _parted(entries)
     match entries.layout:
         case "together":
             found: Sequence[tuple[str, ...]] = [counted] if counted else []
@@ -59,6 +60,26 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
         known = distinct.get(key := frozenset(table.columns))
         distinct[key] = table if known is None else _both(known, table)
     return tuple(distinct.values())
+
+
+def too_many(entries: Entries) -> int:
+    """Return how many columns, or amounts, the layout puts into one table if a table cannot have so many; else 0.
+
+    >>> names = tuple(f"question {k}" for k in range(40))
+    >>> [too_many(Entries(chosen=names, layout=layout)) for layout in ("together", "pairs")]
+    [40, 0]
+    """
+    if entries.layout == "own":
+        return 0  # its boxes take no more
+    amounts, counted = _parted(entries)
+    most = max(len(amounts), len(counted) if entries.layout == "together" else 0)
+    return most if most > MAX_TABLE_COLUMNS else 0
+
+
+def _parted(entries: Entries) -> tuple[list[str], tuple[str, ...]]:
+    """Return the chosen columns that are amounts, and those by which people are counted."""
+    amounts = [name for name in entries.chosen if _is_amount(entries, name)]
+    return amounts, tuple(name for name in entries.chosen if name not in amounts)
 
 
 def _is_amount(entries: Entries, name: str) -> bool:
