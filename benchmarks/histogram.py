@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 SCRIPTS = Path(__file__).parent / "peers"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed, modules are compiled once
 SYSTEMS = {"ours": sys.executable, "diffprivlib": os.environ.get("DIFFPRIVLIB_PYTHON", "")}
 FRESH, RUNNING = 3, 9  # turns
 
