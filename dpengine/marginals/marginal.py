@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,13 +65,19 @@ class Domain:
         """
         return Domain(tuple(onto), tuple(self.sizes[axis] for axis in self.axes(onto)))
 
-    def cells(self, codes: Sequence[Ints]) -> Ints:
-        """Return the number of each row's cell, rows given by the codes of each column.
+    def cells(self, codes: Sequence[npt.NDArray[np.integer[Any]]]) -> Ints:
+        """Return the number of each row's cell, rows given by the codes of each column, which are below its size.
+
+        NumPy's `ravel_multi_index` checks that, and takes six times as long.
 
         >>> Domain(("a", "b"), (2, 3)).cells([np.array([0, 1]), np.array([2, 0])])
         array([2, 3])
         """
-        return np.ravel_multi_index(tuple(codes), self.sizes)
+        cells = codes[0].astype(np.int64)
+        for column, size in zip(codes[1:], self.sizes[1:], strict=True):
+            cells *= size
+            cells += column
+        return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)

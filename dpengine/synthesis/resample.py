@@ -161,11 +161,8 @@ def _swap(
 def _cells(
     rows: Mapping[str, Ints], table: Columns, sizes: Mapping[str, int], which: slice | npt.NDArray[np.intp]
 ) -> Ints:
-    """Return the number of each row's cell in `table`, faster than `np.ravel_multi_index`."""
-    cell = rows[table[0]][which]
-    for name in table[1:]:
-        cell = cell * sizes[name] + rows[name][which]
-    return cell
+    """Return the number of each row's cell in `table`."""
+    return Domain(table, tuple(sizes[name] for name in table)).cells([rows[name][which] for name in table])
 
 
 def _spread_within_groups(rows: Mapping[str, Ints], shared: Domain) -> Ints:

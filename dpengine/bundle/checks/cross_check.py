@@ -20,7 +20,7 @@ from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
 from dpengine.errors import ReleaseError
-from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.results.published_columns import NUMBERS, header, number_columns
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
@@ -234,8 +234,9 @@ def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[t
     shape, size = plan.shape(table), len(rows[plan.of_rows.released[0]])
     step = max(ROWS_AT_ONCE, math.prod(shape))
     for part in (slice(start, start + step) for start in range(0, size, step)):
-        codes = [rows[name][part].astype(np.int64) for name in table]
-        cells = np.ravel_multi_index(codes, shape) if table else np.zeros(len(range(size)[part]), dtype=np.int64)
+        cells = np.zeros(len(range(size)[part]), dtype=np.int64)
+        if table:
+            cells = Domain(table, shape).cells([rows[name][part] for name in table])
         yield cells, {name: rows[name][part].astype(np.int64) for name in plan.amounts(table)}
 
 
