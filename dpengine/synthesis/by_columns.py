@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import Table, kept, move, table_of
+from dpengine.estimate.moves import Tables, kept, move_along
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -34,10 +34,10 @@ ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.7  # of the helpful changes of a batch that are tried at once
 PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
 WORST = 0.2  # of the rows: those that may get other values in a pass at the end
-WORST_PASSES, WORST_BATCHES = 3, 16
+WORST_PASSES, WORST_BATCHES = 2, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and up to so
 # many rows times tables; in each, so many prices are looked at.
-MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**23, 2**26
+MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**26
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
@@ -55,8 +55,10 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
     ordered = sorted(model.one, key=lambda name: -model.one[name].size)
     codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
+    shape = [model.one[name].size for name in ordered]
     few = rows <= MOST_ROWS and rows * math.comb(len(ordered), 3) <= MAX_LOOKED
-    triples: list[Table] | None = [] if few else None
+    of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
+    triples = Tables.over(of_three, shape) if few else None
     # A second thread makes the tables that the next column is to have while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -66,8 +68,8 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
                 expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1])
             codes[name] = _next(model, codes, name, tables, k - 1, triples)
     places = np.stack([codes[name] for name in ordered])
-    if triples:
-        _move_worst(places, [model.one[name].size for name in ordered], triples)
+    if triples is not None:
+        _move_worst(places, shape, triples)
     order = [ordered.index(name) for name in model.one]
     return places[order]
 
@@ -103,20 +105,22 @@ def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Column
     return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
 
 
-def _move_worst(places: Codes, shape: Sequence[int], tables: Sequence[Table]) -> None:
-    """Give other values to the rows in cells that are too full by most; `places` and `tables` change."""
-    rows, columns = places.shape[1], len(shape)
-    prices = sum(shape) * math.comb(columns - 1, 2)  # that are looked at for a row
-    count = min(max(1, int(WORST * rows)), max(1, MAX_PRICES // prices))
+def _move_worst(places: Codes, shape: Sequence[int], tables: Tables) -> None:
+    """Give other values to the rows in cells that are too full by most; `places` and `tables` change.
+
+    In each column, so many prices are looked at.
+    """
+    columns, rows = places.shape
     for salt in range(WORST_PASSES):
-        wide, score = places.astype(np.int64), np.zeros(rows, dtype=np.float32)
-        for table in tables:
-            score += table.gain_of_leaving(wide)
-        worst = greatest(score, count)
-        for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
-            moved = places[:, batch].astype(np.int64)
-            move(moved, shape, tables)
-            places[:, batch] = moved
+        full = tables.prices_by_column(places.astype(np.int64))
+        for column, values in enumerate(shape):
+            prices = columns * values * math.comb(columns - 1, 2)
+            count = max(1, min(int(WORST * rows), MAX_PRICES // prices))
+            worst = greatest(full[column], count)
+            for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
+                moved = places[:, batch].astype(np.int64)
+                move_along(column, moved, shape, tables)
+                places[column, batch] = moved[column]
 
 
 def _next(
@@ -125,12 +129,12 @@ def _next(
     name: str,
     tables: Mapping[Columns, Floats],
     salt: int,
-    triples: list[Table] | None,
+    triples: Tables | None,
 ) -> Codes:
     """Return the values of the column `name`, chosen in view of its `tables` with one and two of the other columns.
 
-    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Adds to `triples`, if
-    wanted, the tables of three columns of which this is the last.
+    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Fills, in `triples`,
+    the tables of three columns of which this is the last.
     """
     rows, size = len(next(iter(codes.values()))), model.one[name].size
 
@@ -157,13 +161,12 @@ def _next(
     price = np.concatenate(excess) * worths[:, None]
     _choose(child, contexts, price, worths)
     if triples is not None:
-        places, ends = {other: k for k, other in enumerate((*codes, name))}, np.cumsum([len(each) for each in excess])
-        off = np.split(price / worths[:, None], ends[:-1])
-        for (table, wanted), each in zip(tables.items(), off, strict=True):
-            if len(table) == 2:
-                shape = [model.one[other].size for other in (*table, name)]
-                columns = [places[other] for other in (*table, name)]
-                triples.append(table_of(columns, each, (wanted * (rows / model.total)).reshape(shape)))
+        off, number = (
+            np.split(price / worths[:, None], np.cumsum([len(each) for each in excess])[:-1]),
+            math.comb(len(codes), 3),
+        )
+        for k, wanted in enumerate([*tables.values()][len(codes) :], start=len(codes)):
+            triples.fill(number + k - len(codes), off[k], wanted * (rows / model.total))
     found = np.empty_like(child)
     found[order] = child
     return found
