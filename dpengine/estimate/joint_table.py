@@ -19,6 +19,7 @@ __all__ = ["fit_joint", "round_joint"]
 
 SWEEPS, MOST_SWEEPS = 60, 1000
 SCALED = 2**28  # cells times tables times sweeps, up to which there are more sweeps than are asked for
+POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
 PASSES = 40  # over people of different cells, at most
 MOST_CELLS = 2**17  # whose people may move in a pass
 BATCHES, LEAST_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
@@ -56,7 +57,7 @@ def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats],
     tables = Tables.over(axes, joint.shape)
     for k, wanted in enumerate(fitted.values()):
         others = tuple(axis for axis in range(joint.ndim) if axis not in axes[k])
-        tables.fill(k, counts.sum(axis=others) - wanted, wanted)
+        tables.fill(k, counts.sum(axis=others) - wanted, wanted, POWER)
     possible = (joint > NOBODY * total / joint.size).ravel()
     cells = counts.reshape(-1)
     left = tables.off()

@@ -21,7 +21,6 @@ __all__ = ["Tables", "kept", "move", "move_along"]
 
 Reals = npt.NDArray[np.float32]
 
-POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
 MOST = 0.5  # of the helpful moves of a batch that are tried at once
 AT_ONCE = 2**18  # prices
 
@@ -55,10 +54,10 @@ class Tables:
             ends.append(ends[-1] + cells)
         return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)))
 
-    def fill(self, table: int, excess: Floats, wanted: Floats) -> None:
-        """Set a table whose counts exceed those `wanted` by `excess`."""
+    def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
+        """Set a table whose counts exceed those `wanted` by `excess`: in a cell of m, it is worth (1 + m)^−`power`."""
         cells = slice(self.starts[table], self.starts[table + 1])
-        worth = (1 + np.maximum(wanted, 0).ravel()) ** -POWER
+        worth = (1 + np.maximum(wanted, 0).ravel()) ** -power
         self.worth[cells] = worth
         self.price[cells] = worth * (excess.ravel() + 0.5)
 

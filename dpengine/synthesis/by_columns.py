@@ -32,11 +32,13 @@ BATCHES = 128  # of rows in a pass
 PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.7  # of the helpful changes of a batch that are tried at once
-PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
-WORST = 0.2  # of the rows: those that may get other values in a pass at the end
-WORST_PASSES, WORST_BATCHES = 2, 16
-# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and up to so
-# many rows times tables; in each, so many prices are looked at.
+# What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
+PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
+POWER = 0.9  # at the end, an error in a cell of m people is worth (1 + m)^−POWER
+WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
+WORST_PASSES, WORST_BATCHES = 6, 16
+# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
+# to so many rows times tables in all; in each, so many prices are looked at.
 MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**26
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
@@ -56,9 +58,9 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     ordered = sorted(model.one, key=lambda name: -model.one[name].size)
     codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
     shape = [model.one[name].size for name in ordered]
-    few = rows <= MOST_ROWS and rows * math.comb(len(ordered), 3) <= MAX_LOOKED
+    looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    triples = Tables.over(of_three, shape) if few else None
+    triples = Tables.over(of_three, shape) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
     # A second thread makes the tables that the next column is to have while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -69,7 +71,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
             codes[name] = _next(model, codes, name, tables, k - 1, triples)
     places = np.stack([codes[name] for name in ordered])
     if triples is not None:
-        _move_worst(places, shape, triples)
+        _move_worst(places, shape, triples, min(WORST_PASSES, -(-MAX_LOOKED // max(1, looked))))
     order = [ordered.index(name) for name in model.one]
     return places[order]
 
@@ -105,13 +107,13 @@ def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Column
     return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
 
 
-def _move_worst(places: Codes, shape: Sequence[int], tables: Tables) -> None:
-    """Give other values to the rows in cells that are too full by most; `places` and `tables` change.
+def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int) -> None:
+    """Give other values of each column to the rows in cells of it that are too full by most.
 
-    In each column, so many prices are looked at.
+    Columns of few values are looked at in more rows. `places` and `tables` change.
     """
     columns, rows = places.shape
-    for salt in range(WORST_PASSES):
+    for salt in range(passes):
         full = tables.prices_by_column(places.astype(np.int64))
         for column, values in enumerate(shape):
             prices = columns * values * math.comb(columns - 1, 2)
@@ -141,6 +143,7 @@ def _next(
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
+    for_pairs = MORE_FOR_PAIRS if triples is None else PAIRS
     order = shuffled(rows, salt)
     mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
     parent = max(codes, key=dependence)
@@ -156,20 +159,17 @@ def _next(
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
-        worth.append((PAIRS if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
+        worth.append((for_pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
     worths = np.concatenate(worth).astype(np.float32)
     price = np.concatenate(excess) * worths[:, None]
     _choose(child, contexts, price, worths)
     if triples is not None:
-        off, number = (
-            np.split(price / worths[:, None], np.cumsum([len(each) for each in excess])[:-1]),
-            math.comb(len(codes), 3),
-        )
-        for k, wanted in enumerate([*tables.values()][len(codes) :], start=len(codes)):
-            triples.fill(number + k - len(codes), off[k], wanted * (rows / model.total))
-    found = np.empty_like(child)
-    found[order] = child
-    return found
+        ends = np.cumsum([len(each) for each in excess])
+        found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
+        wanted_of = [*tables.values()][len(codes) :]
+        for k, (off, wanted) in enumerate(zip(found, wanted_of, strict=True), start=math.comb(len(codes), 3)):
+            triples.fill(k, off, wanted * (rows / model.total), POWER)
+    return child[np.argsort(order)]
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
