@@ -191,7 +191,7 @@ def test_rows_stay_as_they_were_where_repair_takes_their_tables_of_three_columns
 
 def test_rows_in_too_full_cells_of_three_columns_get_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(6)
-    cells = chance.choice(8**4, 5_000, p=chance.dirichlet(np.full(8**4, 0.1)))
+    cells = chance.choice(8**4, 2_000, p=chance.dirichlet(np.full(8**4, 0.1)))
     model = model_of(np.stack(np.unravel_index(cells, (8,) * 4)), 8)
     moved = off_in_triples(realise(model, 3), model)
     monkeypatch.setattr(by_columns, "WORST_PASSES", 0)
