@@ -28,7 +28,7 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES = 128  # of rows in a pass
+BATCHES = 96  # of rows in a pass
 PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.7  # of the helpful changes of a batch that are tried at once
@@ -39,7 +39,7 @@ WORST = 0.2  # of the rows: those that may get other values of a column in a pas
 WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
 # to so many rows times tables in all; in each, so many prices are looked at.
-MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**26
+MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**24
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
