@@ -4,8 +4,8 @@ The model's tables of three columns are those of greatest entropy. Rows that fol
 large tables as if by chance; here a new column's values are chosen in view of all tables that it forms with one or two
 earlier columns. It is dealt along the column on which it depends most, then values are changed where that brings these
 tables nearer to the model's. What falls is the sum of worth · (count − expected)² over cells: in a context (values of
-the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where tables are few, the rows in the cells that
-are too full by most then get other values of all columns in turn.
+the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where rows times tables are few, the rows in the
+cells of a column that are too full by most then get other values of it (`estimate.moves`), one column after another.
 
 Columns of many values come first: those that come late are in many tables, which stay small.
 """
