@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import move, table_of
+from dpengine.estimate.moves import Tables, move
 from dpengine.marginals.fitting import rake, round_to_total
 from dpengine.quasi_random import shuffled
 
@@ -19,6 +19,7 @@ __all__ = ["fit_joint", "round_joint"]
 
 SWEEPS, MOST_SWEEPS = 60, 1000
 SCALED = 2**28  # cells times tables times sweeps, up to which there are more sweeps than are asked for
+POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
 PASSES = 40  # over people of different cells, at most
 MOST_CELLS = 2**17  # whose people may move in a pass
 BATCHES, LEAST_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
@@ -52,14 +53,14 @@ def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats],
            [0, 1]])
     """
     counts = round_to_total(joint, total)
-    tables = []
-    for clique, wanted in fitted.items():
-        others = tuple(axis for axis, name in enumerate(names) if name not in clique)
-        axes = [axis for axis, name in enumerate(names) if name in clique]
-        tables.append(table_of(axes, counts.sum(axis=others) - wanted, wanted))
+    axes = [[axis for axis, name in enumerate(names) if name in clique] for clique in fitted]
+    tables = Tables.over(axes, joint.shape)
+    for k, wanted in enumerate(fitted.values()):
+        others = tuple(axis for axis in range(joint.ndim) if axis not in axes[k])
+        tables.fill(k, counts.sum(axis=others) - wanted, wanted, POWER)
     possible = (joint > NOBODY * total / joint.size).ravel()
     cells = counts.reshape(-1)
-    left = sum(table.off() for table in tables)
+    left = tables.off()
     for salt in range(PASSES):
         occupied = np.flatnonzero(cells)
         chosen = occupied[shuffled(occupied.size, salt)[:MOST_CELLS]]
@@ -70,7 +71,7 @@ def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats],
             move(places, joint.shape, tables, possible)
             np.subtract.at(cells, batch, 1)
             np.add.at(cells, np.ravel_multi_index(tuple(places), joint.shape), 1)
-        before, left = left, sum(table.off() for table in tables)
+        before, left = left, tables.off()
         if left >= (1 - ENOUGH * chosen.size / max(1, occupied.size)) * before:
             break
     return counts

@@ -9,7 +9,7 @@ too far; the gain of undoing them tells how far, and as many as went too far are
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,41 +17,75 @@ import numpy.typing as npt
 
 from dpengine.array_types import Bools, Floats, Ints
 
-__all__ = ["Table", "kept", "move", "table_of"]
+__all__ = ["Tables", "kept", "move", "move_along"]
 
 Reals = npt.NDArray[np.float32]
 
-POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
 MOST = 0.5  # of the helpful moves of a batch that are tried at once
+AT_ONCE = 2**18  # prices
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table over some of the columns: its cells in one line, and how far apart values of each column are in it.
+class Tables:
+    """Tables over some of the columns, all cells in one line; those of each begin at its entry of `starts`.
 
-    One more person in a cell adds 2·`price` to what falls, and one less takes 2·(`price` − `worth`) from it.
+    `columns` has the columns of the tables below each other, and `steps` how far apart values of them are; tables of
+    fewer columns are filled up with steps of 0. One more person in a cell adds 2·`price` to what falls, and one less
+    takes 2·(`price` − `worth`) from it.
     """
 
-    steps: Mapping[int, int]
+    columns: Ints
+    steps: Ints
+    starts: Ints
     price: Reals
     worth: Reals
+
+    @classmethod
+    def over(cls, tables: Sequence[Sequence[int]], shape: Sequence[int]) -> Tables:
+        """Return tables over these columns, of so many values as `shape` says, to be filled."""
+        columns = np.zeros((max(map(len, tables), default=0), len(tables)), dtype=np.int64)
+        steps, ends = np.zeros_like(columns), [0]
+        for k, table in enumerate(tables):
+            columns[: len(table), k] = table
+            cells = 1
+            for slot in reversed(range(len(table))):
+                steps[slot, k] = cells
+                cells *= shape[table[slot]]
+            ends.append(ends[-1] + cells)
+        return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)))
+
+    def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
+        """Set a table whose counts exceed those `wanted` by `excess`: in a cell of m, it is worth (1 + m)^−`power`."""
+        cells = slice(self.starts[table], self.starts[table + 1])
+        worth = (1 + np.maximum(wanted, 0).ravel()) ** -power
+        self.worth[cells] = worth
+        self.price[cells] = worth * (excess.ravel() + 0.5)
 
     def off(self) -> float:
         """Return Σ worth · (count − wanted)²."""
         return float(((self.price - self.worth / 2) ** 2 / self.worth).sum(dtype=np.float64))
 
-    def gain_of_leaving(self, places: Ints) -> Reals:
-        """Return what it gains to take each person away, who has these values of all columns, a row each."""
-        cells = sum(places[column] * step for column, step in self.steps.items())
-        gain: Reals = self.price.take(cells) - self.worth.take(cells)
-        return gain
+    def having(self, column: int) -> tuple[Ints, Ints]:
+        """Return the tables that have a column, and how far apart its values are in each."""
+        apart = np.where(self.columns == column, self.steps, 0).sum(axis=0)
+        some = np.flatnonzero(apart)
+        return some, apart[some, None]
 
+    def cells(self, places: Ints, some: Ints) -> Ints:
+        """Return the cells of people in some tables, a row each; `places` has a row for each column."""
+        cells = np.repeat(self.starts[some, None], places.shape[1], axis=1)
+        for columns, steps in zip(self.columns, self.steps, strict=True):
+            cells += places.take(columns[some], axis=0) * steps[some, None]
+        return cells
 
-def table_of(columns: Sequence[int], excess: Floats | Reals, wanted: Floats) -> Table:
-    """Return the table over `columns` whose counts exceed those `wanted` by `excess`, both with an axis a column."""
-    worth = (1 + np.maximum(wanted, 0).ravel()) ** -POWER
-    steps = {column: math.prod(wanted.shape[k + 1 :]) for k, column in enumerate(columns)}
-    return Table(steps, (worth * (excess.ravel() + 0.5)).astype(np.float32), worth.astype(np.float32))
+    def prices_by_column(self, places: Ints) -> Reals:
+        """Return the sum of each person's prices in the tables that have a column, a row for each column."""
+        sums = np.zeros(places.shape, dtype=np.float32)
+        for k in range(self.columns.shape[1]):
+            prices = self.price.take(self.cells(places, np.array([k]))[0])
+            for column in self.columns[self.steps[:, k] > 0, k]:
+                sums[column] += prices
+        return sums
 
 
 def kept(count: int, gain: float, undone: float) -> int:
@@ -65,61 +99,60 @@ def kept(count: int, gain: float, undone: float) -> int:
     return count if undone <= 0 else max(1, int(count * gain / (gain + undone)))
 
 
-def move(places: Ints, shape: Sequence[int], tables: Sequence[Table], possible: Bools | None = None) -> None:
-    """Give each person the best value of one column after another, where that helps; `places` and `tables` change.
+def move(places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
+    """Give each person the best value of one column after another, as `move_along` does."""
+    for column in range(len(shape)):
+        move_along(column, places, shape, tables, possible)
+
+
+def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
+    """Give each person the best value of a column, where that helps; `places` and the prices in `tables` change.
 
     `places` has a row for each column, of so many values as `shape` says. Nobody moves to a cell of all columns that is
     not `possible`.
     """
-    people = np.arange(places.shape[1])
-    for column, values in enumerate(shape):
-        own, along = places[column], np.arange(values)
-        lines = [
-            (table, _first(table, places, column), table.steps[column]) for table in tables if column in table.steps
-        ]
-        cost = np.zeros((people.size, values), dtype=np.float32)
-        for table, first, apart in lines:
-            cost += table.price.take(first[:, None] + along * apart)
-        if possible is not None:
-            step = math.prod(shape[column + 1 :])
-            cell = np.ravel_multi_index(tuple(places), shape) - own * step
-            cost[~possible.take(cell[:, None] + along * step)] = np.inf
-        cost[people, own] = np.inf
-        best = cost.argmin(axis=1)
-        gain = _gain(lines, own, best)
-        helpful = np.flatnonzero((gain > 0) & np.isfinite(cost[people, best]))
-        if helpful.size == 0:
-            continue
-        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
-        here, there = own[helpful], best[helpful]
-        lines = [(table, first[helpful], apart) for table, first, apart in lines]
-        _shift(lines, here, there)
-        keep = kept(helpful.size, float(gain[helpful].sum()), float(_gain(lines, there, here).sum()))
-        _shift([(table, first[keep:], apart) for table, first, apart in lines], there[keep:], here[keep:])
-        own[helpful[:keep]] = there[:keep]
+    people, own = np.arange(places.shape[1]), places[column]
+    some, apart = tables.having(column)
+    cells = tables.cells(places, some)
+    first = cells - apart * own
+    cost = _prices(tables, first, apart, shape[column])
+    if possible is not None:
+        step = math.prod(shape[column + 1 :])
+        cell = np.ravel_multi_index(tuple(places), shape) - own * step
+        cost[~possible.take(cell[:, None] + np.arange(shape[column]) * step)] = np.inf
+    cost[people, own] = np.inf
+    best = cost.argmin(axis=1)
+    gain = _gain_of_leaving(tables, cells) - cost[people, best]
+    helpful = np.flatnonzero(gain > 0)
+    if helpful.size == 0:
+        return
+    helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
+    before = cells.take(helpful, axis=1)
+    now = first.take(helpful, axis=1) + apart * best[helpful]
+    _shift(tables, before, now)
+    back = _gain_of_leaving(tables, now).sum() - tables.price.take(before).sum()
+    keep = kept(helpful.size, float(gain[helpful].sum()), float(back))
+    _shift(tables, now[:, keep:], before[:, keep:])
+    own[helpful[:keep]] = best[helpful[:keep]]
 
 
-def _first(table: Table, places: Ints, column: int) -> Ints:
-    """Return the cells of a table in which people would be with the first value of `column`."""
-    first = np.zeros(places.shape[1], dtype=np.int64)
-    for other, step in table.steps.items():
-        if other != column:
-            first += places[other] * step
-    return first
+def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:
+    """Return the sum of prices over tables for each person and value of a column, whose first values are in `first`."""
+    cost, along = np.zeros((first.shape[1], values), dtype=np.float32), apart * np.arange(values)
+    number = max(1, AT_ONCE // max(1, cost.size))
+    for start in range(0, len(first), number):
+        some = slice(start, start + number)
+        cost += tables.price.take(first[some, :, None] + along[some, None, :]).sum(axis=0)
+    return cost
 
 
-def _gain(lines: Sequence[tuple[Table, Ints, int]], here: Ints, there: Ints) -> Reals:
-    """Return what it gains to move each person alone; in each table, their line begins at a cell and has a step."""
-    gain = np.zeros(here.size, dtype=np.float32)
-    for table, first, apart in lines:
-        cells = first + here * apart
-        gain += table.price.take(cells) - table.worth.take(cells) - table.price.take(first + there * apart)
+def _gain_of_leaving(tables: Tables, cells: Ints) -> Reals:
+    """Return what it gains to take each person out of all of their `cells`."""
+    gain: Reals = (tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
     return gain
 
 
-def _shift(lines: Sequence[tuple[Table, Ints, int]], here: Ints, there: Ints) -> None:
-    """Move people between values of one column."""
-    for table, first, apart in lines:
-        for values, sign in ((here, np.float32(-1)), (there, np.float32(1))):
-            cells = first + values * apart
-            np.add.at(table.price, cells, sign * table.worth.take(cells))
+def _shift(tables: Tables, here: Ints, there: Ints) -> None:
+    """Move people from some cells to others."""
+    for cells, sign in ((here.ravel(), np.float32(-1)), (there.ravel(), np.float32(1))):
+        np.add.at(tables.price, cells, sign * tables.worth.take(cells))

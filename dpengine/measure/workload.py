@@ -74,6 +74,7 @@ class Run:
     left: int = PARTS
     measured: list[Measurement] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    fitted: tuple[tuple[int, bool], Pairwise] | None = None  # the last model, and to how many measurements
 
     def take(self, parts: float) -> Fraction:
         """Take about `parts` of ε, at least one and at most what is left; return this amount.
@@ -118,5 +119,8 @@ class Run:
         return np.sqrt([float(size) for size in self.workload.sizes.values()])
 
     def model(self, *, nearby: bool = False) -> Pairwise:
-        """Fit the model to everything measured so far."""
-        return fit(self.workload.sizes, self.measured, nearby=nearby)
+        """Fit the model to everything measured so far; once, as long as nothing more is measured."""
+        asked = len(self.measured), nearby
+        if self.fitted is None or self.fitted[0] != asked:
+            self.fitted = asked, fit(self.workload.sizes, self.measured, nearby=nearby)
+        return self.fitted[1]

@@ -4,8 +4,8 @@ The model's tables of three columns are those of greatest entropy. Rows that fol
 large tables as if by chance; here a new column's values are chosen in view of all tables that it forms with one or two
 earlier columns. It is dealt along the column on which it depends most, then values are changed where that brings these
 tables nearer to the model's. What falls is the sum of worth · (count − expected)² over cells: in a context (values of
-the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where tables are few, the rows in the cells that
-are too full by most then get other values of all columns in turn.
+the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where rows times tables are few, the rows in the
+cells of a column that are too full by most then get other values of it (`estimate.moves`), one column after another.
 
 Columns of many values come first: those that come late are in many tables, which stay small.
 """
@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import Table, kept, move, table_of
+from dpengine.estimate.moves import Tables, kept, move_along
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -28,16 +28,18 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES = 128  # of rows in a pass
+BATCHES = 96  # of rows in a pass
 PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.7  # of the helpful changes of a batch that are tried at once
-PAIRS = 4.0  # what an error in a table of two columns is worth beside one in a table of three
-WORST = 0.2  # of the rows: those that may get other values in a pass at the end
-WORST_PASSES, WORST_BATCHES = 3, 16
-# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and up to so
-# many rows times tables; in each, so many prices are looked at.
-MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**23, 2**26
+# What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
+PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
+POWER = 0.9  # at the end, an error in a cell of m people is worth (1 + m)^−POWER
+WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
+WORST_PASSES, WORST_BATCHES = 6, 16
+# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
+# to so many rows times tables in all; in each, so many prices are looked at.
+MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**24
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
@@ -55,8 +57,10 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     """Return codes of rows, of shape (columns, rows), columns in the order of the model's."""
     ordered = sorted(model.one, key=lambda name: -model.one[name].size)
     codes = {ordered[0]: alone(model.one[ordered[0]], rows)}
-    few = rows <= MOST_ROWS and rows * math.comb(len(ordered), 3) <= MAX_LOOKED
-    triples: list[Table] | None = [] if few else None
+    shape = [model.one[name].size for name in ordered]
+    looked = rows * math.comb(len(ordered), 3)
+    of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
+    triples = Tables.over(of_three, shape) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
     # A second thread makes the tables that the next column is to have while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -66,8 +70,8 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
                 expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1])
             codes[name] = _next(model, codes, name, tables, k - 1, triples)
     places = np.stack([codes[name] for name in ordered])
-    if triples:
-        _move_worst(places, [model.one[name].size for name in ordered], triples)
+    if triples is not None:
+        _move_worst(places, shape, triples, min(WORST_PASSES, -(-MAX_LOOKED // max(1, looked))))
     order = [ordered.index(name) for name in model.one]
     return places[order]
 
@@ -103,20 +107,22 @@ def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Column
     return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
 
 
-def _move_worst(places: Codes, shape: Sequence[int], tables: Sequence[Table]) -> None:
-    """Give other values to the rows in cells that are too full by most; `places` and `tables` change."""
-    rows, columns = places.shape[1], len(shape)
-    prices = sum(shape) * math.comb(columns - 1, 2)  # that are looked at for a row
-    count = min(max(1, int(WORST * rows)), max(1, MAX_PRICES // prices))
-    for salt in range(WORST_PASSES):
-        wide, score = places.astype(np.int64), np.zeros(rows, dtype=np.float32)
-        for table in tables:
-            score += table.gain_of_leaving(wide)
-        worst = greatest(score, count)
-        for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
-            moved = places[:, batch].astype(np.int64)
-            move(moved, shape, tables)
-            places[:, batch] = moved
+def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int) -> None:
+    """Give other values of each column to the rows in cells of it that are too full by most.
+
+    Columns of few values are looked at in more rows. `places` and `tables` change.
+    """
+    columns, rows = places.shape
+    for salt in range(passes):
+        full = tables.prices_by_column(places.astype(np.int64))
+        for column, values in enumerate(shape):
+            prices = columns * values * math.comb(columns - 1, 2)
+            count = max(1, min(int(WORST * rows), MAX_PRICES // prices))
+            worst = greatest(full[column], count)
+            for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
+                moved = places[:, batch].astype(np.int64)
+                move_along(column, moved, shape, tables)
+                places[column, batch] = moved[column]
 
 
 def _next(
@@ -125,18 +131,19 @@ def _next(
     name: str,
     tables: Mapping[Columns, Floats],
     salt: int,
-    triples: list[Table] | None,
+    triples: Tables | None,
 ) -> Codes:
     """Return the values of the column `name`, chosen in view of its `tables` with one and two of the other columns.
 
-    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Adds to `triples`, if
-    wanted, the tables of three columns of which this is the last.
+    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Fills, in `triples`,
+    the tables of three columns of which this is the last.
     """
     rows, size = len(next(iter(codes.values()))), model.one[name].size
 
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
+    for_pairs = MORE_FOR_PAIRS if triples is None else PAIRS
     order = shuffled(rows, salt)
     mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
     parent = max(codes, key=dependence)
@@ -152,21 +159,17 @@ def _next(
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
-        worth.append((PAIRS if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
+        worth.append((for_pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
     worths = np.concatenate(worth).astype(np.float32)
     price = np.concatenate(excess) * worths[:, None]
     _choose(child, contexts, price, worths)
     if triples is not None:
-        places, ends = {other: k for k, other in enumerate((*codes, name))}, np.cumsum([len(each) for each in excess])
-        off = np.split(price / worths[:, None], ends[:-1])
-        for (table, wanted), each in zip(tables.items(), off, strict=True):
-            if len(table) == 2:
-                shape = [model.one[other].size for other in (*table, name)]
-                columns = [places[other] for other in (*table, name)]
-                triples.append(table_of(columns, each, (wanted * (rows / model.total)).reshape(shape)))
-    found = np.empty_like(child)
-    found[order] = child
-    return found
+        ends = np.cumsum([len(each) for each in excess])
+        found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
+        wanted_of = [*tables.values()][len(codes) :]
+        for k, (off, wanted) in enumerate(zip(found, wanted_of, strict=True), start=math.comb(len(codes), 3)):
+            triples.fill(k, off, wanted * (rows / model.total), POWER)
+    return child[np.argsort(order)]
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:

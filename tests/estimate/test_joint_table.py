@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.estimate.joint_table import fit_joint, round_joint
-from dpengine.estimate.moves import POWER
+from dpengine.estimate.joint_table import POWER, fit_joint, round_joint
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.marginal import Marginal
 

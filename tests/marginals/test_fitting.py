@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpengine.array_types import Floats
-from dpengine.marginals.fitting import largest_remainders, project, rake, round_to_total, round_to_totals
+from dpengine.marginals.fitting import largest_remainders, project, rake, rake_three, round_to_total, round_to_totals
 
 counts = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1000))
 points = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1000, 1000))
@@ -30,6 +30,17 @@ def test_raking_meets_margins_of_several_axes() -> None:
     raked = rake(np.ones(table.shape), margins, sweeps=200)
     for axes, wanted in margins:
         assert raked.sum(axis=3 - sum(axes)) == pytest.approx(wanted, rel=1e-6)
+
+
+@given(
+    arrays(np.float64, st.tuples(*(3 * [st.integers(1, 4)])), elements=st.just(0.0) | st.floats(0.01, 100)),
+    st.integers(1, 6),
+)
+def test_three_factors_are_what_raking_ones_leads_to(table: Floats, sweeps: int) -> None:
+    """Also where some sums are 0."""
+    pairs = [((0, 1), table.sum(axis=2)), ((0, 2), table.sum(axis=1)), ((1, 2), table.sum(axis=0))]
+    found = rake_three(*(wanted for _, wanted in pairs), sweeps=sweeps)
+    assert found == pytest.approx(rake(np.ones(table.shape), pairs, sweeps), rel=1e-6, abs=1e-9)
 
 
 def test_raking_leaves_its_argument_and_empty_slices_alone() -> None:

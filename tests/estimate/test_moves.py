@@ -1,0 +1,59 @@
+"""Moves of single people between the cells of many tables: what is kept in mind is what counting afresh gives."""
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpengine.array_types import Floats, Ints
+from dpengine.estimate.moves import Tables, move
+
+POWER = 0.7
+
+
+def filled(places: Ints, shape: list[int], wanted: dict[tuple[int, ...], Floats]) -> Tables:
+    tables = Tables.over([*wanted], shape)
+    for k, (axes, cells) in enumerate(wanted.items()):
+        sizes = [shape[axis] for axis in axes]
+        numbers = np.ravel_multi_index(tuple(places[axis] for axis in axes), sizes)
+        tables.fill(k, np.bincount(numbers, minlength=cells.size).reshape(sizes) - cells, cells, POWER)
+    return tables
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=4), st.integers(1, 200), st.integers(0, 2**32 - 1))
+def test_prices_follow_people_who_move_in_tables_of_one_to_three_columns(
+    shape: list[int], people: int, seed: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    places = np.stack([chance.integers(0, size, people) for size in shape])
+    chosen = [axes for width in (1, 2, 3) for axes in combinations(range(len(shape)), width)]
+    wanted = {axes: chance.gamma(1.0, 3.0, [shape[axis] for axis in axes]) for axes in chosen}
+    tables = filled(places, shape, wanted)
+    move(places, shape, tables)
+    assert np.allclose(tables.price, filled(places, shape, wanted).price, atol=1e-3)
+
+
+def test_people_move_to_where_tables_lack_them() -> None:
+    """3,000 people whose columns do not depend on each other; the tables are those of others, whose columns do."""
+    chance = np.random.default_rng(9)
+    others = np.minimum(chance.integers(0, 4, 3000) + chance.integers(0, 2, (4, 3000)), 3)
+    shape, places = [4] * 4, np.stack([chance.permutation(line) for line in others])
+    pairs = [*combinations(range(4), 2)]
+    wanted = {axes: np.zeros((4, 4)) for axes in pairs}
+    for axes in pairs:
+        np.add.at(wanted[axes], tuple(others[axis] for axis in axes), 1.0)
+    tables = filled(places, shape, wanted)
+    before = tables.off()
+    for _ in range(10):
+        move(places, shape, tables)
+    assert tables.off() < 0.1 * before
+
+
+def test_prices_of_a_column_are_those_of_the_tables_that_have_it() -> None:
+    """Two people are in a cell of a pair where nobody is wanted; one is in each cell of a third column, as wanted."""
+    places, shape = np.array([[0, 0], [0, 0], [0, 1]]), [2, 2, 2]
+    tables = filled(places, shape, {(0, 1): np.zeros((2, 2)), (2,): np.array([1.0, 1.0])})
+    alone = 0.5 * 2**-POWER
+    assert np.allclose(tables.prices_by_column(places), [[2.5, 2.5], [2.5, 2.5], [alone, alone]])
