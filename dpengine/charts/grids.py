@@ -54,7 +54,7 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> go.Figure:
         shared_xaxes=True,
         shared_yaxes=True,
         horizontal_spacing=0.03,
-        vertical_spacing=0.12 / down + 0.02,
+        vertical_spacing=0.18 / down + 0.02,
     )
     name, details = escape(cells.headings[2]), cells.details()
     grids = [Grid(together.value, together.details(), together.hover(["y", "x"], "z", also=f"{name}: {_('all')}"),
