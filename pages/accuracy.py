@@ -27,12 +27,15 @@ from dpengine.translation.catalogue import number
 from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, largest_error, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
+from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
+from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     counted_noun,
+    headed,
     heading_of,
     noun,
     people,
@@ -307,6 +310,17 @@ def explore(plan: Plan) -> None:
         from_error(plan)
 
 
+def tried_out(plan: Plan) -> None:
+    """Show the errors of an adaptive plan, which are tried out beside the page."""
+    last = trial.errors(plan)
+    if last is None:
+        st.caption(":material/hourglass_top: The plan is being tried out on made-up people. This takes some seconds.")
+        return
+    of, errors = last
+    st.markdown(f"**Every published table at ε = {exact_text(of.epsilon)}, tried out on made-up people**")
+    show_numbers(headed(of, errors), predicted_columns() | measured_columns(of))
+
+
 require_entry()
 st.title("Accuracy")
 st.markdown(
@@ -314,6 +328,7 @@ st.markdown(
 )
 if (chosen := choose_plan()) is not None:
     if is_adaptive(chosen):
+        tried_out(chosen)
         show_strategies(chosen)
         in_code(chosen, chosen.epsilon)
     else:

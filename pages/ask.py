@@ -178,13 +178,14 @@ def _consequence(question: Question, table: Table) -> None:
     except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return
+    place = st.container()
     show_code(
         "ask",
         lambda: {"question": question.to_dict(), "file": "question.yaml", "other_people": others} | table_values(),
         {"question.yaml": question.dumps},
     )
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
-    if background_read.held(paid) is not None or st.button(
+    if background_read.held(paid) is not None or place.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
         charged = visit().ledger_to_charge

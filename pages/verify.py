@@ -145,7 +145,7 @@ def _signature(signer: str | None, expected: str | None) -> str:
         )
     if signer == expected:
         return f":material/verified: **Signed by the key that you expect**, `{signer}`. {MEANING}"
-    return f":material/key: **Signed by the key `{signer}`**, which was not compared with any. {MEANING}"
+    return f":material/key: **Signed by the key `{signer}`**, which was not compared with another. {MEANING}"
 
 
 require_entry()

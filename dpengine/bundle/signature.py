@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 MEANING = (
-    "The signature says that whoever holds the ledger of this key published this file, byte for byte; it does not say "
-    "that the numbers are good, nor who that is: an unknown key proves nothing by itself, so compare its fingerprint "
-    "with the one that the publisher gives elsewhere."
+    "The signature shows that whoever holds the ledger of this key published exactly this file. It does not show who "
+    "that is, or that the numbers are good. An unknown key proves nothing by itself: compare its fingerprint with the "
+    "one that the publisher gives elsewhere."
 )
 PIECE_BYTES = 2**20
 

@@ -45,7 +45,7 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> Drawing:
     rows, columns, third = cells.short
     across = facets_across(len(columns), len(third) + 1)
     down = -(-(len(third) + 1) // across)
-    panels = Panels([_("all"), *third], across, 0.03, 0.12 / down + 0.02)
+    panels = Panels([_("all"), *third], across, 0.03, 0.18 / down + 0.02)
     grids, top = _facets(cells, together), int(together.value.max())
     data = [
         trace | panels.axes(k)

@@ -72,7 +72,7 @@ def ask(  # click hands over one parameter for each argument and option
     other_people: bool,
     as_json: bool,
 ) -> None:
-    """Answer one private question about TABLE, charge the ledger, and print the answer.
+    """Answer one private question about TABLE at a price.
 
     FILE is a question, or a plan with the columns, the privacy unit and the dataset of the question that --statistic
     and the options after it ask. The same question of the same data returns the stored answer and costs nothing.

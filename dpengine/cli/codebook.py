@@ -21,9 +21,10 @@ ENDINGS = (".json", ".csv", ".xlsx")
 @json_option
 @faults
 def codebook(source: Path, output: Path, as_json: bool) -> None:
-    """Write the public knowledge in SOURCE, a plan or a codebook of any format, as a codebook.
+    """Write what SOURCE says of columns as a codebook.
 
-    Nothing in it was measured from rows. What a codebook says of rows is not read, and said on standard error.
+    SOURCE is a plan or a codebook of any format. Nothing in it was measured from rows. What a codebook says of rows
+    is not read, and said on standard error.
     """
     from dpengine.errors import PlanError
     from dpengine.sources import codebook_file

@@ -107,7 +107,10 @@ def _clearing_up_on_signals() -> Iterator[None]:
 @json_option
 @faults
 def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bool) -> None:
-    """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
+    """Print a first plan for TABLE, with blanks to fill in.
+
+    It has names and kinds of columns, and never a value from the rows.
+    """
     from dpengine.sources.codebook_file import load_codebook
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
@@ -179,9 +182,9 @@ def release(  # click hands over one parameter for each argument and option
     other_people: bool,
     as_json: bool,
 ) -> None:
-    """Publish PLAN of TABLE once, charge the ledger, and write the release bundle.
+    """Publish PLAN of TABLE once, and charge the ledger.
 
-    Where a second person has to approve, send PLAN with `ledger approval send` first.
+    Writes the release bundle. Where a second person has to approve, send PLAN with `ledger approval send` first.
     """
     from dpengine.isolation import run
 
@@ -279,7 +282,7 @@ def _is_standard_output(path: Path) -> bool:
 @json_option
 @faults
 def verify(bundle: Path, key: str | None, as_json: bool) -> None:
-    """Check that BUNDLE is complete and consistent, agrees with its own manifest, and who signed it."""
+    """Check that BUNDLE is whole and consistent, and who signed it."""
     from dpengine.bundle.signature import MEANING, read_key
     from dpengine.bundle.verify import PROSE, examine
 
@@ -317,10 +320,11 @@ def _key_text(given: str) -> str | bytes:
 @json_option
 @faults
 def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
-    """Audit the code that publishes, on made-up tables: exact checks, then the ε that its outputs show.
+    """Audit the code that publishes, on made-up tables.
 
-    Charges no budget. The status is 1 where more is found than is claimed. What outputs show holds with 95 %
-    confidence, so that of twenty ways that keep their promise one may seem to break it: run it again.
+    Exact checks come first, then the ε that its outputs show. Charges no budget. The status is 1 where more is
+    found than is claimed. What outputs show holds with 95 % confidence, so that of twenty ways that keep their
+    promise one may seem to break it: run it again.
     """
     from dpengine.audit import exact_checks, publications
 
@@ -354,9 +358,9 @@ def app(options: tuple[str, ...]) -> None:
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @faults
 def demo(options: tuple[str, ...]) -> None:
-    """Open the page as a demonstration: public samples only, no files, a ledger in memory for each visitor.
+    """Open the page as a demonstration, with public samples only.
 
-    OPTIONS go to Streamlit, e.g. --server.port 8502.
+    Nobody can bring files, and each visitor has a ledger in memory. OPTIONS go to Streamlit, e.g. --server.port 8502.
     """
     from dpengine import installed
 

@@ -40,9 +40,10 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, options_metavar="", subcommand_metavar="[DATASET] [OPTIONS] | COMMAND [ARGS]...")
 def ledger() -> None:
-    """Show what was spent, on what, and what is left; or one of these commands.
+    """Show what was spent, on what, and what is left.
 
-    Without a command this is `show`. A dataset that has the name of a command is shown by `ledger show DATASET`.
+    Its commands keep the ledger; without one of them this is `show`. A dataset that has the name of a command is
+    shown by `ledger show DATASET`.
     """
 
 

@@ -19,9 +19,10 @@ __all__ = ["replicates"]
 @json_option
 @faults
 def replicates(bundle: Path, output: Path, as_json: bool) -> None:
-    """Draw the tables of BUNDLE 50 times with fresh errors, for intervals of your own sums and regressions.
+    """Draw the tables of BUNDLE 50 times with fresh errors.
 
-    They are made from the published numbers alone and cost no privacy. The same bundle gives the same file everywhere.
+    They give intervals of your own sums and regressions. They are made from the published numbers alone and cost no
+    privacy. The same bundle gives the same file everywhere.
     """
     from dpengine.replicates import DRAWS, pack
 

@@ -59,7 +59,7 @@ def rows_kept(
     other_people: bool,
     as_json: bool,
 ) -> None:
-    """Show how many rows of TABLE are kept if each person keeps at most k, for several k.
+    """Show how many rows are kept if each person keeps at most k.
 
     With --exact, the numbers are for your eyes only. With --epsilon and --dataset, they are estimated privately, and
     the ledger is charged before they are shown.

@@ -69,10 +69,8 @@ class Number(ColumnBase):
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
-    >>> Number(name="age", edges=["0", "18", "65"]).shown
-    ('0 to <18', '18 to 65', '(other)', '(missing)')
-    >>> Number(name="age", edges=["0", "18", "65"], whole=True).shown
-    ('0–17', '18–65', '(other)', '(missing)')
+    >>> [Number(name="age", edges=["0", "18", "65"], whole=whole).shown[:2] for whole in (False, True)]
+    [('0 to <18', '18 to 65'), ('0–17', '18–65')]
 
     With `levels`, wider bins by name, given by their width or their edges, a table may ask for `age@20-year`.
 
@@ -231,8 +229,7 @@ class Number(ColumnBase):
     def words_of_declared(self) -> tuple[str, ...]:
         if not self.whole:
             *texts, last = (f"{edge:f}" for edge in self.edges)
-            highs = [*(f"<{text}" for text in texts[1:]), last]
-            return tuple(f"{low} to {high}" for low, high in zip(texts, highs, strict=True))
+            return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
         whole = list(map(int, self.edges))
         ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
         between = " to " if whole[0] < 0 else "–"  # a dash beside a minus cannot be read

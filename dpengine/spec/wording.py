@@ -250,18 +250,18 @@ def rows_counted(plan: Plan) -> str:
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
     >>> print(rows_counted(plan))
-    Of each person in who, at most 3 rows were kept, chosen at random. All counts, totals and intervals are of kept \
-rows: the table may hold more.
+    Of each person (column who), at most 3 rows were kept, chosen at random. All counts, totals and intervals are of \
+kept rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
     if plan.tallied:
         return persons_counted(plan)
     return plural(
-        "Of each person in {id}, at most one row was kept, chosen at random. All counts, totals and intervals are of "
-        "kept rows: the table may hold more.",
-        "Of each person in {id}, at most {n} rows were kept, chosen at random. All counts, totals and intervals are of "
-        "kept rows: the table may hold more.",
+        "Of each person (column {id}), at most one row was kept, chosen at random. All counts, totals and intervals "
+        "are of kept rows: the table may hold more.",
+        "Of each person (column {id}), at most {n} rows were kept, chosen at random. All counts, totals and intervals "
+        "are of kept rows: the table may hold more.",
         plan.unit.rows,
         id=plan.unit.id,
     )

@@ -17,9 +17,10 @@ __all__ = ["audit_part"]
 
 RUNS = 150  # publications with the person, and as many without: a quarter of a minute in most ways
 STORY = (
-    "An auditor knows both tables and sees what this engine publishes of one of them, hundreds of times. How much more "
-    "often do the outputs speak for the person when the person is there? That shows an ε *from below*; what was "
-    "promised must be no smaller. Beside it stand checks without chance. Nothing is charged: the tables are made up."
+    "An auditor knows both tables and sees what this engine publishes of one of them, hundreds of times. How much "
+    "more often do the outputs speak for the person when the person is there? That shows an ε *from below*; what was "
+    "promised must be no smaller. Exact checks, in which nothing is left to chance, stand beside it. Nothing is "
+    "charged: the tables are made up."
 )
 
 

@@ -37,10 +37,12 @@ def one_man(epsilon: Fraction) -> None:
         st.metric("If he is 67", percent(short), border=True)
         st.metric("Ratio", f"{tall / short:.4g}", border=True)
     ratio = (
-        "From 68 on, the ratio is exactly e^ε" if bound >= 68 else "Below 68 both are likely, so the ratio is smaller"
+        "From 68 inches on, the ratio is exactly e^ε"
+        if bound >= 68
+        else "Below 68 inches both are likely, so the ratio is less than e^ε"
     )
     st.markdown(
-        f"{ratio}; e^ε = {math.exp(epsilon):.4g}. The ratio is at most e^ε for every set of answers, not only for "
+        f"{ratio} = {math.exp(epsilon):.4g}. The ratio is at most e^ε for every set of answers, not only for "
         "these.\n\n"
         "*“He is as tall as the average man of New Jersey.”* Whoever knows this learns his height from any survey of "
         "New Jersey, whether he took part or not. Differential privacy does not prevent that. It limits what his "

@@ -60,16 +60,14 @@ def show() -> None:
                 width="stretch",
             )
         files = file_box(
-            _(
-                "Bring a codebook: that sheet, a YAML file with columns as in a plan, a file of SPSS, Stata or SAS, "
-                "CSVW-EO, a Data Package or Table Schema, or DDI; a CSV file of levels, such as county,state; and "
-                "shapes for maps, as GeoJSON"
-            ),
+            _("Bring a codebook: that sheet, filled in, or a file in another format"),
             type=[*(ending[1:] for ending in codebook_file.ENDINGS), "geojson"],
             accept_multiple_files=True,
             key=visit().key("codebook"),
             max_upload_size=codebook_file.MAX_FILE // 10**6,
             help=_(
+                "A YAML file with columns as in a plan, a file of SPSS, Stata or SAS, CSVW-EO, a Data Package or Table "
+                "Schema, or DDI; a CSV file of levels, such as county,state; and shapes for maps, as GeoJSON. "
                 "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. Numbers "
                 "that others measured from rows, such as how often a value occurs, are not read from any file. A "
                 "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "

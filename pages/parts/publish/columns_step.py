@@ -40,6 +40,12 @@ def choose_columns() -> None:
     _load_plan()
     names = [field.name for field in table.columns]
     fields = {field.name: field for field in table.columns}
+    if len(names) == 1:
+        text = _(
+            "This table has one column. If the file has more, *Reading options* under *Change the table* say how they "
+            "are separated, and how many rows stand above the names."
+        )
+        st.caption(f":material/info: {text}")
     chosen = st.multiselect(
         _("Columns that matter"),
         names,

@@ -125,7 +125,7 @@ def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact
     facts = _compared(frame["off by"], inside, columns["off by"] if measure is not None else None)
     numbers, picture = st.columns([4, 3], gap="medium")
     order = [*labels, "true (private)", name, "off by", *ends]
-    show_numbers(frame, columns, place=numbers, column_order=order, height=420)
+    show_numbers(frame, columns, place=numbers, column_order=order, height=min(420, 38 + 35 * len(frame)))
     figure = figures.comparison_figure(release, shown, exact, measure, dark=is_dark())
     alt = (
         _("Published against true counts of {cells} cells. {facts}", cells=number(len(frame)), facts=facts)

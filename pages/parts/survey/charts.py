@@ -88,8 +88,8 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
             hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + "</extra>",
         )
     mark(figure, here)
-    figure.update_xaxes(title_text="people who are asked", type="log", dtick=1, tickformat=",~s")
-    figure.update_yaxes(title_text="a count is off by (people)", type="log", dtick=1, tickformat=",~s")
+    figure.update_xaxes(title_text="people who are asked", type="log", dtick=1, tickformat=",~r")
+    figure.update_yaxes(title_text="a count is off by (people)", type="log", dtick=1, tickformat=",~r")
     return figure
 
 

@@ -78,6 +78,11 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
     assert len(held(page).entries.declared["name"]["values"]) == 1618
 
 
+def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("titled.csv", b"A title\n\nname;age\nx;3\n").run()
+    assert "This table has one column. If the file has more" in texts(page)
+
+
 def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pairs(page: AppTest) -> None:
     names = [f"question {k}" for k in range(40)]
     page.get("file_uploader")[0].upload("survey.csv", f"{','.join(names)}\n".encode()).run()

@@ -49,7 +49,7 @@ def test_rows_are_not_called_people(tmp_path: Path) -> None:
     said = texts(shown(several, tmp_path))
     assert " rows in all" in said
     assert "people in all" not in said
-    assert "Of each person in who, at most 3 rows were kept, chosen at random." in said
+    assert "Of each person (column who), at most 3 rows were kept, chosen at random." in said
     assert " rows." in words(several)
     assert "people" not in words(several)
 

@@ -196,7 +196,10 @@ def in_words(plan: Plan) -> str:
     if last is None:
         return _("For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people.")
     of, tried = last
-    facts = [_facts(of, tried), _("This was tried out on made-up people; your table may do better or worse.")]
+    facts = [
+        _facts(of, tried, trial.drawn_of(of)),
+        _("This was tried out on made-up people; your table may do better or worse."),
+    ]
     if trial.question_of(of) != trial.question_of(plan):
         facts.append(_("ε = {epsilon} is being tried out.", epsilon=exactly(plan.epsilon)))
     return " ".join(facts)
@@ -218,7 +221,8 @@ def _show_figure(result: Result) -> Measure | None:
     return figure_with_choice(result, key="preview", made_up=True)[1]
 
 
-def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
+def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
+    """Say what is predicted for the chosen table, and of a release that is `drawn` what its readers would see."""
     table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
@@ -243,25 +247,43 @@ def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
         facts.append(_("The total is within **±{half_width}**, 95 times in 100.", half_width=people(total)))
     else:
         facts.append(_("The total is **almost certain** to be exact."))
-    cells = plan.cells(table)
+    facts.append(_noise(plan, table, cell) if drawn is None else _noise_seen(drawn, table))
+    return " ".join([*of_amounts, *facts])
+
+
+def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
+    """Say how wide the intervals of a release are whose error is measured too, and how many cells are mostly noise."""
+    cells, noisy = drawn.cells(table), drawn.mostly_noise(table)
+    return _(
+        "The intervals that readers get also allow for the error of the model. In the made-up release shown here, of "
+        "about {rows} {unit}, they are about ±{reach}, and **{noisy} of {cells} cells** are mostly noise.",
+        rows=number(drawn.plan.rows_about or ASSUMED_ROWS),
+        unit=noun(drawn.plan),
+        reach=people(float((cells["high"] - cells["estimate"]).mean())),
+        noisy=number(int(noisy.sum())),
+        cells=number(noisy.size),
+    )
+
+
+def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
+    """Say how many cells would be mostly noise if counts are within ±`cell`."""
+    cells, unit = plan.cells(table), noun(plan)
     noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
     places = {"noisy": number(noisy), "cells": number(cells), "rows": number(plan.rows_about or ASSUMED_ROWS)}
     match bool(noisy), bool(plan.rows_about):
         case True, True:
-            said = _(
+            return _(
                 "**{noisy} of {cells} cells** would be mostly noise in a table of about {rows} {unit}.",
                 **places,
                 unit=unit,
             )
         case True, False:
-            said = _(
+            return _(
                 "**{noisy} of {cells} cells** would be mostly noise in a table of an assumed {rows} {unit}.",
                 **places,
                 unit=unit,
             )
         case False, True:
-            said = _("No cell would be mostly noise in a table of about {rows} {unit}.", **places, unit=unit)
+            return _("No cell would be mostly noise in a table of about {rows} {unit}.", **places, unit=unit)
         case _any:
-            said = _("No cell would be mostly noise in a table of an assumed {rows} {unit}.", **places, unit=unit)
-    facts.append(said)
-    return " ".join([*of_amounts, *facts])
+            return _("No cell would be mostly noise in a table of an assumed {rows} {unit}.", **places, unit=unit)

@@ -22,7 +22,7 @@ from pages.parts.server.jobs import Job, Progress
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["KEPT", "drawn", "errors", "question_of"]
+__all__ = ["KEPT", "drawn", "drawn_of", "errors", "question_of"]
 
 T = TypeVar("T")
 
@@ -41,6 +41,12 @@ def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | 
 def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
     """Return the errors that were tried out last, as by `predict`, and their plan."""
     return _last(plan, "errors", _tried(plan, "errors", partial(_try_out, plan)))
+
+
+def drawn_of(plan: Plan) -> Result | None:
+    """Return the made-up release that was drawn last if it is one of exactly this plan."""
+    kept: tuple[Plan, Result] | None = visit().kept("drawn", plan.marginals)
+    return kept[1] if kept is not None and question_of(kept[0]) == question_of(plan) else None
 
 
 def question_of(plan: Plan) -> tuple[object, ...]:

@@ -32,6 +32,9 @@ def test_it_draws_itself_and_says_its_error(adaptive: AppTest) -> None:
     assert "tried out on made-up people" in said
     assert "predict(" not in said
     assert adaptive.get("plotly_chart"), "the made-up release is drawn"
+    plan, drawn = held(adaptive).kept("drawn", held(adaptive).plan.marginals)
+    noisy = drawn.mostly_noise(plan.marginals[0])
+    assert f"**{noisy.sum()} of {noisy.size} cells** are mostly noise" in said, "as the picture beside it marks them"
     assert ledger().spent(held(adaptive).entries.dataset) == 0
 
 
