@@ -38,9 +38,9 @@ from dpengine.sources.mixed import member_types, text_of
 from dpengine.sources.table import Field
 
 __all__ = [
-    "FIXED_WIDTH", "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns",
-    "hashed_rows", "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of", "words_of_bytes",
-    "words_of_numbers", "words_of_texts",
+    "FIXED_WIDTH", "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hash_words",
+    "hashed_columns", "hashed_rows", "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of",
+    "words_of_bytes", "words_of_numbers", "words_of_texts",
 ]  # fmt: skip
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -195,14 +195,22 @@ def hashed_rows(columns: Sequence[Field], rows: str, dialect: Dialect, *, keep: 
     return f"SELECT {', '.join([*kept, f'{dialect.hash.format(x=row)} AS h'])} FROM ({texts_of_rows}) AS texts"
 
 
-def word_sums(dialect: Dialect) -> list[str]:
-    """Write the number of rows and the sums of the 32-bit words of their `h`, named as in `TEXT_SUMS`."""
-    sums = ["count(*) AS n"]
-    for word in range(4):  # little-endian
+def word_sums(dialect: Dialect, sums: Sequence[str] | None = None) -> list[str]:
+    """Write the number of rows and the sums of the 32-bit words of their `h`, named as in `TEXT_SUMS`.
+
+    `sums` says otherwise how the words are added up.
+    """
+    sums = sums or [f"sum({word})" for word in hash_words(dialect)]
+    return ["count(*) AS n", *(f"{dialect.to_text(each)} AS s{k}" for k, each in enumerate(sums))]
+
+
+def hash_words(dialect: Dialect) -> list[str]:
+    """Write the 32-bit words of an MD5 `h` as numbers, the lowest first."""
+    words = []
+    for word in range(4):
         digits = " || ".join(f"substr(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
-        number = dialect.hash_word.format(shift=32 * word, hex=f"({digits})")
-        sums.append(dialect.to_text(f"sum({number})") + f" AS s{word}")
-    return sums
+        words.append(dialect.hash_word.format(shift=32 * word, hex=f"({digits})"))
+    return words
 
 
 def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:

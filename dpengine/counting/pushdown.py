@@ -15,7 +15,7 @@ from dpengine.array_types import Bools, Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows, marked_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
-from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, hashed_rows, text_sums, word_sums
+from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, hash_words, hashed_rows, text_sums, word_sums
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.errors import TableError
@@ -171,12 +171,20 @@ class RemoteRows:
     def _within(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that adds up the hashes within groups, for an engine that would read the rows again instead.
 
-        A row that lacks a cell is in the first group of each table, where it does not count as a row.
+        A row that lacks a cell is in the first group of each table, where it does not count as a row. The engine copies
+        each row for each table, so the words of its hash are worked out before. They are added up in halves of 16 bits,
+        which fit 64 bits for 2⁴⁷ rows: sums of decimals take many times as long.
         """
+        dialect = self.table.dialect
         codes = [f"CASE WHEN {lacks} THEN 0 ELSE k{k} END AS k{k}" for k in range(len(joints.columns))]
         times = f"CASE WHEN {lacks} THEN 0 ELSE 1 END AS times"
-        rows = f"SELECT {', '.join([*codes, times])}, h FROM ({coded}) AS coded"
-        sums = word_sums(self.table.dialect)
+        words = [f"CAST({word} AS BIGINT) AS w{k}" for k, word in enumerate(hash_words(dialect))]
+        rows = f"SELECT {', '.join([*codes, times, *words])} FROM ({coded}) AS coded"
+        upper = [dialect.integer_divide.format(a=f"w{k}", b=2**16) for k in range(len(words))]
+        sums = word_sums(
+            dialect,
+            [f"CAST(sum({half}) AS DECIMAL(38, 0)) * {2**16} + sum(w{k} % {2**16})" for k, half in enumerate(upper)],
+        )
         query, types = self._grouped(rows, joints, "coalesce(CAST(sum(times) AS BIGINT), 0)", sums)
         return query, types | TEXT_SUMS
 
