@@ -199,7 +199,7 @@ def test_shares_leave_half_of_epsilon_to_the_tables() -> None:
         ("from: 0, to: 400, step: 5, bins: 81", "81 bins cannot be found in 80 steps"),
         ("from: 0, to: 400, step: 7, bins: 6", "must be a multiple of the step"),
         ("from: 0, to: 4000000, step: 1, bins: 6", "choose a larger step"),
-        ("from: 0, bins: 6", "say all three"),
+        ("from: 0, bins: 6", "from, to and step"),
         ("from: 0, to: 400, edges: [0, 400]", "go with bins"),
         ("edges: [0, 400], bins: 6", "neither edges nor levels"),
         ("from: 0, to: 400, bins: {count: 6, share: 1}", "from 1/1000 to 1/2"),
