@@ -1,0 +1,152 @@
+"""Simulated tables for benchmarks/ranges.py: probabilities of 4096 cells, or of 128 × 128.
+
+The parameters of the product were set on the first group. The second was looked at while rules were chosen. The third
+is held out: it is there to judge, and nothing is set on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.peers.range_methods import SIDE
+
+__all__ = ["GROUPS"]
+
+ROOT = Path(__file__).parent.parent
+CELLS = 4096
+
+
+def shapes_1d() -> dict[str, np.ndarray]:
+    """Probabilities of 4096 cells: heaped at one end, spiked, smooth, even, in bursts."""
+    fixed, x = np.random.default_rng(5), np.arange(CELLS)
+    incomes = np.exp(fixed.normal(np.log(150), 0.9, 400_000))
+    incomes = np.where(fixed.random(incomes.size) < 0.7, np.round(incomes / 20) * 20, incomes)
+    incomes[:90_000] = 0
+    peaks = zip(fixed.integers(0, CELLS, 12), fixed.uniform(5, 120, 12), fixed.pareto(1, 12) + 0.1, strict=True)
+    bursts = np.repeat(fixed.pareto(1.2, 64) + 0.05, 64) * fixed.gamma(1, 1, CELLS) * (fixed.random(CELLS) < 0.5)
+    found = {
+        "zipf": 1 / (x + 1.0) ** 2,
+        "salaries": _counted(np.exp(fixed.normal(np.log(180), 0.7, 135_000))),
+        "round incomes": _counted(incomes),
+        "costs": _counted(fixed.exponential(150, 9415)),
+        "even": fixed.gamma(20, 1, CELLS),
+        "smooth": np.exp(-(((x / CELLS - 0.7) / 0.25) ** 2)) + 0.1,
+        "bursts": bursts,
+        "peaks": sum(weight * np.exp(-(((x - at) / wide) ** 2)) for at, wide, weight in peaks) + 1e-3,
+    }
+    adult = Path(os.environ.get("ADULT", ROOT.parent / "shared" / "data" / "adult.csv"))
+    if adult.is_file():
+        gains = pd.read_csv(adult).filter(like="gain").iloc[:, 0].to_numpy(dtype=float)
+        found["capital gains"] = _counted(gains / max(gains.max(), 1) * (CELLS - 1))
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def shapes_2d() -> dict[str, np.ndarray]:
+    """Probabilities of 128 × 128 cells: towns, one heap, mostly zero in both, a line, half even."""
+    fixed, people = np.random.default_rng(6), 200_000
+    town = fixed.choice(300, people, p=fixed.dirichlet(fixed.pareto(1.1, 300) + 0.01))
+    towns = fixed.random((300, 2))[town] + fixed.normal(0, 1, (people, 2)) * fixed.uniform(0.002, 0.03, 300)[town, None]
+    zeros = np.c_[
+        np.where(fixed.random(people) < 0.92, 0, fixed.beta(1, 8, people)),
+        np.where(fixed.random(people) < 0.95, 0, fixed.normal(0.45, 0.08, people)),
+    ]
+    along = fixed.random(people)
+    line = np.c_[0.1 + 0.05 * np.sin(9 * along) + fixed.normal(0, 0.01, people), 0.1 + 0.15 * along]
+    half = np.concatenate([fixed.random((people // 2, 2)), fixed.normal([0.2, 0.7], [0.05, 0.1], (people // 2, 2))])
+    clouds = {"towns": towns, "heap": fixed.normal(0.5, 0.15, (people, 2)), "zeros": zeros, "line": line, "half": half}
+    return {name: _binned(cloud) for name, cloud in clouds.items()}
+
+
+def fresh_1d() -> dict[str, np.ndarray]:
+    """Probabilities of 4096 cells on which no parameter was set."""
+    fixed, x = np.random.default_rng(17), np.arange(CELLS)
+    found = {
+        "five heaps": _heaps(fixed, x[:, None]),
+        "zipf shuffled": fixed.permutation(1 / (x + 1.0)),
+        "blocks": (x // 128 % 2).astype(float),
+        "hole": np.where(abs(x - 1500) < 400, 0.0, 1.0),
+        "weeks": np.array([9, 10, 10, 10, 11, 3, 1])[x % 7] * (1 + 0.5 * np.sin(x / 58)) * (1 + x / CELLS),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def fresh_2d() -> dict[str, np.ndarray]:
+    """Probabilities of 128 × 128 cells on which no parameter was set."""
+    fixed, (x, y) = np.random.default_rng(18), np.indices((SIDE, SIDE))
+    lines = np.exp(-(((x - y) / 2.0) ** 2)) + np.exp(-(((x + 0.4 * y - 80) / 1.5) ** 2))
+    ranks = [1 / (1.0 + fixed.permutation(SIDE)) for _ in range(2)]
+    found = {
+        "five heaps": _heaps(fixed, np.stack([x, y], axis=-1).reshape(-1, 2) * 32).reshape(SIDE, SIDE),
+        "zipf shuffled": np.outer(*ranks),
+        "checkerboard": ((x // 16 + y // 16) % 2).astype(float),
+        "hole": np.where(np.hypot(x - 50, y - 70) < 30, 0.0, 1.0),
+        "cross": lines,
+        "ring": np.exp(-(((np.hypot(x - 60, y - 64) - 40) / 2) ** 2)),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def held_out_1d() -> dict[str, np.ndarray]:
+    """Probabilities of 4096 cells that nobody looks at but to judge."""
+    fixed, x = np.random.default_rng(29), np.arange(CELLS)
+    ends = np.sort(fixed.choice(CELLS, 24, replace=False))
+    drift = np.cumsum(fixed.normal(0, 0.03, CELLS))
+    found = {
+        "eleven cells": fixed.gamma(1, 1, 11)[x % 11],
+        "stripes of 100": np.where(x // 100 % 3 == 0, 1.0, 0.15),
+        "sparse cells": np.where(fixed.random(CELLS) < 0.01, fixed.gamma(0.5, 1, CELLS), 0.0),
+        "steps": fixed.gamma(0.6, 1, 25)[np.searchsorted(ends, x, side="right")],
+        "heaped ages": np.exp(-(((x - 1500) / 900) ** 2)) * np.where(x % 10 == 0, 6.0, np.where(x % 5 == 0, 3.0, 1.0)),
+        "wandering": np.exp(2 * (drift - drift.mean())),
+        "mixture": np.exp(-(((x - 900) / 60) ** 2)) + 0.05 + 40.0 * (fixed.random(CELLS) < 0.002) + (x > 3100) * 0.3,
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def held_out_2d() -> dict[str, np.ndarray]:
+    """Probabilities of 128 × 128 cells that nobody looks at but to judge."""
+    fixed, (x, y) = np.random.default_rng(30), np.indices((SIDE, SIDE))
+    cuts = [np.sort(fixed.choice(SIDE, 6, replace=False)) for _ in range(2)]
+    rows, columns = (np.searchsorted(cut, each, side="right") for cut, each in zip(cuts, (x, y), strict=True))
+    heap = np.exp(-(((x - 90) / 9) ** 2) - ((y - 30) / 14) ** 2)
+    found = {
+        "squares of 11": ((x // 11 + y // 11) % 2).astype(float),
+        "sparse cells": np.where(fixed.random((SIDE, SIDE)) < 0.01, fixed.gamma(0.5, 1, (SIDE, SIDE)), 0.0),
+        "stripes": np.where(x // 9 % 2 == 0, 1.0, 0.2) * np.where(y // 23 % 2 == 0, 1.0, 0.1),
+        "one axis": np.exp(-(((x - 40) / 12) ** 2)) + 0.02 + 0 * y,
+        "steps": fixed.gamma(0.4, 1, (7, 7))[rows, columns],
+        "mixture": heap + 0.03 + 20.0 * (fixed.random((SIDE, SIDE)) < 0.001) + 0.2 * (y > 100),
+        "disc": np.where(np.hypot(x - 77, y - 50) < 37, 1.0, 0.05),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def _heaps(fixed: np.random.Generator, cells: np.ndarray) -> np.ndarray:
+    """Return the density at each of the cells, of places from 0 to 4096, of five normal heaps of different width."""
+    found = np.zeros(len(cells))
+    for wide in (20, 60, 150, 300, 700):
+        off = (cells - fixed.uniform(600, 3500, cells.shape[1])) / wide
+        found += np.exp(-(off**2).sum(axis=1) / 2) / wide ** cells.shape[1]
+    return found
+
+
+def _counted(values: np.ndarray) -> np.ndarray:
+    return np.bincount(np.clip(values, 0, CELLS - 1).astype(int), minlength=CELLS).astype(float)
+
+
+def _binned(cloud: np.ndarray) -> np.ndarray:
+    x, y = np.clip(cloud, 0, 0.9999).T
+    counts = np.histogram2d(x, y, bins=SIDE, range=[[0, 1], [0, 1]])[0]
+    return counts / counts.sum()
+
+
+GROUPS: dict[str, tuple[Callable[[], dict[str, np.ndarray]], Callable[[], dict[str, np.ndarray]]]] = {
+    "set": (shapes_1d, shapes_2d),
+    "seen": (fresh_1d, fresh_2d),
+    "held-out": (held_out_1d, held_out_2d),
+}
