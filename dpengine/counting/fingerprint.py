@@ -1,16 +1,13 @@
 """Digests of a table's content: equal for equal rows, in any order of rows and columns.
 
-There are two. `RowSums` is for rows on this machine, in any format. A cell counts as its text in a text file, or as a
-floating-point number if the text is the number's shortest one. (A text of 17 to 24 characters may be another text of
-the same number, since 64 bits hold no more digits.) Texts and numbers become words of 64 bits. The words of a row are
-hashed one after the other, in the order of the columns' names, by the finaliser of SplitMix64. The hashes of all rows
-are added up modulo 2⁶⁴, and so are the hashes of these hashes: the order of rows does not matter, and repeated rows
-count. A change goes unnoticed with a probability of about 2⁻⁶⁴.
+`RowSums` is for rows on this machine, in any format; `text_digest` is for rows in another engine. A cell counts as its
+text in a text file, or as a floating-point number if the text is the number's shortest one. (A text of 17 to 24
+characters may be another text of the same number, since 64 bits hold no more digits.) Texts and numbers become words of
+64 bits. The words of a row are hashed one after the other, in the order of the columns' names, by the finaliser of
+SplitMix64. The hashes of all rows are added up modulo 2⁶⁴, and so are the hashes of these hashes: the order of rows
+does not matter, and repeated rows count. A change goes unnoticed with a probability of about 2⁻⁶⁴.
 
-`text_sums` is for rows in another engine, in SQL that all engines have: each row is written as one text and hashed by
-MD5, and the hashes are added up modulo 2¹²⁸. Rows on this machine can be digested so too, several times slower.
-
-Null and empty texts are alike, since both are missing. Neither digest is cryptographic: only the owner of the rows
+Null and empty texts are alike, since both are missing. The digest is not cryptographic: only the owner of the rows
 could make a collision, and would gain nothing but a release that is paid for already. The ledger keeps keyed digests.
 """
 
@@ -33,13 +30,10 @@ from dpengine import arrow
 from dpengine.accounting.sketch import BINS
 from dpengine.array_types import Bools, Ints
 from dpengine.quasi_random import mix64
-from dpengine.sources.databases.dialects import Dialect
-from dpengine.sources.mixed import member_types, text_of
-from dpengine.sources.table import Field
+from dpengine.sources.mixed import text_of
 
 __all__ = [
-    "FIXED_WIDTH", "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hash_words",
-    "hashed_columns", "hashed_rows", "is_shortest", "text_buffer", "text_sums", "word_sums", "words_of",
+    "FIXED_WIDTH", "HashedColumn", "RowSums", "bins_of", "hashed_columns", "is_shortest", "text_buffer", "words_of",
     "words_of_bytes", "words_of_numbers", "words_of_texts",
 ]  # fmt: skip
 
@@ -50,7 +44,6 @@ FIXED_WIDTH = {  # types whose values are hashed as they are
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
     *("BOOLEAN", "DATE", "DOUBLE"),
 }
-TEXT_SUMS = {"n": "int64", **{f"s{w}": "string" for w in range(4)}}  # columns of `text_sums`, in Ibis's types
 
 _TOGETHER = 64  # columns of texts
 _MAX_BYTES = 128  # of a text; the MD5 of a longer one stands for it
@@ -170,57 +163,6 @@ class RowSums:
     def digest(self, names: Sequence[str]) -> bytes:
         """Return the digest of a table whose columns have these names; `columns` are sorted by name."""
         return hashlib.sha256(json.dumps([sorted(names), *self._sums.tolist()]).encode()).digest()
-
-
-def text_sums(columns: Sequence[Field], rows: str, dialect: Dialect) -> str:
-    """Write a query for the number `n` of rows, and the sums `s0` to `s3` of the 32-bit words of their MD5.
-
-    A row is written as its cells in the order of the columns' names, each after its length in bytes; a missing cell is
-    an empty text. Column i of `columns` is ``c{i}`` of the relation `rows`.
-    """
-    hashed = hashed_rows(columns, rows, dialect)
-    return f"SELECT {', '.join(word_sums(dialect))} FROM ({hashed}{dialect.fence}) AS hashed"
-
-
-def hashed_rows(columns: Sequence[Field], rows: str, dialect: Dialect, *, keep: bool = False) -> str:
-    """Write a query for the MD5 `h` of each row; with `keep`, with the columns of `rows`. See `text_sums`."""
-    order = sorted(range(len(columns)), key=lambda i: columns[i].name)
-    utc = {i: dialect.utc.format(x=f"c{i}") for i in order if columns[i].type == "TIMESTAMP WITH TIME ZONE"}
-    mixed = {i: text_of(f"c{i}", columns[i].type) for i in order if member_types(columns[i].type)}
-    texts = [f"coalesce({mixed.get(i, dialect.to_text(utc.get(i, f'c{i}')))}, '') AS t{i}" for i in order]
-    lengths = {i: dialect.to_text(dialect.byte_length.format(x=f"t{i}")) for i in order}
-    row = dialect.joined([part for i in order for part in (lengths[i], "':'", f"t{i}")])
-    kept = [f"c{i}" for i in range(len(columns))] if keep else []
-    texts_of_rows = f"SELECT {', '.join([*kept, *texts])} FROM {rows}"
-    return f"SELECT {', '.join([*kept, f'{dialect.hash.format(x=row)} AS h'])} FROM ({texts_of_rows}) AS texts"
-
-
-def word_sums(dialect: Dialect, sums: Sequence[str] | None = None) -> list[str]:
-    """Write the number of rows and the sums of the 32-bit words of their `h`, named as in `TEXT_SUMS`.
-
-    `sums` says otherwise how the words are added up.
-    """
-    sums = sums or [f"sum({word})" for word in hash_words(dialect)]
-    return ["count(*) AS n", *(f"{dialect.to_text(each)} AS s{k}" for k, each in enumerate(sums))]
-
-
-def hash_words(dialect: Dialect) -> list[str]:
-    """Write the 32-bit words of an MD5 `h` as numbers, the lowest first."""
-    words = []
-    for word in range(4):
-        digits = " || ".join(f"substr(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
-        words.append(dialect.hash_word.format(shift=32 * word, hex=f"({digits})"))
-    return words
-
-
-def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:
-    """Return the digest of a table whose columns have these names, from the answer to `text_sums`.
-
-    `sums` holds those of each word, over parts of the rows.
-    """
-    words = [sum(int((text or "0").partition(".")[0]) for text in parts) for parts in sums]
-    total = sum(words_sum << 32 * word for word, words_sum in enumerate(words)) % 2**128
-    return hashlib.sha256(json.dumps([sorted(names), rows, f"{total:032x}"]).encode()).digest()
 
 
 def words_of(texts: Sequence[str]) -> Words:

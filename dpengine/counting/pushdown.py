@@ -15,8 +15,8 @@ from dpengine.array_types import Bools, Ints
 from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows, marked_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.remote_sql import code_of, identity, key_text
-from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, hash_words, hashed_rows, text_sums, word_sums
 from dpengine.counting.joint_tables import JointTables
+from dpengine.counting.text_digest import TEXT_SUMS, digest_of_text_sums, hash_words, hashed_rows, text_sums, word_sums
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable

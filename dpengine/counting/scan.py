@@ -22,9 +22,10 @@ from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_ro
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_text
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
-from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
+from dpengine.counting.fingerprint import HashedColumn, RowSums, hashed_columns
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pieces import parquet_file, text_file
+from dpengine.counting.text_digest import digest_of_text_sums, text_sums
 from dpengine.counting.totals import Totals
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
 from dpengine.sources.databases.dialects import LOCAL
