@@ -232,7 +232,7 @@ class RemoteRows:
         return counts_by_place(column, zip(*(answer.column(name).to_pylist() for name in "kn"), strict=True))
 
     def digest(self) -> bytes:
-        """Return the digest of the content, computed where the rows are (`fingerprint.text_sums`)."""
+        """Return the digest of the content, computed where the rows are (`text_digest.text_sums`)."""
         answer = self.table.ask(text_sums(self.table.columns, self.table.rows, self.table.dialect), TEXT_SUMS)
         rows, *sums = (answer.column(name).to_pylist()[0] for name in TEXT_SUMS)
         return digest_of_text_sums(self._names(), rows, [[each] for each in sums])

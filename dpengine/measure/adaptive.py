@@ -5,7 +5,7 @@ that is worth it, all the rest measures single columns. Otherwise part measures 
 takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model gets most
 wrong, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). How ε is
 divided follows from the *public error*: the expected error of the single columns had they all of ε, a function of ε,
-sizes and the noisy total alone.
+sizes, the noisy total and the number of rows that the plan states alone.
 
 Exact counts come in; only noisy numbers and private choices go out. All decisions (phases, parts of ε, merged bins,
 candidates) depend on public structure and on what was measured before. So the whole is ε-differentially private by
@@ -62,6 +62,7 @@ from dpengine.translation.catalogue import mark
 __all__ = ["measure_adaptively"]
 
 TOTAL_PART = 0.01
+WHERE_STATED = 0.2  # times that, if the owner states about how many rows there are
 AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
 LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
@@ -71,6 +72,8 @@ PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' �
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 WORTH = {1: 0.7, 2: 0.5}  # times the loss of columns that the first pairs have to gain, by the number of phases
+FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the answer whether they do
+LEAST_FOR_ANSWER = PARTS // 500  # of ε, for this answer
 SURE = 0.75  # times the noise of that answer, added to it: pairs that are not worth it are seldom taken for it
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: what a cell gains less than is not counted
 ONE_PHASE = 5.0  # times what the first pairs lose by half of ε: if a second phase gains less, one is enough
@@ -130,11 +133,20 @@ def measure_adaptively(
 
 
 def _measure_total(run: Run) -> float:
-    """Measure the number of rows; return it, at least 1."""
-    first = next(iter(run.workload.sizes))
+    """Measure the number of rows; return it, at least 1.
+
+    It only decides how ε is divided: single columns tell it better. So if the owner states about how many rows there
+    are, it is measured more coarsely, and that number is returned, moved as far as twice the scale of the noise around
+    the noisy one.
+    """
+    first, stated = next(iter(run.workload.sizes)), run.workload.rows_about
     parts = PARTS * TOTAL_PART * max(1.0, float(run.epsilon) / run.sensitivity / 0.1) ** -0.3
-    total = run.measure((), np.asarray(run.counts[first,].sum()), parts)
-    return max(1.0, float(total.values))
+    measured = run.measure((), np.asarray(run.counts[first,].sum()), parts * (WHERE_STATED if stated else 1.0))
+    total = float(measured.values)
+    if stated:
+        reach = 2 * float(measured.allocation.scale)
+        total = min(max(stated, total - reach), total + reach)
+    return max(1.0, total)
 
 
 def _reserve_for_whole(run: Run, total: float) -> int:
@@ -168,8 +180,9 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     """Return what a pair picked first would gain, in rows; 0 if all that is left had better measure single columns.
 
     In all tables together, the strongest pairs, as many as would be picked first, have to gain above their noise what
-    columns lose that get `for_columns` alone, and the more, the less exactly this can be measured. It is not measured
-    if the public error is tiny, or so large that no dependence were enough.
+    columns lose that get `for_columns` alone, and the more, the less exactly this can be measured. It is measured more
+    coarsely where they have to gain much, and not at all if the public error is tiny, or so large that no dependence
+    were enough.
     """
     for_pairs = run.left - for_columns
     if for_pairs < LEAST_FOR_PAIRS:
@@ -180,7 +193,8 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     picks = _first_picks(run, error, len(pairs))
     loss = error * (run.left / for_columns - 1)
     worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
-    parts = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
+    most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
+    parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * worth), LEAST_FOR_ANSWER), most)
     worth += SURE * MOVED * run.noise(parts)
     if worth >= 2 * total or for_pairs - parts < LEAST_FOR_PAIRS:  # dependence is a distance of two distributions
         return 0.0
@@ -250,9 +264,10 @@ def _how_wrong_to_decide(run: Run, phase: _Phase, pairs: Sequence[Candidate]) ->
 def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
     """Return whether it ends the phases that the model is `wrong` by so many rows.
 
-    Measure all pairs at once if it is wrong by much more than their noise; none if columns look independent.
+    Measure all pairs at once if it is wrong by much more than their noise; none if columns look independent, unless a
+    private answer says that some pairs gain.
     """
-    independent = phase.number == 0 and wrong < BY_CHANCE * _by_chance(pairs)
+    independent = phase.number == 0 and math.isinf(phase.gain) and wrong < BY_CHANCE * _by_chance(pairs)
     if wrong > (1.0 if independent else ALL_AT_ONCE[phase.number]) * _seen_noise(run, pairs, run.left / len(pairs)):
         _measure_pairs(run, pairs, run.left)
         return True

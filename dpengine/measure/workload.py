@@ -30,6 +30,7 @@ class Workload:
     `sizes` are the numbers of cells of all columns, names in sorted order. `pairs` may be measured. The error of the
     model is measured on the tables in `audited`. `whole` is a table of all columns: what is left of ε measures it.
     `weights` says of some columns and pairs how important they are, compared with the most important tables, at 1.
+    `rows_about` is the number of rows that the plan states, if it does.
     """
 
     sizes: Mapping[str, int]
@@ -37,6 +38,7 @@ class Workload:
     audited: Sequence[Columns] = ()
     whole: Columns = ()
     weights: Mapping[Columns, Fraction] = field(default_factory=dict)
+    rows_about: int | None = None
 
     @classmethod
     def of(cls, plan: Plan) -> Workload:
@@ -51,7 +53,7 @@ class Workload:
         for table, weight in plan.weights.items():
             for part in [*((name,) for name in table), *combinations(sorted(table), 2)]:
                 weights[part] = max(weights.get(part, Fraction(0)), weight / max(plan.weights.values()))
-        return cls(sizes, pairs, audited, whole, weights)
+        return cls(sizes, pairs, audited, whole, weights, plan.rows_about)
 
     def weight(self, part: Columns) -> Fraction:
         """Return how important a column or pair is: as the most important table that has it, which is 1 at most."""

@@ -56,6 +56,12 @@ def weighted(rows: int) -> tuple[Workload, Ints]:
     return replace(workload, weights=weights), joint
 
 
+def stated(rows: int, about: int) -> tuple[Workload, Ints]:
+    """The same, and about how many rows there are is stated."""
+    workload, joint = four_columns(rows, tied=0.8)
+    return replace(workload, rows_about=about), joint
+
+
 def large_tables(rows: int) -> tuple[Workload, Ints]:
     """Three columns of ten cells that go up together, so that many cells of a pair stand above the noise."""
     a, b, c = np.indices((10, 10, 10))
@@ -92,6 +98,7 @@ FOLLOW, DO_NOT = (
 # Workload and counts, ε for a row, and what is to happen: how often the mean error is measured, and pairs are chosen.
 CASES = {
     "one phase, a tree of pairs": (*four_columns(4000, tied=0.8), "1/4", (1, 1)),
+    "one phase or two, of far more rows than stated": (*stated(12_000, 5), "1/4", (2, 1)),
     "one phase, of columns that hardly depend on each other": (*four_columns(4000), "1/4", (1, 0)),
     "so few rows that no pair is worth its noise": (*four_columns(100, tied=0.8), "1/4", (0, 0)),
     "three phases, all three": (*four_columns(600_000, tied=0.02), "1/20", (3, 3)),

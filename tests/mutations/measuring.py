@@ -35,9 +35,9 @@ FAULTS = [
     Fault(
         "the total is published without noise",
         ADAPTIVE,
-        "    total = run.measure((), np.asarray(run.counts[first,].sum()), parts)\n",
-        "    total = run.measure((), np.asarray(run.counts[first,].sum()), parts)\n"
-        "    run.measured[-1] = type(total)(total.allocation, np.asarray(run.counts[first,].sum()))\n",
+        "    total = float(measured.values)\n",
+        "    total = float(measured.values)\n"
+        "    run.measured[-1] = type(measured)(measured.allocation, np.asarray(run.counts[first,].sum()))\n",
         BY_REPLAY,
     ),
     Fault(
@@ -210,6 +210,13 @@ FAULTS = [
         ADAPTIVE,
         "_public_error(run, total, for_whole)\n",
         "_public_error(run, float(next(iter(run.counts.values())).sum()) + 1, for_whole)\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the stated number of rows is moved to near the exact one",
+        ADAPTIVE,
+        "min(max(stated, total - reach), total + reach)",
+        "min(max(stated, float(run.counts[first,].sum()) - reach), float(run.counts[first,].sum()) + reach)",
         BY_REPLAY,
     ),
     Fault(
