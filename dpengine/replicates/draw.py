@@ -33,6 +33,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri
@@ -60,7 +61,9 @@ MAX_CELLS = 100_000  # of all tables, or of all that was measured: some 250 MB o
 SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
-SWEEPS = 8  # over the columns of a table, until its errors add up to theirs
+MAX_SOLVED = 2000  # cells of the columns of a table, up to which its errors add up to theirs exactly
+UNIQUE = 1e-10
+SWEEPS = 8  # over the columns of larger ones, until their errors nearly add up
 DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Dirichlet distribution
 DECIMALS, FILE_DECIMALS = 2, 6
 
@@ -285,7 +288,7 @@ def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats
     """Return errors of the cells of a table of two columns or more that add up to those of its single columns.
 
     They are normal errors of the audited size, given their sums: what is missing from a sum is spread over its cells by
-    their variance, one column after the other.
+    their variance, in all columns at once if these have few cells, else one column after the other.
     """
     assert basis.mean_errors is not None
     variance = (SPREAD * basis.mean_errors(_published(basis, table))) ** 2
@@ -295,12 +298,33 @@ def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats
     errors = math.sqrt(1 - TREND) * _normal(basis.release_id, (table, "cells"), variance.shape)
     errors += math.sqrt(TREND) * trend
     errors *= np.sqrt(variance)
+    if sum(variance.shape) <= MAX_SOLVED:
+        return _with_sums_of(errors, variance, singles)
     for _sweep in range(SWEEPS):
         for axis, wanted in enumerate(singles):
             others = tuple(k for k in range(variance.ndim) if k != axis)
             missing = wanted - errors.sum(axis=tuple(k + 1 for k in others))
             missing /= np.maximum(variance.sum(axis=others), 1e-12)
             errors += variance * missing.reshape(DRAWS, *_along(axis, variance.shape))
+    return errors
+
+
+def _with_sums_of(errors: Floats, variance: Floats, singles: Sequence[Floats]) -> Floats:
+    """Return independent normal errors given their sums over single columns: `errors` less their regression on these.
+
+    The covariance of two sums is the variance of the cells that both hold. Sums of all columns have one total, so one
+    column less would tell as much: a small part of the largest variance on the diagonal makes the solution unique.
+    """
+    axes = range(variance.ndim)
+    rest = {pair: tuple(k for k in axes if k not in pair) for pair in combinations_with_replacement(axes, 2)}
+    sums = {(a, b): variance.sum(axis=others) for (a, b), others in rest.items()}
+    blocks = [[np.diag(sums[a, a]) if a == b else sums[a, b] if a < b else sums[b, a].T for b in axes] for a in axes]
+    covariance = np.block(blocks)
+    covariance += UNIQUE * covariance.max() * np.eye(len(covariance))
+    missing = [wanted - errors.sum(axis=tuple(k + 1 for k in axes if k != axis)) for axis, wanted in enumerate(singles)]
+    shares = np.linalg.solve(covariance, np.concatenate(missing, axis=1).T).T
+    for axis, part in enumerate(np.split(shares, np.cumsum(variance.shape)[:-1], axis=1)):
+        errors += variance * part.reshape(DRAWS, *_along(axis, variance.shape))
     return errors
 
 
