@@ -320,7 +320,7 @@ def _with_sums_of(errors: Floats, variance: Floats, singles: Sequence[Floats]) -
     sums = {(a, b): variance.sum(axis=others) for (a, b), others in rest.items()}
     blocks = [[np.diag(sums[a, a]) if a == b else sums[a, b] if a < b else sums[b, a].T for b in axes] for a in axes]
     covariance = np.block(blocks)
-    covariance += UNIQUE * covariance.max() * np.eye(len(covariance))
+    covariance += (UNIQUE * covariance.max() + 1e-12) * np.eye(len(covariance))  # it may be 0 everywhere
     missing = [wanted - errors.sum(axis=tuple(k + 1 for k in axes if k != axis)) for axis, wanted in enumerate(singles)]
     shares = np.linalg.solve(covariance, np.concatenate(missing, axis=1).T).T
     for axis, part in enumerate(np.split(shares, np.cumsum(variance.shape)[:-1], axis=1)):

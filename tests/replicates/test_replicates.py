@@ -19,6 +19,7 @@ from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.table_errors import table_error
 from dpengine.noise import moments
 from dpengine.replicates import DRAWS, Basis, basis_from, basis_of, draw, draw_replicates, pack, replicate
+from dpengine.replicates.draw import _with_sums_of
 from dpengine.replicates.files import read_me
 from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan, sparse_plan
@@ -55,6 +56,12 @@ def test_replicates_agree_from_table_to_table_and_are_the_same_each_time(plan: d
     assert all(np.array_equal(again[table], values) for table, values in tables.items())
     other_release = drawn(basis_of(dpe.preview(plan)))
     assert not np.array_equal(other_release[()] - other_release[()][0], tables[()] - tables[()][0])
+
+
+def test_cells_that_are_known_exactly_have_no_errors_to_spread() -> None:
+    shape = (DRAWS, 3, 4)
+    singles = [np.zeros((DRAWS, 3)), np.zeros((DRAWS, 4))]
+    assert not _with_sums_of(np.zeros(shape), np.zeros(shape[1:]), singles).any()
 
 
 def test_each_draw_is_the_least_squares_estimate_of_its_own_noise() -> None:
