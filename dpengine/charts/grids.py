@@ -58,7 +58,7 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> Drawing:
     if shapes:
         data.append(explain_marks(grids[1], dark))
         layout["shapes"] = shapes
-    each = 90 + (20 if down * len(rows) <= 60 else 14) * len(rows)
+    each = 110 + (24 if down * len(rows) <= 60 else 14) * len(rows)
     return Drawing(data, layout | {"height": max(360, down * each + room_below(columns) // 2)})
 
 
