@@ -44,7 +44,7 @@ COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are neare
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # that are compared
 MOST_PASSES = 8  # over rows of weight 1, while they gain
-LATER = 0.3  # of the rows are looked at again
+PART, BATCHES = 0.4, 64  # of the rows are looked at in a pass, in so many batches
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -146,7 +146,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples:
         power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
         excess = excess_of(model, starts, codes, np.ones(rows))
-        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, later=LATER)
+        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, BATCHES, PART)
     return codes, np.ones(people, dtype=np.int64)
 
 

@@ -43,7 +43,7 @@ __all__ = [
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
-BATCHES, LATER_BATCHES = 128, 64  # of rows in a pass, at most; in a pass that looks at some of the rows
+BATCHES = 128  # of rows in a pass, at most
 # Rows in a batch, at least, where there are so many batches: smaller ones take as long.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^−POWER; the same if errors are even
@@ -102,12 +102,12 @@ def repair(
     passes: int,
     limit: float = np.inf,
     batches: int = BATCHES,
-    later: float = 1.0,
+    part: float = 1.0,
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
     `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
-    a `limit`. After the first pass, only the part `later` of the rows is looked at, in the cells too full by most.
+    a `limit`. A pass looks at that `part` of the rows which is in the cells too full by most, in so many `batches`.
     """
     columns, rows = codes.shape
     step = worth * np.float32(weight)
@@ -117,10 +117,10 @@ def repair(
     if np.isinf(limit):
         least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
     for salt in range(passes):
-        order = shuffled(rows, columns + salt)
-        if salt and later < 1:
-            worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(later * rows)))
-            order, batches = worst[shuffled(worst.size, columns + salt)], LATER_BATCHES
+        order = np.arange(rows)
+        if part < 1:
+            order = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(part * rows)))
+        order = order[shuffled(order.size, columns + salt)]
         size = _batch_size(order.size, batches)
         values = codes[:, order] + starts[:-1, None]
         gained = 0.0
