@@ -3,13 +3,13 @@
     python -m venv peers && peers/bin/pip install "opendp[mbi]==0.16.0" pandas
     peers/bin/python benchmarks/peer_mbi.py aim codes.npz tables.npz 1
 
-AIM and MST are OpenDP's (``dp.mbi``, with ``loss_of(epsilon=…)``: no δ is spent). MWEM+PGM is written here after
-McKenna, Sheldon & Miklau, "Graphical-model based estimation and inference for differential privacy" (ICML 2019): every
-round an exponential mechanism chooses the pair that the model explains worst, Laplace noise measures it, and the model
-is fitted anew by the same package, mbi; single columns come first. It draws floating-point noise. ``codes.npz`` holds
-``codes`` (one row a person), ``sizes`` and ``ways``; every pair (or triple) as the model expects it, before rows are
-made of it (rows would only add error), is written to ``tables.npz`` as ``0,1``, with the seconds of the processor that
-fitting took.
+AIM and MST are OpenDP's (``dp.mbi``, with ``loss_of(epsilon=…)``: no δ is spent); ``aim-2`` is AIM with a model of at
+most 2 MB, where 80 are its default. MWEM+PGM is written here after McKenna, Sheldon & Miklau, "Graphical-model based
+estimation and inference for differential privacy" (ICML 2019): every round an exponential mechanism chooses the pair
+that the model explains worst, Laplace noise measures it, and the model is fitted anew by the same package, mbi; single
+columns come first. It draws floating-point noise. ``codes.npz`` holds ``codes`` (one row a person), ``sizes`` and
+``ways``; every pair (or triple) as the model expects it, before rows are made of it (rows would only add error), is
+written to ``tables.npz`` as ``0,1``, with the seconds of the processor that fitting took.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def opendp(name: str, codes: np.ndarray, sizes: list[int], ways: int, epsilon: f
         privacy_loss=dp.loss_of(epsilon=epsilon),
         split_evenly_over=1,
     )
-    algorithm = dp.mbi.AIM(queries=ways) if name == "aim" else dp.mbi.MST()
+    name, _, megabytes = name.partition("-")
+    algorithm = dp.mbi.AIM(queries=ways, max_size=float(megabytes or 80)) if name == "aim" else dp.mbi.MST()
     keys = {f"c{k}": list(range(size)) for k, size in enumerate(sizes)}
     made = context.query().select(*keys).contingency_table(keys=keys, algorithm=algorithm).release()
 

@@ -44,7 +44,7 @@ COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are neare
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # that are compared
 MOST_PASSES = 8  # over rows of weight 1, while they gain
-FEW, LATER = 2**14, 0.3  # of more rows this part is looked at again, where pairs follow a model
+PART, BATCHES = 0.4, 64  # of the rows are looked at in a pass, in so many batches
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -145,9 +145,8 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return _nearest_in_triples(model, (codes, round_to_total(np.ones(rows), people)), shared)
     if not triples:
         power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
-        later = 1.0 if model.even or rows <= FEW else LATER
         excess = excess_of(model, starts, codes, np.ones(rows))
-        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, later=later)
+        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, BATCHES, PART)
     return codes, np.ones(people, dtype=np.int64)
 
 

@@ -43,14 +43,16 @@ __all__ = [
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
-BATCHES, LATER_BATCHES = 192, 64  # of rows in a pass, about; in a pass that looks at some of the rows
+BATCHES = 128  # of rows in a pass, at most
+# Rows in a batch, at least, where there are so many batches: smaller ones take as long.
+SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^−POWER; the same if errors are even
 NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
 MOST = 0.5  # of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column, beyond which a copy of all lines would take longer to write than to add
 SAFELY = np.float32(0.999)  # sums of floats are not exact
-ENOUGH = 0.05  # of what is left: a pass that gains less is the last
+ENOUGH = 0.03  # of what is left: a pass that gains less is the last
 
 
 def worth_of(expected: Floats, power: float) -> Reals:
@@ -100,12 +102,12 @@ def repair(
     passes: int,
     limit: float = np.inf,
     batches: int = BATCHES,
-    later: float = 1.0,
+    part: float = 1.0,
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
 
     `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
-    a `limit`. After the first pass, only the part `later` of the rows is looked at, in the cells too full by most.
+    a `limit`. A pass looks at that `part` of the rows which is in the cells too full by most, in so many `batches`.
     """
     columns, rows = codes.shape
     step = worth * np.float32(weight)
@@ -115,11 +117,11 @@ def repair(
     if np.isinf(limit):
         least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
     for salt in range(passes):
-        order = shuffled(rows, columns + salt)
-        if salt and later < 1:
-            worst = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(later * rows)))
-            order, batches = worst[shuffled(worst.size, columns + salt)], LATER_BATCHES
-        size = max(64, -(-order.size // batches))
+        order = np.arange(rows)
+        if part < 1:
+            order = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(part * rows)))
+        order = order[shuffled(order.size, columns + salt)]
+        size = _batch_size(order.size, batches)
         values = codes[:, order] + starts[:-1, None]
         gained = 0.0
         for start in range(0, order.size, size):
@@ -129,6 +131,15 @@ def repair(
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
         if gained < ENOUGH * float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2:
             break
+
+
+def _batch_size(rows: int, batches: int) -> int:
+    """Return how many of some rows to move at once, so that there are up to so many batches.
+
+    >>> [_batch_size(rows, 128) for rows in (500, 2_000, 20_000, 64_000)]
+    [64, 125, 256, 500]
+    """
+    return max(-(-rows // batches), min(max(TINY_BATCH, rows // SMALL_BATCHES), SMALL_BATCH))
 
 
 def scores(codes: Codes, price: Reals, starts: Ints) -> Reals:
@@ -178,17 +189,17 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
     prices, steps = price.reshape(-1), step.reshape(-1)
     gained = 0.0
     for a, own in enumerate(values):
-        cost = sums(np.clip(price[:, starts[a] : starts[a + 1]], -limit, limit), values)
+        cost = sums(price[:, starts[a] : starts[a + 1]].clip(-limit, limit), values)
         best = cost.argmin(axis=1)
         lowest = cost[lanes, best]
-        movable = np.flatnonzero(cost[lanes, own - starts[a]] - lowest > least.take(own))
+        (movable,) = (cost[lanes, own - starts[a]] - lowest > least.take(own)).nonzero()
         if movable.size == 0:
             continue
         # Values of one column occur together with price and step 0, so the column itself need not be left out.
         here, there, others = own[movable], best[movable] + starts[a], values.take(movable, axis=1)
         before = others * width + here
-        gain = np.clip(prices.take(before) - steps.take(before), -limit, limit).sum(axis=0) - lowest[movable]
-        helpful = np.flatnonzero(gain > 0)
+        gain = (prices.take(before) - steps.take(before)).clip(-limit, limit).sum(axis=0) - lowest[movable]
+        (helpful,) = (gain > 0).nonzero()
         if helpful.size == 0:
             continue
         helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
@@ -197,11 +208,12 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
         seen = here * width + others, there * width + others  # the same cells from the other column
         _shift(prices, steps, before, seen[0], -1)
         _shift(prices, steps, now, seen[1], 1)
-        back = np.clip(prices.take(now) - steps.take(now), -limit, limit) - np.clip(prices.take(before), -limit, limit)
+        back = (prices.take(now) - steps.take(now)).clip(-limit, limit) - prices.take(before).clip(-limit, limit)
         forth, undone = float(gain[helpful].sum()), float(back.sum())
         keep = kept(helpful.size, forth, undone)
-        _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
-        _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
+        if keep < helpful.size:
+            _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
+            _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
         own[movable[helpful[:keep]]] = there[:keep]
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
@@ -210,6 +222,7 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
 
 def _shift(prices: Reals, steps: Reals, cells: Ints, seen: Ints, sign: int) -> None:
     """Put one row more into some `cells`, or one less where `sign` is −1; `seen` are these from the other column."""
-    change = np.float32(sign) * steps.take(cells.ravel())
-    np.add.at(prices, cells.ravel(), change)
+    cells = cells.ravel()
+    change = np.float32(sign) * steps.take(cells)
+    np.add.at(prices, cells, change)
     np.add.at(prices, seen.ravel(), change)
