@@ -69,7 +69,8 @@ def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
 def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]:
     """Return c and g such that cells of expected count m are off by about c·m^g·√((1 − p)·(1 − q)) on average.
 
-    `tables` are the expected counts of the audited tables. The power g is the one that fits sums of errors by size
+    `tables` are the expected counts of the audited tables. Cells below one, of which there may be very many, are off by
+    c·m: nearly all of them by m, and a few by one. The power g is the one that fits sums of errors by size
     best, near the usual one. Then c gives what all of them add up to, and once the noise besides, so that intervals are
     wide enough on average over the noise; or more, if the sum of one size is clearly larger than that.
     """
@@ -81,7 +82,8 @@ def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]
     total = max(float(sums.sum()), 0.0) + noise * math.sqrt(sums.size)
     fits = []
     for power in POWERS:
-        shape = np.bincount(size, freedom * mean_errors(expected, 1.0, power), minlength=sums.size) + 1e-9
+        mean = np.where(expected < 1, expected, expected**power)
+        shape = np.bincount(size, freedom * mean, minlength=sums.size) + 1e-9
         c = max(float((weight * shape) @ sums) / float((weight * shape) @ shape), 0.0)
         misfit = float(weight @ (sums - c * shape) ** 2) + ((power - USUAL) / VARIES) ** 2
         of_all = total / shape.sum()
