@@ -9,7 +9,8 @@ from typing import Any
 
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
-from dpengine.estimate.estimates import error_by_size
+from dpengine.estimate.estimates import ModelledEstimates
+from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import (
     DISCRETE_LAPLACE,
@@ -51,7 +52,7 @@ def describe(result: Result) -> dict[str, Any]:
                 "file": file,
                 "cells": plan.cells(table),
                 **_persons(plan, plan.tally_of(table)),
-                # If half-widths differ from cell to cell, this is the largest.
+                # If half-widths differ from cell to cell, this is the largest; of a model, that of 95 in 100 cells.
                 "half_width_95": float(f"{result.half_width(table):.12g}"),
             }
             for table, file in table_files(plan).items()
@@ -62,9 +63,11 @@ def describe(result: Result) -> dict[str, Any]:
 
 def _model_error(result: Result) -> dict[str, Any]:
     """Return how far cells of a model are off on average: factor × (expected count) ^ power, from its audit."""
-    if result.measured.audit is None:
+    estimates = result.estimates
+    model = estimates.model if isinstance(estimates, EstimatesOfParts) else estimates
+    if result.measured.audit is None or not isinstance(model, ModelledEstimates):
         return {}
-    factor, power = error_by_size(result.measured.audit)
+    factor, power = model.error_by_size
     return {"model_error": {"factor": factor, "power": power}}
 
 

@@ -24,12 +24,13 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.levels import LevelEstimates
+from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, mean_errors, model_half_widths, usual_error
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.reading import allocated_to
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
-from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit, grand_total
 from dpengine.measure.strategy import resolved
@@ -39,15 +40,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = [
     "Estimates", "HierarchicalEstimates", "ModelledEstimates", "TalliedEstimates", "UnbiasedEstimates",
-    "derive_estimates", "error_by_size", "mean_errors",
+    "derive_estimates",
 ]  # fmt: skip
-
-TAIL = 4.0  # 95 % of a model's errors are within this multiple of their mean (benchmarks/accuracy.py: 3.3 at most)
-NOISE_TAIL = 3.0  # the same for Laplace noise
-POWERS = np.linspace(0.4, 1.0, 13)  # g, the grid of `error_by_size`
-CLEAR = 5.0  # a sum of this many times its noise is evidence by itself
-EMPTY = 0.05  # smaller expected counts have the error of this one
-MIN_HALF_WIDTH = 1.0  # of a model's interval: a cell that it expects to hold less than one half may hold one
 
 
 class Estimates(Protocol):
@@ -60,7 +54,7 @@ class Estimates(Protocol):
         """Return the middle of each cell's interval, and the half-widths: one for all cells, or one for each."""
 
     def half_width(self, table: Columns) -> float:
-        """Return the half-width of the widest interval of a cell."""
+        """Return the half-width of the widest interval of a cell; of a model, of the widest of 95 in 100 cells."""
 
     def mean_abs_error(self, table: Columns) -> float:
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
@@ -155,8 +149,8 @@ class UnbiasedEstimates:
 class ModelledEstimates:
     """Estimates from a model of pairs of columns.
 
-    The total and single columns were measured by themselves, so their intervals are those of the noise. Half-widths of
-    larger tables are `TAIL` times the mean error that the audit found in cells of that size.
+    The total and single columns were measured by themselves, so their intervals are those of the noise. Those of larger
+    tables follow from that noise and an audit (`model_intervals`).
     """
 
     plan: Plan
@@ -197,20 +191,37 @@ class ModelledEstimates:
         if len(table) < 2:
             return self._singles.intervals(table)
         expected = self.estimate(table)
-        return expected, np.maximum(MIN_HALF_WIDTH, TAIL * self.mean_errors(expected))
+        return expected, self._half_widths(table, expected, self.error_by_size)
 
     def half_width(self, table: Columns) -> float:
-        return float(self.intervals(table)[1].max())
+        return _of_95_in_100(self.intervals(table)[1])
+
+    def usual_half_width(self, table: Columns, expected: Floats) -> float:
+        """Return the same of `expected` counts, if the model misses as much as in public tables of so many people."""
+        if len(table) < 2:
+            return self.half_width(table)
+        error = usual_error(self.fitted.total, float(self.plan.for_tables) / self.plan.unit.rows)
+        return _of_95_in_100(self._half_widths(table, expected, error))
+
+    def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
+        return model_half_widths(expected, [self._scales[name] for name in table], error)
 
     def mean_errors(self, expected: Floats) -> Floats:
-        """Return the mean absolute error of cells of the `expected` counts, in tables of two columns and more."""
-        return mean_errors(expected, *self._error_by_size)
+        """Return the mean absolute error of cells of the `expected` counts, in columns of many small cells."""
+        return mean_errors(expected, *self.error_by_size)
 
     @cached_property
-    def _error_by_size(self) -> tuple[float, float]:
-        if self.measured.audit is None:
+    def error_by_size(self) -> tuple[float, float]:
+        """Factor and power by which errors grow with the count, from the audit."""
+        audit = self.measured.audit
+        if audit is None:
             raise ValueError("a model of tables comes with an audit of them")
-        return error_by_size(self.measured.audit)
+        return error_by_size(audit, [self.fitted.table(table) for table in audit.tables])
+
+    @cached_property
+    def _scales(self) -> dict[str, float]:
+        best = _best_singles((*self._of_counts, *self.known))
+        return {one.allocation.columns[0]: float(one.allocation.scale) for one in best}
 
     @cached_property
     def _singles(self) -> UnbiasedEstimates:
@@ -218,9 +229,7 @@ class ModelledEstimates:
         return UnbiasedEstimates(self.plan, _best_singles(self._of_counts))
 
     def mean_abs_error(self, table: Columns) -> float:
-        if len(table) < 2:
-            return self.half_width(table) / NOISE_TAIL
-        return float(self.mean_errors(self.estimate(table)).mean())
+        return float(self.intervals(table)[1].mean()) / NOISE_TAIL
 
 
 @dataclass(frozen=True)
@@ -356,14 +365,8 @@ def _has_amount(plan: Plan, one: Measurement) -> bool:
     return plan.has_amount(one.allocation.columns)
 
 
-def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
-    """Return the mean absolute error of a model's cells of the `expected` counts, as `error_by_size` describes it.
-
-    >>> mean_errors(np.array([0.0, 100.0]), 2.0, 0.5).round(2)
-    array([ 0.45, 20.  ])
-    """
-    mean: Floats = factor * np.maximum(expected, EMPTY) ** power
-    return mean
+def _of_95_in_100(half_widths: Floats) -> float:
+    return float(np.quantile(half_widths, 0.95, method="higher"))
 
 
 def _best_singles(measured: Sequence[Measurement]) -> tuple[Measurement, ...]:
@@ -374,24 +377,3 @@ def _best_singles(measured: Sequence[Measurement]) -> tuple[Measurement, ...]:
         if len(columns) == 1 and (columns not in best or one.allocation.epsilon > best[columns].allocation.epsilon):
             best[columns] = one
     return tuple(best.values())
-
-
-def error_by_size(audit: Audit) -> tuple[float, float]:
-    """Return c and g such that cells of expected count m are off by at most about c·m^g on average.
-
-    The power g is fitted to the audit's sums by least squares, since all of them have noise of one scale. Then c is
-    the fitted one plus two standard errors, or the largest of those sizes whose sum is clear of the noise.
-    """
-    sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
-    size = audit.expected / np.maximum(audit.cells, 1)
-    fits = []
-    for power in POWERS:
-        shape = audit.cells * size**power
-        norm = max(float(shape @ shape), 1e-9)
-        c = max(float(shape @ sums) / norm, 0.0)
-        clear = (sums > CLEAR * noise) & (shape > 0)
-        c_each = np.divide(sums, shape, out=np.zeros_like(sums), where=clear)
-        misfit = float(((sums - c * shape) ** 2).sum())
-        fits.append((misfit, max(c + 2 * noise * math.sqrt(2 / norm), float(c_each.max())), power))
-    _, c, power = min(fits)
-    return c, float(power)

@@ -42,7 +42,7 @@ from dpengine.marginals.measurement import (
     Choice,
     Measurements,
 )
-from dpengine.measure.model_error import measure_audit, part_for_classes, with_classes
+from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     GRAIN,
     MOVED,
@@ -63,7 +63,6 @@ __all__ = ["measure_adaptively"]
 
 TOTAL_PART = 0.01
 WHERE_STATED = 0.2  # times that, if the owner states about how many rows there are
-AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
 LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
@@ -104,8 +103,8 @@ def measure_adaptively(
     rows.
     """
     run = Run(workload, counts, epsilon, sensitivity)
-    for_audit = run.take(AUDIT_PART * PARTS) if workload.audited else None
     total = _measure_total(run)
+    for_audit = part_for_audit(run, total) if workload.audited else None
     for_whole = _reserve_for_whole(run, total)
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))

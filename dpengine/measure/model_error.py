@@ -3,10 +3,14 @@
 The sum of |X − M| over the cells of n tables moves by at most n·Δ for a person with Δ rows, whatever the model M, which
 follows from what was measured before. Such sums are published as an audit; and they are the scores by which models are
 compared that differ in tables of three columns and more.
+
+The part of ε for the audit, and whether small and large cells have sums of their own, follow from noisy totals alone. A
+row moves one sum of each table either way, so all sums together move by at most n·Δ.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -21,7 +25,11 @@ from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip
 from dpengine.translation.catalogue import mark
 
-__all__ = ["blank_audit", "measure_audit", "part_for_classes", "with_classes"]
+__all__ = ["blank_audit", "measure_audit", "part_for_audit", "part_for_classes", "with_classes"]
+
+AUDIT_PART = (0.003, 0.02)  # of ε, at least and at most
+AUDIT_OF_ALL = 1.0  # times the root of Δ/(rows·ε), the part of ε between these
+CLEAR_BY_SIZE = 100  # times the noise of a table's sum: with more rows, cells are parted by size
 
 CLASSES_PART = PARTS // 200  # of ε, to choose whether tables of three columns and more follow latent classes
 CLEARLY = 12  # times the noise scale of a table's sum: by how much classes have to be nearer; by chance, 1 in e⁶ is
@@ -53,13 +61,21 @@ def with_classes(run: Run, model: Pairwise, epsilon: Fraction) -> Pairwise:
     return models[permute_and_flip(scores, epsilon, sensitivity)]
 
 
+def part_for_audit(run: Run, total: float) -> Fraction:
+    """Take the part of ε for `measure_audit`: more where few people make a sum of errors small beside its noise."""
+    least, most = AUDIT_PART
+    part = AUDIT_OF_ALL * math.sqrt(run.sensitivity / (float(run.epsilon) * total))
+    return run.take(PARTS * min(max(part, least), most))
+
+
 def measure_audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
-    """Measure sums of |X − M| over the cells of the audited tables, by size of M."""
-    tables, sizes = run.workload.audited, len(AUDIT_EDGES) + 1
+    """Measure sums of |X − M| over the cells of the audited tables: by size of M, if the noise is small enough."""
+    clear = model.total * float(epsilon) >= CLEAR_BY_SIZE * run.sensitivity
+    tables, sizes = run.workload.audited, 3 if clear else 1
     sums, cells, held = np.zeros(sizes, dtype=np.int64), np.zeros(sizes, dtype=np.int64), np.zeros(sizes)
     for table in tables:
         expected = model.table(table)
-        size = np.digitize(expected, AUDIT_EDGES).ravel()
+        size = np.digitize(expected, AUDIT_EDGES[sizes]).ravel()
         off = _off(run, table, expected).ravel()
         cells += np.bincount(size, minlength=sizes)
         held += np.bincount(size, expected.ravel(), minlength=sizes)
@@ -72,9 +88,8 @@ def measure_audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
 
 def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audit:
     """Return an audit of no rows, as `measure_audit` would give it without noise."""
-    tables, sizes = tuple(workload.audited), len(AUDIT_EDGES) + 1
-    none = np.zeros(sizes, dtype=np.int64)
-    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(sizes))
+    tables, none = tuple(workload.audited), np.zeros(1, dtype=np.int64)
+    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(1))
 
 
 def _off(run: Run, table: Columns, expected: Floats) -> Ints:

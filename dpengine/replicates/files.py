@@ -24,7 +24,7 @@ from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import ReleaseError
-from dpengine.estimate.estimates import mean_errors
+from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
 from dpengine.replicates.basis import Basis, basis_of, check_tallies

@@ -20,7 +20,7 @@ from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
 from dpengine.measure.adaptive import NOISE_OF_A_PICK, _how_wrong, _later_picks
-from dpengine.measure.model_error import measure_audit
+from dpengine.measure.model_error import measure_audit, part_for_audit
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
@@ -184,6 +184,24 @@ def test_the_audit_states_its_sensitivity_and_counts_every_cell() -> None:
     assert audit.sensitivity == GRAIN * 2 * 4
     assert audit.cells.sum() == 8
     assert audit.sums.sum() / GRAIN == pytest.approx(2 * (1.5 + 0.5 + 2.5 + 3.5), abs=0.1)
+
+
+@pytest.mark.parametrize(("total", "part"), [(1, 20_000), (2_500, 20_000), (10_000, 10_000), (10**6, 3_000)])
+def test_the_audit_gets_more_of_epsilon_where_people_are_few(total: int, part: int) -> None:
+    for epsilon, sensitivity in ((Fraction(1), 1), (Fraction(5), 5)):
+        run = Run(Workload({}, []), {}, epsilon, sensitivity)
+        assert part_for_audit(run, float(total)) == epsilon * Fraction(part, 10**6)
+
+
+def test_the_audit_parts_cells_by_size_only_where_it_is_clear_of_noise() -> None:
+    counts = {("a",): np.array([400, 600]), ("a", "b"): np.array([[390, 10], [300, 300]])}
+    for epsilon, sizes in ((Fraction(1, 20), 1), (Fraction(1, 5), 3)):
+        run = Run(Workload({"a": 2, "b": 2}, [("a", "b")], audited=[("a", "b")]), counts, epsilon, 1)
+        model = Pairwise(1000.0, {}, {("a", "b"): np.array([[395.0, 5.0], [300.0, 300.0]])})
+        audit = measure_audit(run, model, epsilon)
+        assert audit.sums.size == sizes
+        assert audit.cells.tolist() == ([4] if sizes == 1 else [1, 0, 3])
+        assert audit.expected.sum() == 1000
 
 
 def test_merged_bins_are_neighbours_and_hold_enough() -> None:

@@ -187,8 +187,22 @@ FAULTS = [
     Fault(
         "the audit parts cells by their exact size",
         MODEL_ERROR,
-        "np.digitize(expected, AUDIT_EDGES)",
-        "np.digitize(run.counts[table], AUDIT_EDGES)",
+        "np.digitize(expected, AUDIT_EDGES[sizes])",
+        "np.digitize(run.counts[table], AUDIT_EDGES[sizes])",
+        BY_REPLAY,
+    ),
+    Fault(
+        "whether the audit parts cells by size follows the exact number of rows",
+        MODEL_ERROR,
+        "clear = model.total * float",
+        "clear = next(iter(run.counts.values())).sum() * float",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the part of ε for the audit follows the exact number of rows",
+        MODEL_ERROR,
+        "(float(run.epsilon) * total)",
+        "(float(run.epsilon) * max(1, int(next(iter(run.counts.values())).sum())))",
         BY_REPLAY,
     ),
     Fault(

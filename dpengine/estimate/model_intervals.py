@@ -1,0 +1,122 @@
+"""Intervals of cells that a model tells: what the noise of single columns makes of them, and what an audit saw besides.
+
+The half-width of a cell is the root of a sum of squares. One for each of its columns: noise of scale λ in a column
+moves a cell by λ times the part of all rows that has its values in the other columns. This is known before anything
+else, and where people are few it is nearly all. The last is for all that a model may miss: counts vary around it, and
+columns depend on each other in ways that were not measured. No theory says by how much, so it follows from the audit
+(`marginals.measurement.Audit`).
+
+Counts of a cell that has the part p of all rows in one column and q in another, given the counts of these columns, have
+variance m·(1 − p)·(1 − q) around a right expectation m: hardly any where p or q is near 1. So errors of a model are
+taken to be c·m^g·√((1 − p)·(1 − q)) on average; in tables of more columns, p and q are the two smallest parts.
+
+Source: the variance of adjusted residuals, Haberman 1973, "The analysis of residuals in cross-classified tables",
+Biometrics 29. The powers, and what multiple of a mean error holds 95 %, were set on public tables
+(benchmarks/intervals.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpengine.array_types import Floats
+from dpengine.marginals.measurement import AUDIT_EDGES, Audit
+
+__all__ = ["error_by_size", "mean_errors", "model_half_widths", "usual_error"]
+
+TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
+NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
+MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
+EMPTY = 0.05  # smaller expected counts have the error of this one
+POWERS = np.linspace(0.5, 1.0, 5)  # g, the grid of `error_by_size`
+USUAL, VARIES = 0.75, 0.1  # the power where sums of errors say nothing of it, and by how much it differs
+UNEVEN = 0.2  # part of a sum of errors by which sizes differ beyond any power
+MISSED, MEASURED_FROM, AUDIT_NOISE = 0.14, 20_000, 4_000  # what c usually is: see `usual_error`
+CLEAR = 3.0  # times the noise: what a sum of one size has beyond that is evidence by itself
+
+
+def model_half_widths(expected: Floats, scales: Sequence[float], error: tuple[float, float]) -> Floats:
+    """Return the 95 % half-width of each cell of a table of `expected` counts.
+
+    `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found.
+
+    >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
+    array([[5.03, 5.03],
+           [1.92, 1.92]])
+    """
+    parts = _parts(expected)
+    squares = (TAIL * mean_errors(expected, *error) * _freedom(parts)) ** 2
+    for axis, scale in enumerate(scales):
+        others: Floats | float = math.prod(part for k, part in enumerate(parts) if k != axis)
+        squares = squares + (NOISE_TAIL * scale * others) ** 2
+    half_widths: Floats = np.maximum(MIN_HALF_WIDTH, np.sqrt(squares))
+    return half_widths
+
+
+def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
+    """Return the mean absolute error of a model's cells of the `expected` counts, in columns of many small cells.
+
+    >>> mean_errors(np.array([0.0, 100.0]), 2.0, 0.5).round(2)
+    array([ 0.45, 20.  ])
+    """
+    mean: Floats = factor * np.maximum(expected, EMPTY) ** power
+    return mean
+
+
+def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]:
+    """Return c and g such that cells of expected count m are off by about c·m^g·√((1 − p)·(1 − q)) on average.
+
+    `tables` are the expected counts of the audited tables. Cells below one, of which there may be very many, are off by
+    c·m: nearly all of them by m, and a few by one. The power g is the one that fits sums of errors by size
+    best, near the usual one. Then c gives what all of them add up to, and once the noise besides, so that intervals are
+    wide enough on average over the noise; or more, if the sum of one size is clearly larger than that.
+    """
+    sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
+    size = np.concatenate([np.digitize(each, AUDIT_EDGES[sums.size]).ravel() for each in tables])
+    expected = np.concatenate([each.ravel() for each in tables])
+    freedom = np.concatenate([_freedom(_parts(each)).ravel() for each in tables])
+    weight = 1 / (2 * noise**2 + (UNEVEN * np.maximum(sums, 0)) ** 2)
+    total = max(float(sums.sum()), 0.0) + noise * math.sqrt(sums.size)
+    fits = []
+    for power in POWERS:
+        mean = np.where(expected < 1, expected, expected**power)
+        shape = np.bincount(size, freedom * mean, minlength=sums.size) + 1e-9
+        c = max(float((weight * shape) @ sums) / float((weight * shape) @ shape), 0.0)
+        misfit = float(weight @ (sums - c * shape) ** 2) + ((power - USUAL) / VARIES) ** 2
+        of_all = total / shape.sum()
+        of_each = (sums - CLEAR * noise) / np.maximum(shape, noise / of_all)  # a size of few cells has noise alone
+        fits.append((misfit, max(of_all, float(of_each.max())), float(power)))
+    return min(fits)[1:]
+
+
+def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
+    """Return about what `error_by_size` finds in a public table of so many rows, at an ε of so much for each of them.
+
+    What a model misses of how columns depend on each other grows with the rows, and falls as more pairs are measured.
+    The noise of the audit comes on top.
+
+    >>> [round(usual_error(rows, 1.0)[0], 2) for rows in (1_600, 50_000)]
+    [1.79, 1.03]
+    """
+    seen = max(rows * epsilon, 1.0)
+    missed = MISSED * max(rows, 1.0) ** 0.25 * (1 + seen / MEASURED_FROM) ** -0.6
+    return math.sqrt(missed**2 + AUDIT_NOISE / seen), USUAL
+
+
+def _parts(expected: Floats) -> list[Floats]:
+    """Return for each axis the part of all rows that each of its cells holds, to be multiplied with the others."""
+    axes, total = range(expected.ndim), max(float(expected.sum()), 1e-9)
+    return [expected.sum(axis=tuple(k for k in axes if k != axis), keepdims=True) / total for axis in axes]
+
+
+def _freedom(parts: Sequence[Floats]) -> Floats:
+    """Return √((1 − p)·(1 − q)) of every cell, p and q being its two smallest parts."""
+    first = second = np.zeros(np.broadcast_shapes(*(part.shape for part in parts)))
+    for part in parts:
+        free = np.clip(1 - part, 0, 1)
+        first, second = np.maximum(first, free), np.maximum(second, np.minimum(first, free))
+    product: Floats = np.sqrt(first * second)
+    return product

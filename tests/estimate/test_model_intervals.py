@@ -1,0 +1,149 @@
+"""Intervals of a model's tables hold at their level, are not far too wide, and follow from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpengine import Plan
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.estimate.estimates import Estimates, derive_estimates
+from dpengine.estimate.model_intervals import error_by_size, model_half_widths
+from dpengine.marginals.measurement import AUDIT_EDGES, Audit
+from dpengine.measure.strategy import decide
+from dpengine.results.predict import predict
+from dpengine.spec.wording import name_of
+from tests.plans import letters_plan
+
+CHANCE = np.random.default_rng(7)
+SIZES = [2, 2, 3, 4, 6, 9, 12, 20]
+RELEASES = 30
+
+
+def plan_of(rows: int, epsilon: str) -> Plan:
+    return letters_plan(SIZES, {"each": 2}, epsilon=epsilon, rows_about=rows, strategy="adaptive")
+
+
+def people(rows: int) -> Ints:
+    """Codes of so many people of four kinds, one column each; columns depend on each other through the kinds alone."""
+    kind = CHANCE.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])
+    columns = []
+    for size in SIZES:
+        parts = CHANCE.dirichlet(np.full(size, 0.5), 4).cumsum(axis=1)
+        columns.append(np.minimum((CHANCE.random(rows)[:, None] > parts[kind]).sum(axis=1), size - 1))
+    return np.stack(columns, axis=1)
+
+
+def counted(codes: Ints, table: Columns) -> Ints:
+    shape = tuple(SIZES["abcdefgh".index(name)] for name in table)
+    cells = np.zeros(len(codes), dtype=np.int64)
+    for name, size in zip(table, shape, strict=True):
+        cells = cells * size + codes[:, "abcdefgh".index(name)]
+    return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def released(plan: Plan, codes: Ints) -> Estimates:
+    measured = decide(plan).measure(lambda tables: [counted(codes, table) for table in tables])
+    return derive_estimates(plan, measured)
+
+
+def pairs(estimates: Estimates, codes: Ints) -> Iterator[tuple[Floats, Floats]]:
+    """Yield how far the cells of each pair of columns are off, and their half-widths."""
+    for table in combinations("abcdefgh", 2):
+        middle, half_width = estimates.intervals(table)
+        yield np.abs(middle - counted(codes, table)).ravel(), np.broadcast_to(half_width, middle.shape).ravel()
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(500, "0.3"), (1_600, "1"), (1_600, "10"), (20_000, "1")])
+def test_intervals_hold_at_their_level_and_are_not_far_too_wide(rows: int, epsilon: str) -> None:
+    """Cells of one release hang together, so releases are what is counted: of intervals that hold 95 times in 100 on
+    average, five standard errors make a false alarm of one in a million runs.
+    """
+    holds, half_widths, errors = [], [], []
+    for _ in range(RELEASES):
+        codes = people(rows)
+        off, half_width = map(np.concatenate, zip(*pairs(released(plan_of(rows, epsilon), codes), codes), strict=True))
+        holds.append((off <= half_width + 0.5).mean())  # the ends are whole numbers
+        half_widths.append(half_width)
+        errors.append(off)
+    assert np.mean(holds) + 5 * np.std(holds) / RELEASES**0.5 > 0.95
+    widest, largest = (np.quantile(np.concatenate(each), 0.95) for each in (half_widths, errors))
+    assert widest < 8 * largest
+
+
+def test_a_cell_is_off_by_its_columns_noise_as_far_as_they_overlap() -> None:
+    """Without anything else that a model misses: 95 % of Laplace noise is within 3 times its scale."""
+    expected = np.array([[600.0, 200.0], [150.0, 50.0]])
+    half_widths = model_half_widths(expected, [20.0, 0.0], (0.0, 0.75))
+    np.testing.assert_allclose(half_widths, 3 * 20 * np.array([[0.75, 0.25], [0.75, 0.25]]))
+    noise = CHANCE.laplace(0, 20, 100_000)
+    assert (np.abs(noise * 0.75) <= half_widths[0, 0]).mean() == pytest.approx(0.95, abs=0.005)
+
+
+def test_cells_that_their_columns_settle_have_narrow_intervals() -> None:
+    """Where nearly everybody has one value, a count hardly varies given the counts of the columns."""
+    expected = 10_000 * np.outer([0.99, 0.01], [0.5, 0.5])
+    narrow, wide = model_half_widths(expected, [0.0, 0.0], (1.0, 0.5))[:, 0]
+    assert narrow == pytest.approx(wide), "of two cells with one sum, one is off by as much as the other"
+    drawn = CHANCE.hypergeometric(5_000, 5_000, 9_900, 100_000)
+    np.testing.assert_allclose(narrow, 3.7 * drawn.std(), rtol=0.02)
+    three = model_half_widths(np.multiply.outer(expected, [0.5, 0.5]), [0.0] * 3, (1.0, 0.5))
+    np.testing.assert_allclose(three[0, 0, 0], 3.7 * np.sqrt(2475 * 0.5 * 0.5), err_msg="the two smallest parts count")
+
+
+def audit_of(sums: Floats, scale: Fraction) -> Audit:
+    none = np.zeros(len(sums))
+    tables = (("a", "b"),)
+    return Audit(tables, 1 / scale, 1, 1, np.rint(sums).astype(np.int64), none.astype(np.int64), none)
+
+
+@pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))
+def test_factor_and_power_are_found_from_exact_sums(sizes: int) -> None:
+    """Of releases of today, with one or three sizes of cells, and of earlier ones, with seven."""
+    expected = 1e6 * np.outer(CHANCE.dirichlet(np.full(40, 0.3)), CHANCE.dirichlet(np.full(30, 0.3)))
+    part = [expected.sum(axis=k, keepdims=True) / 1e6 for k in (0, 1)]
+    off = 2 * np.where(expected < 1, expected, expected**0.75) * np.sqrt((1 - part[0]) * (1 - part[1]))
+    sums = np.bincount(np.digitize(expected, AUDIT_EDGES[sizes]).ravel(), off.ravel(), minlength=sizes)
+    factor, power = error_by_size(audit_of(sums, Fraction(1)), [expected])
+    assert power == 0.75
+    assert factor == pytest.approx(2, rel=0.01)
+
+
+def test_the_noise_of_a_size_without_cells_says_nothing() -> None:
+    expected = np.full((4, 5), 100.0)
+    usual = error_by_size(audit_of(np.array([0.0, 4_000, 0]), Fraction(100)), [expected])[0]
+    assert error_by_size(audit_of(np.array([450.0, 4_000, 0]), Fraction(100)), [expected])[0] < 2 * usual
+
+
+def test_the_noise_of_the_audit_widens_intervals_and_never_narrows_them() -> None:
+    expected = np.full((4, 5), 100.0)
+    factors = [error_by_size(audit_of(np.array([3_000.0]), Fraction(n)), [expected])[0] for n in (1, 1000, 3000)]
+    assert factors == sorted(factors)
+    assert factors[2] / factors[0] == pytest.approx(2, rel=0.01), "once the noise is added"
+    assert error_by_size(audit_of(np.array([-5_000.0]), Fraction(1000)), [expected])[0] > 0
+
+
+def test_what_is_predicted_is_about_what_is_published() -> None:
+    rows = 1_600
+    plan, codes = plan_of(rows, "1"), people(rows)
+    predicted = predict(plan).set_index("table")["half_width_95"]
+    estimates = released(plan, codes)
+    ratios = [estimates.half_width(table) / predicted[name_of(table)] for table in combinations("abcdefgh", 2)]
+    assert 1 / 2 < np.median(ratios) < 2
+
+
+def test_stated_intervals_are_those_that_an_audit_of_other_numbers_would_give() -> None:
+    """They follow from the stored measurements: with larger sums they are wider, and the estimates stay."""
+    plan, codes = plan_of(1_600, "1"), people(1_600)
+    measured = decide(plan).measure(lambda tables: [counted(codes, table) for table in tables])
+    assert measured.audit is not None
+    larger = replace(measured, audit=replace(measured.audit, sums=measured.audit.sums + 10**7))
+    one, other = derive_estimates(plan, measured), derive_estimates(plan, larger)
+    for table in (("a",), ("d", "h")):
+        np.testing.assert_array_equal(one.estimate(table), other.estimate(table))
+        assert (other.half_width(table) > one.half_width(table)) == (len(table) > 1)
