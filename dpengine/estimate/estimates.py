@@ -2,8 +2,8 @@
 
 There are three kinds, with the same methods. If the tables themselves were measured, the estimate is the unbiased one
 of least squares, and its interval follows from the exact distribution of the noise. If a model was fitted, the estimate
-is the model's; no theory says how far models are off, so that was measured too (`marginals.measurement.Audit`). If
-boxes of cells were measured, a cell that was not measured by itself may hold anything from none to all of its box.
+is the model's; no theory gives the error of a model, so it was measured too (`marginals.measurement.Audit`). If boxes
+of cells were measured, a cell that was not measured by itself may hold anything from none to all of its box.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NOISE_TAIL = 3.0  # the same for Laplace noise
 POWERS = np.linspace(0.4, 1.0, 13)  # g, the grid of `error_by_size`
 CLEAR = 5.0  # a sum of this many times its noise is evidence by itself
 EMPTY = 0.05  # smaller expected counts have the error of this one
-MIN_HALF_WIDTH = 1.0  # of a model's interval: a cell that it expects to hold less than one half may hold one
+MIN_HALF_WIDTH = 1.0  # least half-width for a model: a cell with an expected count below one half may hold one
 
 
 class Estimates(Protocol):
@@ -71,14 +71,14 @@ class Estimates(Protocol):
 
     @property
     def soft(self) -> SoftEstimates:
-        """Unbiased estimates of the tables with amounts, which are always measured themselves."""
+        """Unbiased estimates of the tables with amounts, which are always measured directly."""
 
 
 @dataclass(frozen=True)
 class UnbiasedEstimates:
-    """Least-squares estimates of tables that were measured themselves.
+    """Least-squares estimates of tables that were measured directly.
 
-    Errors are those of the `planned` allocations, where the marginals stand for what these would give.
+    Errors are those of the `planned` allocations, if given; then the marginals stand for what these would give.
     """
 
     plan: Plan
@@ -103,7 +103,7 @@ class UnbiasedEstimates:
 
     def estimate(self, table: Columns) -> Floats:
         values = self._estimate(table)
-        # A value this near to a whole number is one; the rest comes from the order of summation.
+        # A value this close to a whole number is meant to be whole; the difference comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
     @property
@@ -155,8 +155,8 @@ class UnbiasedEstimates:
 class ModelledEstimates:
     """Estimates from a model of pairs of columns.
 
-    The total and single columns were measured by themselves, so their intervals are those of the noise. Half-widths of
-    larger tables are `TAIL` times the mean error that the audit found in cells of that size.
+    The total and single columns were measured directly, so their intervals follow from the noise. Half-widths of larger
+    tables are `TAIL` times the mean error that the audit found in cells of that size.
     """
 
     plan: Plan
@@ -214,7 +214,7 @@ class ModelledEstimates:
 
     @cached_property
     def _singles(self) -> UnbiasedEstimates:
-        """The columns as they were measured by themselves."""
+        """The single columns as they were measured."""
         return UnbiasedEstimates(self.plan, _best_singles(self._of_counts))
 
     def mean_abs_error(self, table: Columns) -> float:
@@ -325,7 +325,7 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
 
 
 def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
-    """Return the estimates of each part, from what was measured of it."""
+    """Return the estimates of each part from its measurements."""
     parts = plan.parts
     place = [None if one.merged else allocated_to(plan, one.allocation.columns) for one in measured.marginals]
     by_part = list(zip(place, measured.marginals, strict=True))
@@ -345,7 +345,7 @@ def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 
 
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
-    """Yield what levels tell of the total and the columns of the rest, as if that had been measured."""
+    """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
         scale = math.sqrt(levels.variance(columns) / 2)
         allocation = Allocation(columns, 1 / Fraction(scale).limit_denominator(10**6), 1)
@@ -377,10 +377,10 @@ def _best_singles(measured: Sequence[Measurement]) -> tuple[Measurement, ...]:
 
 
 def error_by_size(audit: Audit) -> tuple[float, float]:
-    """Return c and g such that cells of expected count m are off by at most about c·m^g on average.
+    """Return c and g such that the mean error of cells with expected count m is at most about c·m^g.
 
-    The power g is fitted to the audit's sums by least squares, since all of them have noise of one scale. Then c is
-    the fitted one plus two standard errors, or the largest of those sizes whose sum is clear of the noise.
+    The power g is fitted to the audit's sums by least squares, since all of them have noise of one scale. Then c is the
+    fitted value plus two standard errors, or the largest one of the sizes whose sum clearly exceeds its noise.
     """
     sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
     size = audit.expected / np.maximum(audit.cells, 1)

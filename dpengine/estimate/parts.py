@@ -1,11 +1,12 @@
 """Estimates of a plan that was measured in parts: tables for ranges, tables at levels, and the rest.
 
-Each table is estimated from one part: a table for ranges from its boxes, another from the part that knows it best. So
-the estimates of two parts differ where they tell the same. The total is known from all that is unbiased, and is their
-average by precision.
+Each table is estimated from one part: a ranges table from its boxes, any other from the most accurate part. So the
+estimates of two parts for the same counts differ. The total is the average of all unbiased estimates of it, weighted by
+precision.
 
-Whole numbers begin with the model of the rest, if there is one, or with the first table for ranges. The others follow
-along what they share, at whatever level (`marginals.nested`), so that all tables agree. All of this is post-processing.
+Whole numbers begin with the model of the rest, if there is one, or with the first ranges table. Each other table keeps
+what it shares with earlier ones, at any level (`marginals.nested`), so that all tables agree. All of this is
+post-processing.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class EstimatesOfParts:
     model: ModelledEstimates | None = None
 
     def reads(self, table: Columns) -> tuple[str, int]:
-        """Return from which part a table is estimated."""
+        """Return the part from which a table is estimated."""
         return reads(self.plan, [one.allocation.columns for one in self.direct.marginals], table)
 
     def _of(self, table: Columns) -> HierarchicalEstimates | LevelEstimates | UnbiasedEstimates | ModelledEstimates:

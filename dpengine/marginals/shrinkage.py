@@ -1,9 +1,9 @@
-"""Shrinkage: noisy counts drawn towards a guess, by empirical Bayes.
+"""Shrink noisy counts towards a guess, by empirical Bayes.
 
-The prior of a count is a Laplace distribution around the guess m, of scale s = c·m^g; the noise is Laplace of scale
-b. The spread of the prior, (c, g), is estimated from the noisy counts themselves, by maximum likelihood over a small
-grid; the result is the posterior median of each count. Where noise alone explains the distance between noisy counts
-and guess, the guess stays.
+The prior of a count is a Laplace distribution around the guess m, of scale s = c·m^g; the noise is Laplace of scale b.
+The spread of the prior, (c, g), is estimated from the noisy counts themselves, by maximum likelihood over a small grid;
+the result is the posterior median of each count. If noise alone explains the distance between noisy counts and guess,
+the result is the guess.
 
 All functions take noisy numbers and public structure, so nothing here costs privacy. They use the continuous Laplace
 density for noise that is discrete: the results are estimates, and no guarantee rests on them.
@@ -23,13 +23,13 @@ SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `sh
 POWERS = (0.5, 0.75, 1.0)  # g
 MIN_GUESS = 0.05  # smaller guesses have the spread of this one
 NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
-HELD = 2.0  # times the noise scale, that is added to the sums of neighbours: few people say little
-CLEARER = 1.0  # gain of log-likelihood for which neighbours are believed
-AT_ONCE = 2**13  # cells, times spreads, so that small tables take few steps
+HELD = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
+CLEARER = 1.0  # gain of log-likelihood for which neighbours are used
+AT_ONCE = 2**13  # cells times spreads per step, so that small tables take few steps
 
 
 def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return `noisy` drawn towards `guess`, both of one shape, and the log-likelihood of the noisy counts.
+    """Return `noisy` shrunk towards `guess`, of the same shape, and the log-likelihood of the noisy counts.
 
     `scale` is that of the noise. The likelihood ranks guesses: the best one explains the noisy counts best.
     """
@@ -38,10 +38,11 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
 
 
 def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return the same as `shrink` for a table of two columns whose neighbouring cells may be wrong alike.
+    """Return the same as `shrink` for a table of two columns in which errors of the guess may be similar in
+    neighbouring cells.
 
-    Besides the guess itself, guesses are tried that are scaled in each cell as the sum of the noisy counts around it is
-    to that of the guesses. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.
+    Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to the
+    guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.
     """
     better, likelihood, spread = _shrunk(noisy, guess, scale)
     scaled, likeliest = guess, -math.inf
@@ -62,7 +63,7 @@ def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, f
 
 
 def _shrunk(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float, Floats]:
-    """Return `noisy` drawn towards `guess`, the log-likelihood of the noisy counts, and the spread around the guess."""
+    """Return `noisy` shrunk towards `guess`, the log-likelihood of the noisy counts, and the spread of the prior."""
     off = np.abs(noisy - guess)
     likelihood, spread = likeliest_spread(off, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
     noise_alone = float((-off / scale).sum() - off.size * math.log(2 * scale)) + math.log(2)
@@ -72,7 +73,7 @@ def _shrunk(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float, 
 
 
 def _around(table: Floats, reach: tuple[int, int]) -> Floats:
-    """Return for each cell the sum of the cells up to so many steps away along both axes, without the cell itself.
+    """Return for each cell the sum of the cells within `reach` along both axes, without the cell itself.
 
     >>> _around(np.array([[1.0, 2.0, 4.0]]), (0, 1))
     array([[2., 5., 2.]])
@@ -89,7 +90,7 @@ def _around(table: Floats, reach: tuple[int, int]) -> Floats:
 def likeliest_spread(
     off: Floats, guess: Floats, scale: float, spreads: Floats, powers: tuple[float, ...]
 ) -> tuple[float, Floats]:
-    """Return the greatest log-likelihood over spreads c and powers g, and the spread of each cell that has it.
+    """Return the greatest log-likelihood over spreads c and powers g, and the corresponding spread of each cell.
 
     The spreads are c·guess^g.
     """
@@ -108,8 +109,8 @@ def likeliest_spread(
 def density(off: Floats, spread: Floats, scale: float, noise: Floats | None = None) -> Floats:
     """Return the density of noisy counts that are `off` from their guesses: at least 10⁻³⁰⁰.
 
-    The difference of two Laplace variables of scales s ≠ b has density (s·e^(−r/s) − b·e^(−r/b)) / 2(s² − b²). Of this,
-    `noise` is b·e^(−r/b), where it was calculated before.
+    The difference of two Laplace variables of scales s ≠ b has density (s·e^(−r/s) − b·e^(−r/b)) / 2(s² − b²). `noise`
+    is the term b·e^(−r/b), if it was calculated before.
     """
     noise = scale * np.exp(-off / scale) if noise is None else noise
     apart = np.where(np.abs(spread - scale) < 0.001 * scale, 1.002 * scale, spread)

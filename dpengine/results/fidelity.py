@@ -1,4 +1,4 @@
-"""How far tables counted from the synthetic rows are from the published ones."""
+"""Compare tables counted from the synthetic rows with the published ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["compare"]
 def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     """Compare each published table with the one counted from synthetic rows.
 
-    If persons are counted beside rows, these are the tables of the plan's first tally, as the rows are.
+    If persons are counted beside rows, only the tables of the plan's first tally are compared, as the rows have it.
     Rows are written out with their values, read back into cells, and counted. Returns one row a table, the total last:
     `table`, `cells`, `mean_off` and `most_off` (distances of a cell's count from the published one, scaled to `rows` if
     that is another number), and `exact` (the fraction of cells that are not off). Raises `ReleaseError` as
