@@ -61,8 +61,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The result of auditing one way to publish: how often outputs give strong evidence for the person, with and
-    without.
+    """The result of auditing one way to publish: how often outputs are strong evidence, with the person and without.
 
     `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; a bound
     below 0 says nothing.

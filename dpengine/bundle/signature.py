@@ -51,8 +51,7 @@ _PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]{1,1000}-----EN
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Return the fingerprint of a public key that people compare: 128 bits of its SHA-256, in eight groups of four
-    digits."""
+    """Return a public key's fingerprint to compare by eye: 128 bits of its SHA-256, in eight groups of four digits."""
     digits = hashlib.sha256(key.public_bytes_raw()).hexdigest()[:32]
     return "-".join(digits[start : start + 4] for start in range(0, 32, 4))
 

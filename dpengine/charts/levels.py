@@ -99,8 +99,7 @@ def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple
 
 
 def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
-    """Draw groups as areas in proportion to their counts, with their parts inside; those that are mostly noise are
-    hatched."""
+    """Draw groups as areas in proportion to counts, their parts inside; those that are mostly noise are hatched."""
     ids, parents, nodes = [], [], []
     waiting = [("", node, str(k)) for k, node in enumerate(tree)]
     while waiting:

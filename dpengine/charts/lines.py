@@ -44,8 +44,7 @@ def line_chart(cells: Cells, dark: bool) -> Drawing:
 
 
 def lines_chart(cells: Cells, dark: bool) -> Drawing:
-    """Draw a line over the first column, which is time, for each cell of the second: in one chart or in small
-    multiples."""
+    """Draw a line over time, the first column, for each cell of the second: in one chart or in small multiples."""
     return _together(cells, dark) if cells.value.shape[1] <= MAX_TOGETHER else _multiples(cells, dark)
 
 

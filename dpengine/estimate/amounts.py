@@ -65,8 +65,7 @@ class SoftEstimates(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AmountTable:
-    """An amount in each cell of a table: the people whose value is known, and the sum of values in steps above the low
-    end.
+    """An amount in each cell of a table: people with a known value, and the sum of values in steps above the low end.
 
     Both have one axis for each of `columns`.
     """

@@ -116,8 +116,7 @@ def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstima
 
 
 def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
-    """Return θ for each group, shrunk towards that of `others` as far as noise leaves it undetermined, and its
-    interval."""
+    """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval."""
     product, of_s, of_t = sums.products
     left, weights = (sums.rows * product).sum(axis=1), np.ones_like(product)
     s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))

@@ -55,8 +55,7 @@ class Tables:
         return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)))
 
     def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
-        """Set a table whose counts exceed `wanted` by `excess`; an error in a cell of m has the weight (1 +
-        m)^−`power`."""
+        """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""
         cells = slice(self.starts[table], self.starts[table + 1])
         worth = (1 + np.maximum(wanted, 0).ravel()) ** -power
         self.worth[cells] = worth

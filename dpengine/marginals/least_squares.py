@@ -84,8 +84,7 @@ class LeastSquares:
 
     @cached_property
     def _alike(self) -> list[list[int]]:
-        """Groups of measurements with equal variance and number of cells, which act alike on tables that share no
-        column with them."""
+        """Groups of measurements of equal variance and size: alike for a table that shares no column with them."""
         alike: dict[tuple[float, int], list[int]] = {}
         for s, variance in enumerate(self.variances):
             alike.setdefault((variance, self._cells(self._sets[s])), []).append(s)

@@ -34,11 +34,10 @@ class Counted(Protocol):
 
 
 def tree_order(resolution: Resolution, tables: Sequence[Columns]) -> list[Columns] | None:
-    """Return tables in an order in which each agrees with an earlier one in all that they share; None if they close a
-    ring."""
-    told = {resolution.known(table): table for table in tables}
-    order = junction_order([*told])
-    return None if order is None else [told[each] for each in order]
+    """Order tables so that what each shares with earlier ones lies in one of these; None if they close a ring."""
+    by_known = {resolution.known(table): table for table in tables}
+    order = junction_order([*by_known])
+    return None if order is None else [by_known[each] for each in order]
 
 
 def in_one(resolution: Resolution, earlier: Sequence[Columns], tables: Sequence[Columns]) -> Columns | None:

@@ -1,5 +1,4 @@
-"""The marginals that may be measured at the levels of a plan's column, and the tree of their counts
-(`marginals.level_tree`)."""
+"""The marginals at the levels of a plan's column, and the tree of their counts (`marginals.level_tree`)."""
 
 from __future__ import annotations
 

@@ -38,8 +38,7 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
 
 
 def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return the same as `shrink` for a table of two columns in which errors of the guess may be similar in
-    neighbouring cells.
+    """Return the same as `shrink` for two columns in which neighbouring cells may have similar errors of the guess.
 
     Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to the
     guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.

@@ -72,8 +72,7 @@ def expected_counts(tree: LevelTree, values: Sequence[Floats | None], scale: flo
 
 
 def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floats, float]:
-    """Return the mean and the variance of each true count given all noisy ones, and the fraction of true counts that
-    are 0.
+    """Return the mean and variance of each true count given all noisy ones, and the fraction of true counts that are 0.
 
     The noise is discrete Laplace of `scale`. All counts below a `parent` are 0, or all are drawn from one distribution.
     The probabilities of both cases and the distribution are estimated from the noisy counts (EM). Variances are above

@@ -340,8 +340,7 @@ def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:
-    """Measure the pairs, with parts of ε in proportion to the square root of the weighted cells that will exceed the
-    noise."""
+    """Measure the pairs, with parts of ε in proportion to the root of the weighted cells that will exceed the noise."""
     importance = [float(run.workload.weight(one.pair)) for one in picked]
     scale = run.noise(parts / len(picked))
     weights = np.ones(len(picked))

@@ -232,8 +232,7 @@ def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequen
 
 
 def _own_weight(plan: Plan, table: Columns) -> float:
-    """Return the weight of a published table, with or without one of its amounts; for another table, of those within
-    it."""
+    """Return the weight of a published table, with or without one of its amounts, or of those within another table."""
     counted = {name for name in table if not plan.has_amount((name,))}
     own = [weight for published, weight in plan.weights.items() if {*published} == counted]
     return float(own[0]) if own else weight_within(plan, table)

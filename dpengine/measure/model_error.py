@@ -87,6 +87,5 @@ def _off_in_all(run: Run, tables: Sequence[Columns], model: Pairwise) -> int:
 
 
 def _moved(run: Run, tables: Sequence[Columns]) -> int:
-    """Return the sensitivity of sums over all cells of `tables` in 256ths of a row: each row changes one cell of each
-    table."""
+    """Return the sensitivity of sums over all cells of `tables`, in 256ths of a row: a row changes one cell of each."""
     return GRAIN * len(tables) * run.sensitivity

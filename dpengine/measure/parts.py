@@ -217,8 +217,7 @@ class InParts(Private):
 
 
 def cells_apart(plan: Plan) -> float:
-    """Return the number of cells, each measured with all of ε, whose total variance is that of counts measured in
-    parts.
+    """Return how many cells, each measured with all of ε, have the total variance of counts measured in parts.
 
     If V_k is that of a part measured with all of ε, shares in proportion to the cube roots of V_k leave Σ V_k/share_k²,
     which is (Σ V_k^(1/3))³. Tables with amounts are measured separately in either case.

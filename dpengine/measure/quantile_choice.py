@@ -184,8 +184,7 @@ class _Guess:
         self._heights = self._parts_up_to()
 
     def _parts_up_to(self) -> Floats:
-        """Return for each cell the fraction of its people up to the middle of each interval, shrunk towards that of all
-        people.
+        """Return the fraction of each cell's people up to each interval's middle, shrunk towards that of everybody.
 
         It adds pseudo-counts, distributed like all people, in the size of the uncertainty of the number of people.
         """

@@ -172,8 +172,7 @@ def compare_strategies(
 def epsilon_by_trials(
     plan: Plan, half_width: float, epsilons: Sequence[Fraction], before_each: Callable[[], None] = lambda: None
 ) -> Fraction | None:
-    """Return the smallest of the increasing `epsilons` at which 95 % of the cells of every table were within
-    ±`half_width`.
+    """Return the smallest of increasing `epsilons` at which 95 % of each table's cells were within ±`half_width`.
 
     It serves adaptive plans, whose errors can only be simulated: a binary search makes a few trials on the mock table
     at each ε that it tries. Returns None if no ε is enough. `before_each` is called before each trial; if it raises,

@@ -89,8 +89,7 @@ class Answer:
 
 
 def expect(question: Question) -> Expected:
-    """Return the expected error of the answer: a function of the question alone, computed exactly from the noise's
-    distribution.
+    """Return the expected error of the answer, computed exactly from the noise's distribution and the question alone.
 
     The error of clamping to the bounds and rounding to the grid depends on the rows and is not included. For averages
     and shares the result is an upper bound, reached at the ends of the range; it is nearly one for variances. By group,

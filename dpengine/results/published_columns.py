@@ -89,8 +89,7 @@ class Measure:
 
 
 def measures(plan: Plan, table: Columns) -> list[Measure]:
-    """Return the statistics of amounts that a table, or the total of no columns, publishes, in the order of its
-    columns."""
+    """Return the published statistics of amounts in a table, or in the total of no columns, in column order."""
     found: list[Measure] = []
     for name in plan.amounts(table):
         found += [Measure("mean", name)] if name in plan.means(table) else []

@@ -248,7 +248,7 @@ class Result(PublishedTables):
         """
         used = self.plan.of_rows.counted
         if count is None:
-            cells = sum(table.values.size for table in getattr(self.model, "tables", ()))  # making a block needs all rows
+            cells = sum(table.values.size for table in getattr(self.model, "tables", ()))  # a block needs all rows
             people = max(1, MAX_BLOCK_VALUES // len(used), cells)
             for part in blocks(self.model, people, self.plan.resolution):
                 rows, times = resample.unique_rows(part, self.plan.resolution)

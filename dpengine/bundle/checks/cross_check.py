@@ -100,8 +100,7 @@ class CrossCheck:
     def add_table(
         self, pieces: Iterable[bytes], file: str, table: Columns, half_width: float | Floats | None
     ) -> list[str]:
-        """Return the faults of one table. `half_width` is a number for all cells, or an array of one for each; None if
-        unknown."""
+        """Return the faults of one table. `half_width` is one number, or an array of one per cell; None if unknown."""
         try:
             numbers = _numbers(pieces, file, table, self._plan)
         except ValueError as error:

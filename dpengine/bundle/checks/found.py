@@ -102,8 +102,7 @@ def found_bytes(plan: Plan) -> int:
 
 
 def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
-    """Read from a bundle the counts from which the cells of `plan` were found. Raises `ReleaseError` if they are
-    impossible."""
+    """Read the counts from which the cells of `plan` were found. Raises `ReleaseError` if they are impossible."""
     if FILE not in members:
         raise ReleaseError(f"{FILE} is missing")
     try:

@@ -98,7 +98,7 @@ class PublishedTables(ABC):
         return f"<{type(self).__name__} of {self.plan.dataset!r}: {tables} tables, ε = {exact_text(self.plan.epsilon)}>"
 
     def _repr_html_(self) -> str:
-        """Return the display in a notebook: the price, the first table with its intervals and a chart, and the others."""
+        """Return the display in a notebook: the price, the first table with intervals and a chart, and the others."""
         from dpengine.results.views import release_html
 
         with speaking(self.plan.language):

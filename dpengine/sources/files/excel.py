@@ -164,7 +164,7 @@ def _check_extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) 
 
 
 def _check_xml(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise `TableError` if a part of an OpenDocument file is incomplete XML, on which its reader would not terminate."""
+    """Raise `TableError` if a part of an OpenDocument file is incomplete XML, on which its reader never ends."""
     parser = expat.ParserCreate()
     try:
         with archive.open(member) as file:

@@ -302,7 +302,7 @@ def _width(codec: str) -> int:
 
 
 def _decode_units(raw: BinaryIO, codec: str) -> Iterator[str]:
-    """Decode UTF-16 or UTF-32. Raises `TableError` if a part of a character is missing, which would shift all others."""
+    """Decode UTF-16 or UTF-32. Raises `TableError` if a part of a character is missing, which shifts all others."""
     decoder, size = codecs.getincrementaldecoder(codec)("replace"), 0
     held = ""  # a carriage return that may be the first half of a line end
     while chunk := raw.read(_CHUNK):

@@ -119,7 +119,7 @@ def _quoted(content: mmap.mmap, piece: tuple[int, int], delimiter: int, quote: i
     quotes, ends = np.flatnonzero(lines == quote), np.flatnonzero(lines == _LINE_END)
 
     def bound_cells(positions: Ints) -> bool:
-        letters = lines.take(positions, mode="wrap")  # a line end is assumed before the first character, as at the last place
+        letters = lines.take(positions, mode="wrap")  # before the first character, as if after a line end
         return bool(((letters == delimiter) | (letters == _LINE_END)).all())
 
     whole = quotes.size % 2 == 0 and bound_cells(quotes[::2] - 1) and bound_cells(quotes[1::2] + 1)
