@@ -1,4 +1,4 @@
-"""Survey lab: people protect their own answers by coins; what that costs, compared with a trusted curator."""
+"""Survey lab: people protect their own answers by coin flips, which costs accuracy compared with a trusted curator."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Each run flips new coins; there is no seed. Nothing on this page is charged or s
 
 
 def choose_protocol(answers: int) -> survey.Protocol:
-    """Return the chosen method at the chosen ε; for randomized response the coin can be set instead."""
+    """Return the chosen method at the chosen ε; for randomized response, the visitor can set the coin instead."""
     method = st.selectbox(
         "How they answer",
         list(survey.METHODS),
@@ -171,7 +171,7 @@ def lab() -> None:
             numbers(asked, protocol, estimate)
             picture(asked, estimate, fitted=fitted)
     st.subheader("What it costs, and what it hides")
-    size = 10_000 if asked.private else asked.size  # in a text to be kept
+    size = 10_000 if asked.private else asked.size  # the code on the page is passed on
     if asked.private:
         asked = made_up_like(asked)
         st.caption(f"For {asked.size:,} made-up people, about as many as your table has.")

@@ -35,7 +35,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]
 
-MAX_CURVES = 10  # of other tables beside the chosen one
+MAX_CURVES = 10  # other tables that are drawn beside the chosen one
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
 
 
@@ -65,7 +65,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
 
 
 def _alike(plan: Plan) -> str:
-    """Say how the cells of a table differ in their errors."""
+    """Say by how much the errors of the cells of one table differ."""
     if not plan.resolution.levels:
         return "Every cell of a table has the same error."
     levels = " and ".join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
@@ -142,7 +142,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
 
 
 def _simulated(off: pd.DataFrame, column: str, title: str) -> str:
-    """Say what the simulation shows of the smallest cells, where the ways differ most."""
+    """Say what the simulation shows for the smallest cells, where the three kinds of number differ most."""
     size = off["true size of the cell"].iloc[0]
     smallest = off[off["true size of the cell"] == size]
     by = "; ".join(f"{row['number']}: {row[column]:.1f}" for _, row in smallest.iterrows())
@@ -171,7 +171,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ),
     }
     st.dataframe(frame, hide_index=True, column_config=columns, alt="Measured tables with their share of ε")
-    if len(plan.marginals) > 1 and not plan.resolution.levels:  # these measure each table alone
+    if len(plan.marginals) > 1 and not plan.resolution.levels:  # strategies that measure each table by itself
         st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
         ways = compare_allocations(plan)
         numbers = {each: st.column_config.NumberColumn(each, format="%.4g") for each in ways.columns[1:]}
@@ -184,7 +184,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
 
 
 def meaning(plan: Plan, table: Columns) -> None:
-    """Say what ε means for what anyone can learn about one person, or a group."""
+    """Say what anyone can learn about one person, or about a group, at this ε."""
     epsilon = plan.epsilon
     low, high = percent_at_least(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
     st.markdown(

@@ -1,4 +1,4 @@
-"""Form of the Ask page: a question made of columns, cells and bounds, all of them public."""
+"""Form of the Ask page: a question is made of columns, cells and bounds, all of them public."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
-    """Return the bounds and the step that a plan declares of a number; bins have no step, so 1 is offered."""
+    """Return the bounds and the step that a plan declares for a number; bins have no step, so 1 is offered."""
     if isinstance(column, Amount):
         return column.low, column.high, column.step
     return column.edges[0], column.edges[-1], Decimal(1)
@@ -218,7 +218,7 @@ def _condition(key: str, column: Column) -> Condition | None:
 
 
 def _made(faults: list[str | Fault], make: Any, **fields: Any) -> Any:
-    """Return what `make` makes of the fields; None if it refuses, with its faults added to `faults`."""
+    """Return the result of `make`; if it raises, add the faults to `faults` and return None."""
     try:
         return make(**fields)
     except PlanError as error:

@@ -1,4 +1,4 @@
-"""Planner of the budget page: what each of many releases over the years may cost."""
+"""Planner of the Budget page: what each of many releases over the years may cost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rounded_down(epsilon: Fraction) -> Fraction:
 def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, spent: Fraction = Fraction(0)) -> None:
     """Show what each of many releases may cost.
 
-    `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it before.
+    `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
     st.subheader("Plan ahead", help=term("composition"))
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")

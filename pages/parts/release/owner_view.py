@@ -1,4 +1,4 @@
-"""What only the owner of the table may see: true counts, means and regressions beside the published ones."""
+"""What only the owner of the table may see: true counts, means and regressions compared with the published ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pages.parts.visit.state import visit
 __all__ = ["show_truth"]
 
 MAX_CELLS = 200_000
-ALMOST_ALL = 0.99  # from here on a share, rounded, would read as if it were all
+ALMOST_ALL = 0.99  # a larger share would be rounded to 100 %
 
 
 def _number_columns() -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _mean_columns() -> dict[str, Any]:
 
 
 def show_truth(release: Release, shown: Columns, measure: Measure | None = None) -> None:
-    """Show the true counts, or means or sums, beside the published ones; only if the table is open, written nowhere."""
+    """Show the true counts, means or sums beside the published ones, if the table is open; they are stored nowhere."""
     table = visit().table
     if table is None:
         return
@@ -147,7 +147,7 @@ def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact
 
 
 def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
-    """Show a mean by group and a small regression, from the rows and from the release, as the owner chooses them."""
+    """Show a mean by group and a small regression that the owner chooses, from the rows and from the release."""
     plan = release.plan
     outcomes = conclusions.numeric(plan)
     if not outcomes or len(plan.counted) < 2:
@@ -226,7 +226,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
 
 
 def _summed(counts: Ints) -> Ints:
-    """Return the counts of the first two columns, the second first."""
+    """Return the counts of the first two columns, with their order reversed."""
     summed: Ints = counts.sum(axis=tuple(range(2, counts.ndim))).T
     return summed
 
@@ -259,7 +259,7 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
 
 
 def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
-    """Return the true counts, and how far off each published table and each column is, the worst first."""
+    """Return the true counts, and the errors of each published table and each column, the largest first."""
     plan = release.plan
     published = [*plan.marginals, ()]
     singles: list[Columns] = [(name,) for name in plan.counted]
@@ -280,7 +280,7 @@ def _worst_first(release: Release, counted: dict[Columns, Ints], tables: list[Co
 
 
 def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
-    """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
+    """Say how large a random sample as far off as the shown table would be, and list all tables, the worst first."""
     share = tables.set_index("table")["like a sample of"][shown]
     if np.isnan(share):
         st.markdown(_("This table is farther off than counts from any random sample of your rows would be."))
@@ -300,7 +300,7 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
 
 
 def _compared(off_by: pd.Series[float], inside: pd.Series[bool], column: Any = None) -> str:
-    """Show the comparison in three numbers, and return them as a sentence; `column` says how means are written."""
+    """Show the comparison in three numbers, and return them as a sentence; means are written as in `column`."""
     off = off_by.abs().dropna().to_numpy()
     if column is None:
         mean, most = people(off.mean()), people(off.max())

@@ -1,4 +1,4 @@
-"""Terms about what is promised to people, and what threatens it."""
+"""Terms about the promise to people and about attacks."""
 
 from __future__ import annotations
 

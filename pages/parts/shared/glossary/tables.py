@@ -1,4 +1,4 @@
-"""Terms about tables, and what is publicly known of their columns."""
+"""Terms about tables and the public knowledge about their columns."""
 
 from __future__ import annotations
 
