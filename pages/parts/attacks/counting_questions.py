@@ -1,5 +1,4 @@
-"""Differencing and averaging in the Attacks lab: fast attacks, run anew at each change, for growing numbers of
-questions."""
+"""Differencing and averaging in the Attacks lab: fast attacks, run at each change, for growing numbers of questions."""
 
 from __future__ import annotations
 

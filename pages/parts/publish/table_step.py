@@ -141,8 +141,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
 
 
 def _ask_for_names(question: object) -> None:
-    """Ask whether the first line, which looks like data, holds names: a person's values must not become names of
-    columns."""
+    """Ask whether the first line, which looks like data, holds names: a person's values must not become names."""
     st.warning(
         _(
             "**The first line looks like data, not like names.** Names of columns are published. If it is a row of the "

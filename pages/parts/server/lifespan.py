@@ -103,8 +103,7 @@ def private_folder() -> Iterator[Path]:
 
 
 async def _watch() -> None:
-    """Remove, again and again, garbage and what visitors left who have been gone for longer than Streamlit waits for
-    them.
+    """Keep removing garbage, and what visitors left who have been gone for longer than Streamlit waits for them.
 
     Streamlit would search for garbage after each run of a page, and ten visitors would wait for each other's searches.
     """

@@ -168,8 +168,7 @@ def _own_hosts() -> list[str]:
 
 
 def _is_among(host: str, names: list[str]) -> bool:
-    """Whether a `Host` header names one of these hosts; as in Streamlit's own list, ``*.name`` is any host below
-    `name`."""
+    """Whether a `Host` header names one of these hosts; as in Streamlit's own list, ``*.name`` is any below `name`."""
     try:
         parts = urlsplit(f"//{host}")
         name, _ = parts.hostname, parts.port

@@ -44,8 +44,7 @@ def keep(thing: Closable, session: str | None = None) -> None:
 
 @contextmanager
 def in_use(session: str) -> Iterator[None]:
-    """Note that work for `session` is running, so that nothing of it is closed in the meantime, even if its visitor
-    leaves."""
+    """Note that work for `session` is running, so that nothing of it is closed even if its visitor leaves."""
     with _lock:
         _working[session] += 1
     try:

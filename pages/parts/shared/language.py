@@ -1,5 +1,4 @@
-"""The language of the page: English, unless the visitor chooses another one, the address names one, or a cookie in this
-browser keeps an earlier choice."""
+"""The language of the page: English, or another that the visitor chose, now or earlier, or that the address names."""
 
 from __future__ import annotations
 

@@ -135,8 +135,7 @@ def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[
 def days_figure(
     days: Sequence[int], right: Sequence[float], bound: Sequence[float], once: float, now: int
 ) -> go.Figure:
-    """Draw over days how often a guess is right: with fresh coins, with the first report repeated, and the most ε
-    allows."""
+    """Draw over days how often a guess is right with fresh coins and with the first report repeated, and ε's bound."""
     tone = tones()
     figure = go.Figure()
     lines = (

@@ -9,8 +9,7 @@ __all__ = ["term"]
 
 
 def term(key: str, note: str = "") -> str:
-    """Return the `help` of the widget or text that is the first on its page to use a term, after a `note` on the
-    widget.
+    """Return the `help` of the widget or text that first uses a term on its page, after a `note` on the widget.
 
     The link opens another tab, so that nothing entered on the page is lost.
 

@@ -27,8 +27,7 @@ def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
 
 
 def published(entries: Entries) -> tuple[PublishedTable, ...]:
-    """Return the tables that the layout makes of the chosen columns, without repeats, with what each publishes of
-    amounts.
+    """Return the tables that the layout makes of the chosen columns, without repeats, with their measures.
 
     An amount is no column of a table: if it is chosen, tables publish measures of it instead.
     """
