@@ -52,7 +52,7 @@ PLAIN: NumberFormat = "1234.5"
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-    """Ask for the edges of a column's bins, or how to find them, and, for a text column, how its numbers are written."""
+    """Ask for the edges of a column's bins, or how to find them, and how the numbers of a text column are written."""
     if has_found_bins(column):
         fields = ask_bins(column, _key("bins-found", name))
         _fill_in(f"state-{name}", name, label=_("State the edges instead"), edges=[], bins=None)
