@@ -108,7 +108,7 @@ class Candidates:
         except ValueError as error:
             raise PlanError(str(error)) from None
         candidates = cls(stripped, exact, step, budget, Mechanism(mechanism), monotone)
-        _whole(candidates)
+        _as_integers(candidates)
         return candidates
 
     def at(self, epsilon: Fraction) -> Candidates:
@@ -144,14 +144,14 @@ class Drawn:
 
 def probabilities(candidates: Candidates) -> npt.NDArray[np.float64]:
     """Return each candidate's probability, in order, for the owner's eyes only: it is as private as the scores."""
-    scores, sensitivity = _whole(candidates)
+    scores, sensitivity = _as_integers(candidates)
     of = _PROBABILITIES[candidates.mechanism]
     return of(scores, candidates.epsilon, sensitivity, monotone=candidates.monotone)
 
 
 def sample(candidates: Candidates) -> str:
     """Sample a candidate's name without charging or storing it: for demonstrations on scores that are not private."""
-    return _draw(candidates, _whole(candidates))[0]
+    return _draw(candidates, _as_integers(candidates))[0]
 
 
 def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | None:
@@ -180,7 +180,7 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
     def prepare() -> tuple[Ints, int]:
         blank = concluded(candidates.names[0])
         check_reopens(blank, blank.to_bytes(), reopen)
-        return _whole(candidates)
+        return _as_integers(candidates)
 
     def draw(exact: tuple[Ints, int]) -> Outcome:
         name, cost = _draw(candidates, exact)
@@ -224,7 +224,7 @@ def _number(value: object, what: str) -> Fraction:
         raise PlanError(str(error)) from None
 
 
-def _whole(candidates: Candidates) -> tuple[Ints, int]:
+def _as_integers(candidates: Candidates) -> tuple[Ints, int]:
     """Return scores, from the lowest on, and sensitivity, both times their common denominator.
 
     They give exactly the same probabilities, and are Python integers if 64 bits are too few.

@@ -106,7 +106,7 @@ def _telling(sketch: Sketch, level: float) -> int:
 
 def _best(counts: Ints, others: Sequence[Ints], level: float) -> float | None:
     """Return the largest estimated share among the histograms that agree with `counts` too well for chance."""
-    found = [1 - of_chance for other in others if (of_chance := _of_chance(counts, other)) <= _WORTH_TESTING
+    found = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
              and chance(counts, other) <= level]  # fmt: skip
     return max(found, default=None)
 
@@ -133,7 +133,7 @@ def _distance(x: Ints, y: Ints) -> float:
     return float(((x * m - y * n)[filled] ** 2 / both[filled]).sum() / (n * m))
 
 
-def _of_chance(x: Ints, y: Ints) -> float:
+def _relative_to_chance(x: Ints, y: Ints) -> float:
     """Return the statistic divided by its expectation under chance."""
     bins = np.count_nonzero(x + y) - 1
     return _distance(x, y) / bins if bins > 0 else float("inf")

@@ -41,7 +41,7 @@ def backup(url: str | None, to: Path) -> int:
     if something is at `to` already; it is not changed.
     """
     if to.exists():
-        raise _taken(to)
+        raise _exists_already(to)
     place, seen, store = _opened(url)
     with store.reading() as connection:
         hash_chain.check_continues(connection, seen, place)
@@ -51,7 +51,7 @@ def backup(url: str | None, to: Path) -> int:
                     schema.all_tables.create_all(copy, checkfirst=False)
                     _copy(connection, copy)
             except FileExistsError:
-                raise _taken(to) from None
+                raise _exists_already(to) from None
     try:
         with open_copy(to) as copy:  # from the disk
             return hash_chain.verify(copy).entries
@@ -164,5 +164,5 @@ def _refuse_loss(copy: sa.Connection, seen: Seen) -> None:
         )
 
 
-def _taken(to: Path) -> LedgerError:
+def _exists_already(to: Path) -> LedgerError:
     return LedgerError(f"{to.name} is there already, and was not overwritten. Nothing was copied.")

@@ -49,7 +49,7 @@ def seen(place: str | None) -> Seen | None:
 
     Call this before reading the ledger: otherwise entries that others add meanwhile seem to be missing from it.
     """
-    if place is None or _is_meant_to_go(place):
+    if place is None or _is_temporary(place):
         return None
     path = _path(place)
     try:
@@ -64,7 +64,7 @@ def seen(place: str | None) -> Seen | None:
 
 def note(place: str | None, state: Seen) -> None:
     """Note the state of the ledger at an address, replacing the earlier note."""
-    if place is None or _is_meant_to_go(place):
+    if place is None or _is_temporary(place):
         return
     path = _path(place)
     _noted[path] = state
@@ -138,7 +138,7 @@ def _at(place: str | None, text: str) -> LedgerError:
     return LedgerError(Fault((place,) if place else (), text))
 
 
-def _is_meant_to_go(place: str) -> bool:
+def _is_temporary(place: str) -> bool:
     file = place.removeprefix("sqlite:///")
     temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
     return temporary and not settings().state

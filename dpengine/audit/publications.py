@@ -253,7 +253,7 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
         names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
-        found += _for_the_person(int(one.values[place]), _all(alike, setting), one.allocation.scale)
+        found += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
     return found
 
 
@@ -263,7 +263,9 @@ def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
         spans = list(zip(boxes.columns, first, last, strict=True))
         if all(low <= setting.person[name] < high for name, low, high in spans):
             alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-            found += _for_the_person(int(boxes.values[k]), _all(alike, setting), boxes.scale(int(boxes.parts[k])))
+            found += _for_the_person(
+                int(boxes.values[k]), _meeting_all(alike, setting), boxes.scale(int(boxes.parts[k]))
+            )
     return found
 
 
@@ -271,7 +273,7 @@ def _bin(code: Any, merged: Ints | None) -> Any:
     return code if merged is None else merged[code]
 
 
-def _all(conditions: Sequence[Any], setting: _Setting) -> int:
+def _meeting_all(conditions: Sequence[Any], setting: _Setting) -> int:
     met = np.ones(next(iter(setting.rows.values())).size, dtype=np.bool_)
     for condition in conditions:
         met &= condition

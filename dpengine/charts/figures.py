@@ -209,12 +209,12 @@ def error_curve_numbers(
     """
     if measure is not None:
         tables = [table for table in plan.marginals if measure in measures(plan, table)]
-        name = _of_curve(measure, measure.names)
+        name = _drawn_part(measure, measure.names)
         return measure_curves(plan, [*tables[:MAX_CURVES], ()], name, epsilons, known)
     return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, known)
 
 
-def _of_curve(measure: Measure, parts: Sequence[str]) -> str:
+def _drawn_part(measure: Measure, parts: Sequence[str]) -> str:
     """Return the index of the name or heading of a measure whose curve is drawn."""
     return parts[len(measure.names) // 2]
 
@@ -285,7 +285,7 @@ def curve_drawing(
     if measure is None:
         title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
     else:
-        what = _of_curve(measure, measure.headings(plan))
+        what = _drawn_part(measure, measure.headings(plan))
         title = _("Error of {what} at each ε, in a group of typical size", what=what)
         up = _("± (95 in 100)")
     axes = {
@@ -317,7 +317,7 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Mea
         )
     if measure is None:
         return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
-    what = _of_curve(measure, measure.headings(plan))
+    what = _drawn_part(measure, measure.headings(plan))
     return _("{what}: 95 in 100 are within, {half_widths}.", what=what, half_widths="; ".join(at))
 
 

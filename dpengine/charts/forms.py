@@ -33,9 +33,9 @@ def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[F
     """
     columns = [plan.column(name) for name in shown]
     if measure is not None:
-        return _of_measure(columns, measure)
+        return _forms_of_measure(columns, measure)
     if len(columns) == 1:
-        of_one = _of_one(columns[0])
+        of_one = _forms_of_column(columns[0])
         if level_table(plan, shown) is None:
             return of_one
         return ("map", "treemap", *of_one[1:]) if of_one[0] == "map" else ("treemap", *of_one)
@@ -44,7 +44,7 @@ def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[F
     return ("facets",)
 
 
-def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
+def _forms_of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
     over_time: tuple[Form, ...] = ()
     if measure.kind in ("mean", "sum") and (
         is_time(columns[0]) if len(columns) == 1 else time_axis(columns) is not None
@@ -53,7 +53,7 @@ def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]
     if len(columns) > 1:
         return (*over_time, "bars" if measure.kind == "sum" else "dots")
     if measure.kind == "sum":
-        return tuple(dict.fromkeys([*over_time, *_of_one(columns[0])]))
+        return tuple(dict.fromkeys([*over_time, *_forms_of_column(columns[0])]))
     column = columns[0]
     if measure.kind == "quantile":
         return ("dots",)
@@ -64,7 +64,7 @@ def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]
     return (*over_time, *dots, *mapped) if not mapped else (*mapped, *dots)
 
 
-def _of_one(column: Column) -> tuple[Form, ...]:
+def _forms_of_column(column: Column) -> tuple[Form, ...]:
     if is_time(column):
         return "lines", "bars"
     if not isinstance(column, Category):

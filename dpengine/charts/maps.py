@@ -38,7 +38,7 @@ def map_chart(cells: Cells, dark: bool) -> Drawing:
     rest = [k for k in range(cells.value.size) if k not in drawn]
     x: dict[str, Any] = {"visible": False}
     if rest:
-        x = {"showgrid": False, "zeroline": False, "showticklabels": False, "title": {"text": _rest(cells, rest)}}
+        x = {"showgrid": False, "zeroline": False, "showticklabels": False, "title": {"text": _unmapped(cells, rest)}}
     y = {"visible": False, "scaleanchor": "x", "scaleratio": ratio}
     high = min(MAX_HEIGHT, max(MIN_HEIGHT, round(WIDTH * down * ratio / across)))
     return Drawing(data, {"xaxis": x, "yaxis": y, "height": high + 80, "hovermode": "closest"})
@@ -112,7 +112,7 @@ def _legend(cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool)
     return [scale, hatching]
 
 
-def _rest(cells: Cells, rest: list[int]) -> str:
+def _unmapped(cells: Cells, rest: list[int]) -> str:
     """Return a text with the cells that have no shape."""
     noise = f" ({_('mostly noise')})"
     listed = [

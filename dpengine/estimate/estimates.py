@@ -165,7 +165,7 @@ class ModelledEstimates:
 
     @cached_property
     def fitted(self) -> Pairwise:
-        given = (*self._of_counts, *self.known)
+        given = (*self._count_measurements, *self.known)
         if self.measured.fit is not None:
             fitted_to, model = self.measured.fit
             if len(given) == len(fitted_to) and all(map(is_, given, fitted_to)):
@@ -176,12 +176,12 @@ class ModelledEstimates:
     @property
     def total(self) -> tuple[float, float]:
         """The total that was measured, and its variance."""
-        few = [one for one in self._of_counts if len(one.allocation.columns) < 2]
+        few = [one for one in self._count_measurements if len(one.allocation.columns) < 2]
         precision = math.fsum(1 / (2 * one.values.size * float(one.allocation.scale) ** 2) for one in few)
         return grand_total(few), 1 / precision
 
     @property
-    def _of_counts(self) -> tuple[Measurement, ...]:
+    def _count_measurements(self) -> tuple[Measurement, ...]:
         return tuple(one for one in self.measured.marginals if not self.plan.has_amount(one.allocation.columns))
 
     @cached_property
@@ -215,7 +215,7 @@ class ModelledEstimates:
     @cached_property
     def _singles(self) -> UnbiasedEstimates:
         """The single columns as they were measured."""
-        return UnbiasedEstimates(self.plan, _best_singles(self._of_counts))
+        return UnbiasedEstimates(self.plan, _best_singles(self._count_measurements))
 
     def mean_abs_error(self, table: Columns) -> float:
         if len(table) < 2:
@@ -231,10 +231,10 @@ class HierarchicalEstimates:
     resolution: Resolution = NO_LEVELS
 
     def estimate(self, table: Columns) -> Floats:
-        held = self._held(table)
+        held = self._finer_columns(table)
         return np.round(self.resolution.coarsen(self.tree.estimate(held), held, table), 3) + 0.0
 
-    def _held(self, table: Columns) -> Columns:
+    def _finer_columns(self, table: Columns) -> Columns:
         held = self.resolution.held(table, self.tree.boxes.columns)
         assert held is not None, "a table that the boxes tell"
         return held
@@ -242,7 +242,7 @@ class HierarchicalEstimates:
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         columns = tuple(sorted(table))
         if columns not in self._bounds:
-            held = self._held(columns)
+            held = self._finer_columns(columns)
             groups = {fine: self.resolution.groups(fine, coarse) for fine, coarse in zip(held, columns, strict=True)
                       if fine != coarse}  # fmt: skip
             self._bounds[columns] = self.tree.bounds(held, groups)
@@ -275,20 +275,20 @@ class TalliedEstimates:
     plan: Plan
     each: tuple[Estimates, ...]
 
-    def _of(self, table: Columns) -> Estimates:
+    def _from_tally(self, table: Columns) -> Estimates:
         return self.each[self.plan.tally_of(table)]
 
     def estimate(self, table: Columns) -> Floats:
-        return self._of(table).estimate(table)
+        return self._from_tally(table).estimate(table)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
-        return self._of(table).intervals(table)
+        return self._from_tally(table).intervals(table)
 
     def half_width(self, table: Columns) -> float:
-        return self._of(table).half_width(table)
+        return self._from_tally(table).half_width(table)
 
     def mean_abs_error(self, table: Columns) -> float:
-        return self._of(table).mean_abs_error(table)
+        return self._from_tally(table).mean_abs_error(table)
 
     @property
     def fitted(self) -> ConsistentTables | Pairwise | Following:
@@ -299,7 +299,7 @@ class TalliedEstimates:
         return self.each[0].soft
 
 
-def _of_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
+def _measured_in_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
     return tuple(one for one in measured if one.allocation.tally == tally)
 
 
@@ -307,12 +307,12 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     if plan.tallied:
         each = (
-            derive_estimates(tally.plan, Measurements(_of_tally(measured.marginals, k)))
+            derive_estimates(tally.plan, Measurements(_measured_in_tally(measured.marginals, k)))
             for k, tally in enumerate(plan.tallies)
         )
         return TalliedEstimates(plan, tuple(each))
     if plan.in_parts:
-        return _of_parts(plan, measured)
+        return _estimates_of_parts(plan, measured)
     if measured.boxes is not None:
         return HierarchicalEstimates(BoxTree(measured.boxes), plan.resolution)
     if plan.resolution.levels:
@@ -324,7 +324,7 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     return UnbiasedEstimates(plan, measured.marginals)
 
 
-def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
+def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
     """Return the estimates of each part from its measurements."""
     parts = plan.parts
     place = [None if one.merged else allocated_to(plan, one.allocation.columns) for one in measured.marginals]

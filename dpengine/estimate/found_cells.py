@@ -37,10 +37,12 @@ def resolve(plan: Plan, searches: Sequence[Search]) -> Plan:
     """
     if tuple(each.columns[0] for each in searches) != plan.finds:
         raise ValueError("each column whose cells are found is searched once")
-    return plan.with_columns({name: _found(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)})
+    return plan.with_columns(
+        {name: _with_cells(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)}
+    )
 
 
-def _found(plan: Plan, name: str, searched: Search) -> Column:
+def _with_cells(plan: Plan, name: str, searched: Search) -> Column:
     column = plan.column(name)
     if isinstance(searched, FoundKeys):
         assert isinstance(column, Category), "a column whose values are found"

@@ -56,8 +56,8 @@ def _slope(sums: Floats, first: Ints, last: Ints, level: Floats, axis: int) -> F
         there = np.clip(outside, 0, size - 1)
         start, end = first.copy(), last.copy()
         start[:, axis], end[:, axis] = there, there + 1
-        off = (_means(sums, start, end) - level) * np.sign(outside - first[:, axis])
-        sides.append(np.where(outside == there, off / widths, np.nan))
+        difference = (_means(sums, start, end) - level) * np.sign(outside - first[:, axis])
+        sides.append(np.where(outside == there, difference / widths, np.nan))
     before, after = (np.where(np.isnan(one), other, one) for one, other in (sides, sides[::-1]))
     agree = (before * after > 0) & (widths > 1) & (widths < size)
     lesser: Floats = np.where(agree, np.sign(before) * np.minimum(np.abs(before), np.abs(after)), 0.0)

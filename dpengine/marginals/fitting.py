@@ -35,14 +35,14 @@ def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float
         shape = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
         steps.append((others, wanted.reshape(shape), np.ones(shape)))
     for _ in range(sweeps):
-        off = 0.0
+        error = 0.0
         for others, wanted, ratio in steps:
             sums = np.add.reduce(table, axis=others, keepdims=True)
             if tolerance:
-                off += float(np.abs(wanted - sums).sum())
+                error += float(np.abs(wanted - sums).sum())
             np.divide(wanted, sums, out=ratio, where=sums > 0)
             table *= ratio
-        if tolerance and off <= tolerance:
+        if tolerance and error <= tolerance:
             break
     return table
 

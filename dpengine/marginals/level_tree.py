@@ -79,7 +79,7 @@ class LevelTree:
         alpha, variance, below = self._upwards
         found = [variance[0]]
         a = 1 - alpha[0]
-        outside = self._of_noise(0, alpha[0])
+        outside = self._noise_variance(0, alpha[0])
         for k, group in enumerate(self.groups):
             share = variance[k + 1] / below[k][group]
             loss = share * (a[group] - 1)
@@ -87,10 +87,10 @@ class LevelTree:
             rest = loss**2 * (below[k][group] - variance[k + 1]) + share**2 * outside[group]
             found.append(b**2 * variance[k + 1] + rest)
             a = b * (1 - alpha[k + 1])
-            outside = rest + self._of_noise(k + 1, b * alpha[k + 1])
+            outside = rest + self._noise_variance(k + 1, b * alpha[k + 1])
         return tuple(found)
 
-    def _of_noise(self, level: int, weights: Floats) -> Floats:
+    def _noise_variance(self, level: int, weights: Floats) -> Floats:
         """Return the variance of a level's noise with these weights, which are 0 where it is not measured."""
         return weights**2 * self.variances[level] if self.variances[level] < math.inf else np.zeros_like(weights)
 

@@ -314,12 +314,12 @@ def _fit_margins(
     near = RAKED * float(rows.sum())
     for _ in range(sweeps):
         sums = table @ across
-        off = np.abs(rows - down * sums).sum()
+        error = np.abs(rows - down * sums).sum()
         down = rows / sums
         sums = down @ table
-        off += np.abs(columns - across * sums).sum()
+        error += np.abs(columns - across * sums).sum()
         across = columns / sums
-        if off <= near:
+        if error <= near:
             break
     fitted: Floats = down[:, None] * table * across
     return fitted

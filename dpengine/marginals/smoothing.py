@@ -63,9 +63,9 @@ def _by_level(noisy: Floats, scale: float, likely: Floats, by_size: Floats) -> t
     places = STEP * np.arange(int(np.log1p(max(float(noisy.max()), scale) / half) / STEP) + 2, dtype=np.float64)
     levels = half * np.expm1(places)
     spread = np.sqrt((levels + (STEP * (levels + half)) ** 2 / 12) / 2)
-    off = np.abs(noisy[:, None] - levels)
-    near = density(off, spread, scale)
-    counts = np.maximum(levels + np.sign(noisy[:, None] - levels) * posterior_median(off, spread, scale), 0.0)
+    distances = np.abs(noisy[:, None] - levels)
+    near = density(distances, spread, scale)
+    counts = np.maximum(levels + np.sign(noisy[:, None] - levels) * posterior_median(distances, spread, scale), 0.0)
 
     moves = np.exp(-np.abs(places[:, None] - places) / np.array(STEPS)[:, None, None])
     moves = (1 - JUMPS) * moves / moves.sum(axis=2, keepdims=True) + JUMPS / levels.size

@@ -25,8 +25,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["allocate_levels", "cells_of_levels"]
 
-PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that they are the same on every machine
-STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
+PARTS = 1_000  # shares of ε are multiples of 1/PARTS: a coarse grid, so that they are the same on every machine
+STEPS = (200, 50, 12, 3, 1)  # sizes of the moves of the search, in such parts
 
 
 def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:

@@ -214,15 +214,15 @@ class Tallied(_WithoutChoices):
 
     @property
     def why(self) -> str:
-        if len(self._each) == 1:
-            return self._each[0].why
+        if len(self._by_tally) == 1:
+            return self._by_tally[0].why
         return _(
             "Direct: tables of rows and of persons are measured apart, and ε is divided so that the predicted error is "
             "least in all of them together."
         )
 
     @cached_property
-    def _each(self) -> tuple[Direct, ...]:
+    def _by_tally(self) -> tuple[Direct, ...]:
         parts = divide_over_tallies(self.plan)
         return tuple(_WithoutChoices(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
 
@@ -232,17 +232,17 @@ class Tallied(_WithoutChoices):
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
-        return tuple(replace(one, tally=k) for k, each in enumerate(self._each) for one in each.allocations)
+        return tuple(replace(one, tally=k) for k, each in enumerate(self._by_tally) for one in each.allocations)
 
     @property
     def plan_id(self) -> str:
         cells = (tally.cells for tally in self.plan.tallies)
-        return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._each), strict=True))
+        return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._by_tally), strict=True))
 
     def check(self) -> None:
         if self.plan.strategy in ("adaptive", "optimised"):
             raise PlanError(_("tables of distinct persons are measured directly: use strategy: direct or auto"))
-        for each in self._each:
+        for each in self._by_tally:
             each.check()
 
     def blank(self) -> Measurements:
@@ -335,9 +335,9 @@ def decide(plan: Plan) -> Strategy:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
-        return resolved(private if _is_long(plan) or _is_better_apart(private) else plan)
+        return resolved(private if _has_large_ranges(plan) or _is_better_apart(private) else plan)
     tables = maximal(plan.supports)
-    if not (_is_long(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
+    if not (_has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
@@ -369,5 +369,5 @@ def _is_better_apart(plan: Plan) -> bool:
     return not plan.ranged and cells_apart(plan) < cells_of_levels(plan)
 
 
-def _is_long(plan: Plan) -> bool:
+def _has_large_ranges(plan: Plan) -> bool:
     return any(plan.cells(table) > FLAT_CELLS for table in plan.ranged)

@@ -68,7 +68,7 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
         return estimate, 0.0, 0.25
 
     def mean_off(means: Floats, side: int) -> Bools:
-        return beyond_noise(_of_the_mean(means), side * (above - means * total), width, MEAN_CONFIDENCE)
+        return beyond_noise(_weights_for_mean(means), side * (above - means * total), width, MEAN_CONFIDENCE)
 
     least = _crossing(lambda means: mean_off(means, 1), 1.0, 1)[0]
     most = _crossing(lambda means: ~mean_off(means, -1), 1.0, 1)[0]
@@ -76,7 +76,7 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
     squares = first * means**2 - middle * means * (1 - means) + last * (1 - means) ** 2
 
     def off(variances: Floats, side: int) -> Bools:
-        shares = _of_the_variance(means, variances)
+        shares = _weights_for_variance(means, variances)
         return beyond_noise(shares, side * (squares - variances * total), width, VARIANCE_CONFIDENCE)
 
     low = _crossing(lambda variances: off(variances, 1), 0.25, len(means))
@@ -116,12 +116,12 @@ def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -
     return outside
 
 
-def _of_the_mean(means: Floats) -> Floats:
+def _weights_for_mean(means: Floats) -> Floats:
     """Return the weights of A, B and C in Σ weights·(t − μ)."""
     return np.stack([-means, 0.5 - means, 1 - means], axis=1)
 
 
-def _of_the_variance(means: Floats, variances: Floats) -> Floats:
+def _weights_for_variance(means: Floats, variances: Floats) -> Floats:
     """Return the weights of A, B and C in Σ weights·((t − μ)² − V)."""
     return np.stack([means**2, -means * (1 - means), (1 - means) ** 2], axis=1) - variances[:, None]
 

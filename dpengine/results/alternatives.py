@@ -202,17 +202,17 @@ def simulate_errors(
     size = np.digitize(true, _SIZE_BOUNDS)
     cells = np.bincount(size, minlength=len(SIZES))
     kinds = ("raw estimate", "set to 0 where negative", "consistent count")
-    off, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
+    errors, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
     start, draws = time.monotonic(), 0
     while draws < max_draws and (draws == 0 or time.monotonic() - start < seconds):
         drawn = preview(plan).tables[table]
         estimate = drawn["estimate"].to_numpy()
         for kind, numbers in enumerate((estimate, np.maximum(estimate, 0), drawn["count"].to_numpy())):
-            off[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
+            errors[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
             bias[kind] += np.bincount(size, numbers - true, len(SIZES))
         draws += 1
     rows = [
-        (SIZES[k], cells[k], kind, off[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
+        (SIZES[k], cells[k], kind, errors[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
         for k in range(len(SIZES))
         for j, kind in enumerate(kinds)
         if cells[k]

@@ -44,7 +44,7 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     scale = count / published if published else 1.0
     compared = []
     for table, counts in counted.items():
-        off = np.abs(counts - scale * result.counts(table).ravel())
-        off[off < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
-        compared.append((name_of(table), off.size, off.mean(), off.max(), float((off == 0).mean())))
+        errors = np.abs(counts - scale * result.counts(table).ravel())
+        errors[errors < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
+        compared.append((name_of(table), errors.size, errors.mean(), errors.max(), float((errors == 0).mean())))
     return pd.DataFrame(compared, columns=["table", "cells", "mean_off", "most_off", "exact"])

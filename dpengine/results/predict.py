@@ -121,11 +121,11 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
     for pair in plan.associations(table):
         soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
-        found[pair.column] = _of_the_middle_person(wide, rows.sum(axis=(-2, -1)))
+        found[pair.column] = _median_over_people(wide, rows.sum(axis=(-2, -1)))
     return found
 
 
-def _of_the_middle_person(widths: Floats, people: Floats) -> float:
+def _median_over_people(widths: Floats, people: Floats) -> float:
     """Return the median half-width over people; that of small cells may be unbounded.
 
     >>> _of_the_middle_person(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))

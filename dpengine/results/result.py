@@ -65,7 +65,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
         amounts = _amounts(plan, measured, model)
         payload = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story).to_bytes()
     except _CAUSES:
-        payload = serialise.pack(_plain(plan), measured, None, story)
+        payload = serialise.pack(_as_stored(plan), measured, None, story)
     return story["release_id"], story["created"], payload
 
 
@@ -115,7 +115,7 @@ def _software() -> dict[str, str]:
     return software | {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
 
 
-def _plain(plan: Plan) -> dict[str, Any]:
+def _as_stored(plan: Plan) -> dict[str, Any]:
     """Return a plan in the form that the ledger stores."""
     return plan.to_dict() | {"strategy": plan.strategy}
 
@@ -343,7 +343,7 @@ class Result(PublishedTables):
     def to_bytes(self) -> bytes:
         """Return the release as the ledger stores it: complete, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(_plain(self.plan), self.measured, self.model, story, self.amounts, self.apart)
+        return serialise.pack(_as_stored(self.plan), self.measured, self.model, story, self.amounts, self.apart)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:

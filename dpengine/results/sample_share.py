@@ -35,8 +35,8 @@ def sample_error(sizes: npt.ArrayLike, share: float) -> Floats:
     m = np.floor(n * share) + 1
     choices = gammaln(n + 1) - gammaln(m + 1) - gammaln(np.maximum(n - m, 0) + 1)
     logs = np.log(2 * m) + choices + m * np.log(share) + (n - m + 1) * np.log1p(-share) - np.log(share)
-    off: Floats = np.where(m <= n, np.exp(logs), 0.0)
-    return off
+    errors: Floats = np.where(m <= n, np.exp(logs), 0.0)
+    return errors
 
 
 def sample_share(sizes: Ints, mean_off: float, weights: Floats | None = None) -> float | None:

@@ -96,8 +96,8 @@ def tallies_of(plan: Plan) -> tuple[Tally, ...]:
     several = sorted((table for table in distinct if table.cells_per_person > 1), key=lambda each: sorted(each.columns))
     return (
         *([Tally(_only(plan, rows, plan.unit.rows))] if rows else []),
-        *([Tally(_only(plan, map(_plain, persons), 1), 1)] if persons else []),
-        *(Tally(_only(plan, [_plain(each)], each.cells_per_person), each.cells_per_person) for each in several),
+        *([Tally(_only(plan, map(_counting_rows, persons), 1), 1)] if persons else []),
+        *(Tally(_only(plan, [_counting_rows(each)], each.cells_per_person), each.cells_per_person) for each in several),
     )
 
 
@@ -105,7 +105,7 @@ def _distinct(plan: Plan) -> list[PublishedTable]:
     return [table for table in plan.listed if isinstance(table, PublishedTable) and table.distinct]
 
 
-def _plain(table: PublishedTable) -> PublishedTable | tuple[str, ...]:
+def _counting_rows(table: PublishedTable) -> PublishedTable | tuple[str, ...]:
     """Return a table of persons as a table of rows, for a plan that limits each person's rows to the counted cells."""
     return read_table({"columns": table.columns, "weight": table.weight})  # type: ignore[no-any-return]
 

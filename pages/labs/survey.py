@@ -107,12 +107,12 @@ def choose_protocol(answers: int) -> survey.Protocol:
 
 def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
     """Show ε, and the error of a count by coins and with a curator."""
-    off = np.abs(estimate.shares * asked.size - asked.counts).mean()
+    error = np.abs(estimate.shares * asked.size - asked.counts).mean()
     predicted = survey.local_error(protocol, asked.counts / asked.size, asked.size)
     with st.grid(3, min_column_width=150):
         st.metric("ε of a report", epsilon_words(protocol.epsilon), border=True,
                   help="Rounded up from the exact chances of the coins.")  # fmt: skip
-        st.metric("A count is off by", people(float(off)), f"{people(predicted)} predicted", "off", border=True,
+        st.metric("A count is off by", people(float(error)), f"{people(predicted)} predicted", "off", border=True,
                   delta_arrow="off", help="Average of this run; the prediction is the standard error.")  # fmt: skip
         st.metric("With a curator", people(survey.curator_error(protocol.epsilon)), border=True,
                   help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip

@@ -75,10 +75,10 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
 def approved(book: Book, charge: Charge) -> sa.Row[Any] | None:
     """Return the unused approval of exactly what is charged; None if there is none."""
     wanted = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
-    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _of(row)), None)
+    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _terms(row)), None)
 
 
-def _of(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
+def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
     return row.plan_sha256, same_name(row.dataset), Fraction(row.epsilon), bool(row.other_people)
 
 

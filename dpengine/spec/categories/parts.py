@@ -39,32 +39,32 @@ class WithParts:
     """The parts of a plan."""
 
     @property
-    def _whole(self) -> Plan:
+    def _plan(self) -> Plan:
         return cast("Plan", self)
 
     @cached_property
     def ranged(self) -> tuple[Columns, ...]:
         """The columns, sorted, of each ranges table, except sums of another one."""
-        wide = [tuple(sorted(table.columns)) for table in self._whole.listed
+        wide = [tuple(sorted(table.columns)) for table in self._plan.listed
                 if isinstance(table, PublishedTable) and table.ranges]  # fmt: skip
-        held = self._whole.resolution.held
+        held = self._plan.resolution.held
         return tuple(one for one in wide if not any(one != other and held(one, other) is not None for other in wide))
 
     @cached_property
     def parts(self) -> Parts:
         """The parts in which a plan is measured by the strategy *adaptive*."""
-        return parts_of(self._whole)
+        return parts_of(self._plan)
 
     @property
     def in_parts(self) -> bool:
         """Whether a plan is measured in several parts, once its strategy is resolved."""
-        plan = self._whole
+        plan = self._plan
         return plan.strategy == "adaptive" and bool(plan.ranged or plan.resolution.levels) and plan.parts.several
 
     @property
     def beside_ranged(self) -> bool:
         """Whether there is one ranges table beside others, none of which is at several levels."""
-        return len(self.ranged) == 1 and self.parts.rest is not None and not self._whole.resolution.levels
+        return len(self.ranged) == 1 and self.parts.rest is not None and not self._plan.resolution.levels
 
 
 def parts_of(plan: Plan) -> Parts:

@@ -67,7 +67,7 @@ class Grid(Declared):
             raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
 
     @model_validator(mode="after")
-    def _whole(self) -> Grid:
+    def _check(self) -> Grid:
         if not self.name.strip():
             raise ValueError(_("a column needs its name, as in the table's header"))
         if self.step <= 0:

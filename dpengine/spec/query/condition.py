@@ -40,7 +40,7 @@ class Condition(Declared):
         def __init__(self, *, column: Column | Mapping[str, Any], labels: Sequence[str]) -> None: ...
 
     @model_validator(mode="after")
-    def _of_the_column(self) -> Condition:
+    def _check_labels(self) -> Condition:
         name, known = self.column.name, set(self.column.labels)
         if isinstance(self.column, Amount):
             raise ValueError(_("{name!r} is an amount and has no cells; give a range of its values", name=name))

@@ -77,8 +77,8 @@ def _account(name: str, group: Group, person: str) -> Account | None:
 
 def _among(person: str, names: tuple[str, ...]) -> bool:
     """Whether a person is among these names. E-mail addresses may differ in case, other names may not."""
-    return _plain(person) in map(_plain, names)
+    return _normalised(person) in map(_normalised, names)
 
 
-def _plain(name: str) -> str:
+def _normalised(name: str) -> str:
     return name.lower() if "@" in name and name.isascii() else name  # other scripts have letters that become these

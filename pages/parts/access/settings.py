@@ -78,7 +78,7 @@ class Header(_Strict):
 
     @field_validator("header")
     @classmethod
-    def _of_its_own(cls, value: str) -> str:
+    def _unused_elsewhere(cls, value: str) -> str:
         if value in ("host", "origin", "cookie", "connection", "upgrade", "forwarded") or value.startswith("sec-"):
             raise ValueError("name a header that nothing else uses, such as X-Release-Person")
         return value

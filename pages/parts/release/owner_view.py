@@ -208,10 +208,10 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
         _heading(plan, columns[1]): shown_labels(group), "rows (private)": rows,
         "true (private)": exact, "published": released, "off by": released - exact,
     })  # fmt: skip
-    off = np.abs(released - exact)
-    known = ~np.isnan(off) & (rows > 0)
+    errors = np.abs(released - exact)
+    known = ~np.isnan(errors) & (rows > 0)
     if known.any():
-        typical = float(np.average(off[known], weights=rows[known]))
+        typical = float(np.average(errors[known], weights=rows[known]))
         st.markdown(
             _(
                 "The mean of {column} by {group} is off by **{typical}** on average over people, and by {most} at "
@@ -219,7 +219,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
                 column=plain(_heading(plan, columns[0])),
                 group=plain(_heading(plan, columns[1])),
                 typical=number(typical, ".3g"),
-                most=number(float(off[known].max()), ".3g"),
+                most=number(float(errors[known].max()), ".3g"),
             )
         )
     show_numbers(frame, _mean_columns())
@@ -271,10 +271,10 @@ def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns
 def _worst_first(release: Release, counted: dict[Columns, Ints], tables: list[Columns]) -> pd.DataFrame:
     rows = []
     for columns in tables:
-        off = np.abs(conclusions.released_counts(release, columns) - counted[columns])
-        share = sample_share(counted[columns].ravel(), float(off.mean()))
+        errors = np.abs(conclusions.released_counts(release, columns) - counted[columns])
+        share = sample_share(counted[columns].ravel(), float(errors.mean()))
         share = np.nan if share is None else share
-        rows.append((heading_of(release.plan, columns), off.size, float(off.mean()), int(off.max()), share))
+        rows.append((heading_of(release.plan, columns), errors.size, float(errors.mean()), int(errors.max()), share))
     frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
     return frame.sort_values("like a sample of", na_position="first", ignore_index=True)
 
@@ -301,13 +301,13 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
 
 def _compared(off_by: pd.Series[float], inside: pd.Series[bool], column: Any = None) -> str:
     """Show the comparison in three numbers, and return them as a sentence; means are written as in `column`."""
-    off = off_by.abs().dropna().to_numpy()
+    errors = off_by.abs().dropna().to_numpy()
     if column is None:
-        mean, most = people(off.mean()), people(off.max())
+        mean, most = people(errors.mean()), people(errors.max())
     else:
         form = column["type_config"]["format"].removeprefix("%+")[:-1] + "f"
-        mean, most = (number(float(each), form) if off.size else "–" for each in (off.mean(), off.max()))
-    within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(off.size))
+        mean, most = (number(float(each), form) if errors.size else "–" for each in (errors.mean(), errors.max()))
+    within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(errors.size))
     facts = {_("Off by, on average"): mean, _("Off by, at most"): most, _("Within their interval"): within}
     with st.grid(3, min_column_width=100):
         for label, value in facts.items():

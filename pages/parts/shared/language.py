@@ -18,13 +18,13 @@ TRANSLATED = ("", "glossary")  # addresses of the translated pages; the address 
 
 def speak_the_visitors() -> None:
     """Show all texts in the language that the visitor has chosen; background jobs use English."""
-    choose_by(_of_this_run)
+    choose_by(_language_of_run)
     if KEY not in st.session_state:
         wanted = st.query_params.get(KEY) or st.context.cookies.get(KEY)
         st.session_state[KEY] = wanted if isinstance(wanted, str) and wanted in languages() else ENGLISH
 
 
-def _of_this_run() -> str:
+def _language_of_run() -> str:
     """Return the language of this run; a part of a page that is redrawn by itself keeps the page's."""
     run = get_script_run_ctx(suppress_warning=True)
     if run is None:

@@ -260,11 +260,13 @@ def _numeric(entries: Entries) -> list[str]:
     hints = {field.name: field.kind_hint for field in table.columns}
     amounts = [name for name in entries.chosen if entries.declared[name]["kind"] == "amount"]
     numbers = [name for name in entries.chosen if hints.get(name) == "number"]
-    untold = [name for name in entries.chosen if hints.get(name) == "category" and _is_open(entries.declared[name])]
+    untold = [
+        name for name in entries.chosen if hints.get(name) == "category" and _is_undeclared(entries.declared[name])
+    ]
     return [*dict.fromkeys([*amounts, *numbers, *untold])]
 
 
-def _is_open(column: dict[str, Any]) -> bool:
+def _is_undeclared(column: dict[str, Any]) -> bool:
     """Whether nothing is declared about a column yet."""
     return column["kind"] == "category" and not column.get("values") and not column.get("codebook")
 

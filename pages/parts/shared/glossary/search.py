@@ -54,7 +54,8 @@ def search(text: str) -> Found:
     wanted = [_stem(word) for word in _words(text) if word not in EMPTY]
     terms = {key: _fields_of_term(term) for key, term in GLOSSARY.items()}
     places = {
-        key: {(_both(p.title)): NAME, _both(p.also): ALSO, _both(p.subject): MEANING} for key, p in PLACES.items()
+        key: {(_bilingual(p.title)): NAME, _bilingual(p.also): ALSO, _bilingual(p.subject): MEANING}
+        for key, p in PLACES.items()
     }
     all_terms, all_places = (_best(wanted, texts, whole=True) for texts in (terms, places))
     whole = bool(all_terms or all_places)
@@ -66,10 +67,15 @@ def search(text: str) -> Found:
 
 
 def _fields_of_term(term: Term) -> dict[str, int]:
-    return {_both(term.name): NAME, _both(term.also): ALSO, _both(term.meaning): MEANING, _both(term.example): EXAMPLE}
+    return {
+        _bilingual(term.name): NAME,
+        _bilingual(term.also): ALSO,
+        _bilingual(term.meaning): MEANING,
+        _bilingual(term.example): EXAMPLE,
+    }
 
 
-def _both(text: str) -> str:
+def _bilingual(text: str) -> str:
     """Return a text in the reader's language and in English."""
     shown = _(text)
     return text if shown == text else f"{shown} {text}"

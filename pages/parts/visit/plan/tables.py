@@ -58,7 +58,7 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     distinct: dict[frozenset[str], PublishedTable] = {}
     for table in tables:
         known = distinct.get(key := frozenset(table.columns))
-        distinct[key] = table if known is None else _both(known, table)
+        distinct[key] = table if known is None else _merged(known, table)
     return tuple(distinct.values())
 
 
@@ -109,7 +109,7 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     weight = max((table.weight for table in more), default=Decimal(1))
     left_out = () if is_ordered(entries, columns) else (RANGES,)
     kept = [each for each in asked if {*each[1:]} <= {*entries.chosen} and each not in left_out]
-    return table_of(columns, kept, weight).model_copy(update=_of_persons(more))
+    return table_of(columns, kept, weight).model_copy(update=_person_fields(more))
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
@@ -125,18 +125,18 @@ def with_cells_as_before(entries: Entries, table: PublishedTable) -> PublishedTa
     3
     """
     known = [each for each in entries.more if {*each.columns} == {*table.columns}]
-    return table.model_copy(update=_of_persons(known)) if table.distinct else table
+    return table.model_copy(update=_person_fields(known)) if table.distinct else table
 
 
-def _of_persons(tables: Sequence[PublishedTable]) -> dict[str, Any]:
+def _person_fields(tables: Sequence[PublishedTable]) -> dict[str, Any]:
     """Return the fields by which one of these tables counts distinct persons, if one does."""
     fields = ("distinct", "cells_per_person")
     return next(({field: getattr(table, field) for field in fields} for table in tables if table.distinct), {})
 
 
-def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
+def _merged(one: PublishedTable, other: PublishedTable) -> PublishedTable:
     more = {"weight": max(one.weight, other.weight), "ranges": one.ranges or other.ranges}
-    return joined(one.columns, [one, other]).model_copy(update=more | _of_persons([one, other]))
+    return joined(one.columns, [one, other]).model_copy(update=more | _person_fields([one, other]))
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
