@@ -360,7 +360,7 @@ class Result(PublishedTables):
             raise LedgerError(
                 _(
                     "The release {id} is recorded and paid for, but its tables cannot be made here. Ask for it again, "
-                    "at no cost, on a machine with more memory or with a version in which this is mended.",
+                    "at no cost, on a machine with more memory or with a version in which this is fixed.",
                     id=release_id,
                 )
             ) from error

@@ -77,7 +77,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
             why=why,
         )
     )
-    note = st.text_input(_("Note for who approves"), key=visit().turned("approval-note"), max_chars=2_000)
+    note = st.text_input(_("Note for the person who approves"), key=visit().turned("approval-note"), max_chars=2_000)
     if st.button(
         _("Send for approval"),
         type="primary",

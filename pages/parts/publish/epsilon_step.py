@@ -44,7 +44,7 @@ KNOWN = mark(
 CAUTIONS = (
     (10, mark("At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
               "unprotected one.")),
-    (4, mark("At this ε, nothing in the guarantee prevents that somebody finds out almost surely who is in the table. "
+    (4, mark("At this ε, the guarantee does not keep anybody from finding out almost surely who is in the table. "
              "Publish like this only what would do little harm if it were known.")),
     (2, mark("At this ε a person is protected less than is usual for data such as health or income.")),
 )  # fmt: skip
@@ -203,10 +203,11 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
     worst, largest = max(widths, key=widths.__getitem__), max(plan.marginals, key=plan.cells)
     table, reached = plain(heading_of(plan, worst)), people(widths[worst])
     if widths[largest] >= widths[worst]:
-        return _("The table that needs it most: {table}, each cell within ±{half_width}.", table=table,
+        return _("The table that needs the largest ε: {table}, each cell within ±{half_width}.", table=table,
                  half_width=reached)  # fmt: skip
     said = _(
-        "The table that needs it most: {table}, each cell within ±{half_width}; {other} would be within ±{narrower}.",
+        "The table that needs the largest ε: {table}, each cell within ±{half_width}; "
+        "{other} would be within ±{narrower}.",
         table=table,
         half_width=reached,
         other=plain(heading_of(plan, largest)),

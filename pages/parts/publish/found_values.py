@@ -49,7 +49,7 @@ def _price(among: Universe) -> str:
     try:
         epsilon = exact_epsilon(entries.epsilon)
     except ValueError:
-        return _("How many people a value needs shows once ε is entered.")
+        return _("How many people a value needs is shown once ε is entered.")
     none = FoundKeys.none("x", among, epsilon, entries.rows if entries.several_rows else 1)
     return _(
         "{share} of ε finds the values: at ε = {epsilon}, those that about {least} people or more have. Values that "

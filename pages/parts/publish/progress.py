@@ -60,7 +60,7 @@ def current() -> Job[Release] | None:
     if job is None:
         del st.query_params["publishing"]
         st.info(
-            _("The release that was under way here has ended. If it was recorded, you find it on *Budget*."),
+            _("The release that was in progress here has ended. If it was recorded, you find it on *Budget*."),
             icon=":material/info:",
         )
     return job
@@ -78,7 +78,7 @@ def follow(job: Job[Release]) -> None:
     st.caption(
         _("You can visit other pages meanwhile. This page shows the progress again.")
         if is_demo()
-        else _("You can visit other pages meanwhile. This page shows the progress again, also after a reload.")
+        else _("You can visit other pages meanwhile. This page shows the progress again, even after a reload.")
     )
 
 

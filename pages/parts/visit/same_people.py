@@ -42,7 +42,7 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
             format_func=_,
             key=visit().key(f"same-people-{data.hex()[:16]}"),
             captions=[
-                _("Also if single rows or columns are new, left out or corrected."),
+                _("Even if single rows or columns are new, left out or corrected."),
                 _("Your word is recorded in the budget's history with the release."),
             ],
         )

@@ -51,8 +51,8 @@ def show_samples(prefix: str) -> None:
                 with st.popover(label, width="stretch", key=f"{prefix}_{key}_box"):
                     st.markdown(
                         _(
-                            "Your plan for {table} is put aside: bring its table again, and it goes on. To keep it "
-                            "beyond this visit, save the project first.",
+                            "Your plan for {table} is put aside: bring its table again to continue with it. To keep it"
+                            " beyond this visit, save the project first.",
                             table=plain(visit().table_name),
                         )
                     )

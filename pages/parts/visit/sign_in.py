@@ -42,7 +42,7 @@ def show_door() -> None:
         else:
             claim = getattr(settings.access().sign_in, "claim", "name")
             st.markdown(
-                _("You are signed in, but whoever signed you in does not vouch for your {claim}.", claim=plain(claim))
+                _("You are signed in, but your sign-in service does not confirm your {claim}.", claim=plain(claim))
             )
         st.caption(_("Ask whoever runs this server."))
         _offer_sign_out()

@@ -134,8 +134,8 @@ def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float)
             _("Spend ε = {more} instead of {now}", more=exactly(step), now=exactly(plan.epsilon)),
             {"epsilon": text},
             _(
-                "The least step of ε with less than half as many such cells. It protects each person less: someone who "
-                "is 50 % sure that a person is in the table can become {then}, instead of {now}.",
+                "The smallest step of ε with fewer than half as many such cells. It protects each person less: someone"
+                " who is 50 % sure that a person is in the table can become {then}, instead of {now}.",
                 then=sure(posterior(0.5, step)),
                 now=sure(posterior(0.5, plan.epsilon)),
             ),

@@ -73,9 +73,9 @@ def warn(plan: Plan) -> None:
         with st.container(key=f"misfit-{name}"):
             much = _(how_many, column=plain(name))
             if name in better:
-                todo = _("If it is not meant, numbers are written in another way than declared.")
+                todo = _("If this is not intended, numbers are written in another way than declared.")
             else:
-                todo = _("If it is not meant, look for another format or spelling in step 3.")
+                todo = _("If this is not intended, look for another format or spelling in step 3.")
             st.warning(f"{much} {todo}", icon=":material/rule:")
             if name in better:
                 _offer_format(name, better[name])
@@ -197,7 +197,7 @@ def _say_beyond(amount: Amount, found: owner.BeyondBounds) -> None:
     if found.upper <= FEW * rows:
         st.caption(
             _(
-                "Next to none lie in the upper half of the range. With half the range, averages are about twice as "
+                "Almost no rows lie in the upper half of the range. With half the range, averages are about twice as "
                 "exact. Bounds are published: narrow them only if public knowledge allows it."
             )
         )

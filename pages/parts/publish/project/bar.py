@@ -77,7 +77,7 @@ def _say_that_the_plan_goes_on() -> None:
     here = visit()
     st.info(
         _(
-            "The plan for {table} goes on with this table: its columns are the same. It spends the budget of "
+            "The plan for {table} continues with this table: its columns are the same. It spends the budget of "
             "**{dataset}**, too.",
             table=plain(here.carried),
             dataset=plain(here.entries.dataset),

@@ -55,7 +55,7 @@ def _save() -> None:
         on_click="ignore",
         width="stretch",
         help=_(
-            "A text file with all that is decided so far, also if it is not complete. It holds no data and no counts."
+            "A text file with all that is decided so far, even if it is not complete. It holds no data and no counts."
         ),
     )
 

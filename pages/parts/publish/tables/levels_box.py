@@ -88,8 +88,8 @@ def ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
         placeholder=_("their width, such as 20, or their edges, such as 0, 18, 65, 120"),
         key=key,
         help=_(
-            "Wider bins are made of whole ones of the column: 20 fits bins of 5 years, and gives 0 to under 20, and so "
-            "on. A semicolon parts several levels, such as 10; 20."
+            "Wider bins are made of whole bins of the column: 20 fits bins of 5 years, and gives 0 to under 20, and so"
+            " on. A semicolon separates several levels, such as 10; 20."
         ),
     )
     try:
