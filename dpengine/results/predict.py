@@ -128,7 +128,7 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
 def _median_over_people(widths: Floats, people: Floats) -> float:
     """Return the median half-width over people; that of small cells may be unbounded.
 
-    >>> _of_the_middle_person(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))
+    >>> _median_over_people(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))
     20.0
     """
     order = np.argsort(widths, axis=None)
