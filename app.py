@@ -58,7 +58,7 @@ def main() -> None:
     )
     if lifespan.is_served():
         from pages.parts.server.request_guard import claim_session
-        from pages.parts.visit import focus, tab_storage  # their components can be made only once a server is there
+        from pages.parts.visit import focus, tab_storage  # their components need a running server
 
         claim_session(st.context.cookies, person())
         if not admitted:
@@ -81,7 +81,7 @@ def main() -> None:
         tab_storage.remember(spoken)
 
 
-if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
+if __name__ == "__main__":  # Streamlit runs the script of a visit under this name
     main()
 else:
     import sys
@@ -97,8 +97,8 @@ else:
         settings.check_start()
     except (settings.AccessError, SettingsError) as refusal:
         sys.exit("\n".join(f"private-release: {fault}" for fault in refusal.faults))
-    # Until a visit has run this file, a server knows only the pages that lie directly in `pages`; without this, a first
-    # visitor who comes by the address of a lab would learn that there is no such page.
+    # Until a visit has run this file, Streamlit would know only the files that lie directly in `pages`: a first visitor
+    # who follows a link to a lab would read that there is no such page.
     PagesManager.uses_pages_directory = False
     routes = [*upload_route.routes(), *tab_route.routes(), *health_route.routes()]
     app = st.App(

@@ -96,8 +96,8 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 class _Package(ModuleType):
     """The type of this package: it loads each public name on first use.
 
-    A `__getattr__` in the module would be enough, were it not for `ask` and `release`: these functions have the names
-    of their modules, and each import of such a module would set it as an attribute that hides the function.
+    A `__getattr__` in the module would not be enough: the functions `ask` and `release` have the names of their
+    modules, and importing such a module sets an attribute that hides the function.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -64,7 +64,7 @@ def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
 
 
 def one_chunk(column: pa.ChunkedArray) -> Any:
-    """Return the array of a column's chunks, without a copy if there is but one."""
+    """Return a column's chunks as one array, without a copy if there is only one."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 

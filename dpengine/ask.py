@@ -43,7 +43,7 @@ def ask(
     """Answer `question` about `table` once: count, draw, charge and store in one step, and only then return.
 
     The same question about the same data returns the stored answer and costs nothing, whatever dataset it names.
-    Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is remembered.
+    Without a `ledger`, a fresh one in memory is used for this one call: for experiments, since nothing is remembered.
     `progress` is called with `LAST_STAGE` before noise is drawn. If it raises, nothing is spent; from there on nothing
     but the end of the process stops the record.
 
@@ -87,8 +87,8 @@ def ask(
 def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilon: object) -> list[Question]:
     """Return the questions of `ask_rows_kept`, whose ε add up to `epsilon` exactly.
 
-    A bound of k rows gets a part of ε in proportion to √k: then the scales k/ε_k of the noise in all answers, added up,
-    are least. Raises `PlanError` for an ε or bounds that cannot be read.
+    A bound of k rows gets a share of ε in proportion to √k, which minimises the sum of the scales k/ε_k of the noise.
+    Raises `PlanError` for an ε or bounds that cannot be read.
 
     >>> [str(each.epsilon) for each in rows_kept_questions("clinic", "patient", [1, 4], "0.3")]
     ['1/10', '1/5']
@@ -141,10 +141,10 @@ def ask_rows_kept(
 
 
 def rising(answers: Mapping[int, Answer]) -> dict[int, int]:
-    """Return what `ask_rows_kept` answered, brought nearest to numbers that rise with the bound and are not negative.
+    """Return the answers of `ask_rows_kept`, projected on numbers that are not negative and do not fall with the bound.
 
-    A larger bound keeps no fewer rows. The numbers are weighted by the precision of their noise. Free: it is
-    post-processing of what was paid for.
+    A larger bound keeps no fewer rows. The numbers are weighted by the precision of their noise. This is
+    post-processing, so it costs nothing.
     """
     bounds = sorted(answers)
     values = np.array([float(answers[bound].drawn[0]) for bound in bounds])
@@ -207,7 +207,7 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
 
 
 def _parts(statistic: Sum | Mean | Variance, rows: int, places: int, squares: int) -> tuple[int, ...]:
-    """Return the numbers that a statistic is made of, from how many rows there are, their places, and the squares."""
+    """Return the numbers from which a statistic is computed, given the number of rows, places and squares."""
     grid = statistic.of
     match statistic:
         case Sum():

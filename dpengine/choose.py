@@ -42,7 +42,7 @@ MAX_BITS = 4096  # of the scores' common denominator; any floats need 1,074
 
 
 class Mechanism(StrEnum):
-    """How a candidate is drawn; at the same ε the first is never worse in expected score."""
+    """The mechanism that draws a candidate; at the same ε, the first one is never worse in expected score."""
 
     PERMUTE_AND_FLIP = "permute-and-flip"
     EXPONENTIAL = "exponential mechanism"
@@ -59,8 +59,8 @@ _PROBABILITIES = {
 class Candidates:
     """The candidates of a choice with their scores, the sensitivity of a score, and the mechanism.
 
-    `sensitivity` is the most that one person can move a score, as the scores stand here: nothing is rounded after it
-    was stated. `monotone` states that one person moves all scores in the same direction. Build it with `of`.
+    `sensitivity` is the most by which one person can change a score, exactly as given here: nothing is rounded
+    afterwards. `monotone` states that one person changes all scores in the same direction. Build it with `of`.
     """
 
     names: tuple[str, ...]
@@ -75,11 +75,11 @@ class Candidates:
         cls, names: Sequence[object], scores: Sequence[object], sensitivity: object, epsilon: object,
         mechanism: Mechanism = Mechanism.PERMUTE_AND_FLIP, monotone: bool = False,
     ) -> Candidates:  # fmt: skip
-        """Read names and numbers; raise `PlanError`, which names a place in the list and never a score.
+        """Read names and numbers; raise `PlanError`, which names a position in the list and never a score.
 
         A number is an int, a Fraction, a text such as "0.1" or "1/3", or a float, which is taken at its exact value
-        (`exact.exact_number`). So `sensitivity` must hold for the numbers that are handed over: where floats come of a
-        calculation, it includes what that calculation rounds. Whole numbers and texts leave no such doubt. A float
+        (`exact.exact_number`). So `sensitivity` must hold for the numbers that are passed in: if they are floats from a
+        calculation, it includes the rounding of that calculation. Whole numbers and texts avoid this problem. A float
         `sensitivity` counts as the larger of its exact value and its text.
 
         >>> Candidates.of(["fee 1", "fee 3"], ["0.5", "2/3"], sensitivity=1, epsilon="0.1").scores
@@ -108,7 +108,7 @@ class Candidates:
         except ValueError as error:
             raise PlanError(str(error)) from None
         candidates = cls(stripped, exact, step, budget, Mechanism(mechanism), monotone)
-        _whole(candidates)
+        _as_integers(candidates)
         return candidates
 
     def at(self, epsilon: Fraction) -> Candidates:
@@ -133,7 +133,7 @@ class Drawn:
 
     @property
     def key(self) -> str:
-        """Identity of what was asked."""
+        """The identity of the question."""
         return _plan_id(self)
 
     def to_bytes(self) -> bytes:
@@ -144,14 +144,14 @@ class Drawn:
 
 def probabilities(candidates: Candidates) -> npt.NDArray[np.float64]:
     """Return each candidate's probability, in order, for the owner's eyes only: it is as private as the scores."""
-    scores, sensitivity = _whole(candidates)
+    scores, sensitivity = _as_integers(candidates)
     of = _PROBABILITIES[candidates.mechanism]
     return of(scores, candidates.epsilon, sensitivity, monotone=candidates.monotone)
 
 
 def sample(candidates: Candidates) -> str:
     """Sample a candidate's name without charging or storing it: for demonstrations on scores that are not private."""
-    return _draw(candidates, _whole(candidates))[0]
+    return _draw(candidates, _as_integers(candidates))[0]
 
 
 def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | None:
@@ -180,7 +180,7 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
     def prepare() -> tuple[Ints, int]:
         blank = concluded(candidates.names[0])
         check_reopens(blank, blank.to_bytes(), reopen)
-        return _whole(candidates)
+        return _as_integers(candidates)
 
     def draw(exact: tuple[Ints, int]) -> Outcome:
         name, cost = _draw(candidates, exact)
@@ -224,10 +224,10 @@ def _number(value: object, what: str) -> Fraction:
         raise PlanError(str(error)) from None
 
 
-def _whole(candidates: Candidates) -> tuple[Ints, int]:
+def _as_integers(candidates: Candidates) -> tuple[Ints, int]:
     """Return scores, from the lowest on, and sensitivity, both times their common denominator.
 
-    These are whole numbers with exactly the same probabilities: Python's own where 64 bits do not hold them.
+    They give exactly the same probabilities, and are Python integers if 64 bits are too few.
     """
     scale = candidates.sensitivity.denominator
     for denominator in {score.denominator for score in candidates.scores}:
@@ -248,7 +248,7 @@ def _fingerprint(candidates: Candidates, dataset: str, ledger: Ledger) -> bytes:
 
 
 def _plan_id(choice: Candidates | Drawn) -> str:
-    """Return the identity of what is asked, without the data."""
+    """Return the identity of the question, without the data."""
     return json.dumps(
         {
             "kind": Kind.CHOICE,

@@ -1,4 +1,4 @@
-"""Find what other installed packages add to this one, by the entry points that they declare."""
+"""Find plugins of other installed packages by the entry points that they declare."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def names(group: str) -> list[str]:
 
 
 def find(group: str, name: str) -> Any | None:
-    """Return what an installed package offers by this name; None if none does.
+    """Return the plugin that an installed package declares under this name; None if there is none.
 
-    Raises `PrivateReleaseError` if several do: which one is meant must not depend on the order of a disk.
+    Raises `PrivateReleaseError` if several packages do: the choice must not depend on the order of installation.
     """
     found = {each.value: each for each in entry_points(group=group, name=name)}
     if len(found) > 1:

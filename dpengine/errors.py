@@ -1,8 +1,8 @@
 """All errors that a caller can cause: `PrivateReleaseError` and one subclass for each cause.
 
-A message says what is wrong, where, and what to do. It never holds a cell value of a private table, an exact count,
-or a path of the machine it runs on; except that the place of a fault of the ledger may be the ledger's own address, for
-those who run the program, which the page leaves out.
+A message says what is wrong, where, and what to do. It never holds a cell value of a private table, an exact count, or
+a path of the machine it runs on. One exception: the place of a ledger fault may be the ledger's own address, for the
+operator; the page does not show it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Fault:
 
     path: tuple[str | int, ...]
     text: str
-    missing: bool = False  # whether nothing was given there at all
+    missing: bool = False  # whether nothing was given at this place
 
     def __str__(self) -> str:
         return f"{' → '.join(map(str, self.path))}: {self.text}" if self.path else self.text
@@ -41,7 +41,7 @@ class PrivateReleaseError(Exception):
         super().__init__("\n".join(map(str, self.faults)))
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows instead of a traceback: the faults; `%debug` leads to the place."""
+        """Return the faults, which IPython shows instead of a traceback; `%debug` still works."""
         return [f"{type(self).__name__}: {self}"]
 
 

@@ -62,12 +62,12 @@ def _strict(value: object, what: str, digits: int) -> Fraction:
 
 
 def exact_number(value: object, what: str = _THIS) -> Fraction:
-    """Read a private number without changing it: every number that can be given is read as exactly itself.
+    """Read a private number exactly, without rounding.
 
     Takes whole numbers, `Fraction`, floats of Python and NumPy, each at its exact binary value, and texts and `Decimal`
-    as `rational` does. A sensitivity that holds for the numbers given then holds for the numbers read. Rounding of any
-    kind would break that: scores near 10^12 that differ by 1/2 would move by whole steps of the rounding. So would the
-    shortest decimal text of a float: neighbouring floats beyond 2^53 are up to a quarter further apart in that text.
+    as `rational` does. A sensitivity that holds for the numbers given then holds for the numbers read. Any rounding
+    would break this: scores near 10^12 that differ by 1/2 would change by whole rounding steps. The shortest decimal
+    text of a float would break it too: neighbouring floats beyond 2^53 are up to a quarter further apart in that text.
 
     Raises ValueError with a message that begins with `what`, and never quotes the value.
 
@@ -112,7 +112,7 @@ def decimal(value: object) -> Decimal:
 
 
 def exact_text(number: Fraction | int) -> str:
-    """Write the shortest exact text: a decimal where one of at most 18 places is exact, else a fraction.
+    """Write the shortest exact text: a decimal if one of at most 18 places is exact, and otherwise a fraction.
 
     >>> exact_text(Fraction(1, 8)), exact_text(Fraction(1, 3)), exact_text(Fraction(-5, 2))
     ('0.125', '1/3', '-2.5')

@@ -1,6 +1,6 @@
-"""Write a release in a form of one's own: a function that gets what was published, and nothing else.
+"""Export a release in a custom format by a function that gets only what was published.
 
-An export is made from a bundle that was verified, never from a table or a ledger, so it has no way to a row.
+An export is made from a verified bundle, never from a table or a ledger, so it cannot reach a row.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = ["Export", "Published", "export", "published"]
 
 @dataclass(frozen=True, repr=False)
 class Published(PublishedTables):
-    """What a verified bundle publishes: its manifest, its plan, its tables, and any of its files.
+    """The content of a verified bundle: its manifest, its plan, its tables, and any of its files.
 
-    Its tables are had as those of a `Release`: as data frames, in Arrow, and all of them as one stream.
+    Its tables are available as in a `Release`: as data frames, in Arrow, and all of them as one stream.
     """
 
     what: ClassVar[str] = mark("Release")
@@ -67,7 +67,7 @@ Export: TypeAlias = Callable[[Published, Path], object]
 
 
 def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
-    """Return what a bundle publishes, for its readers.
+    """Verify a bundle and return its content, for its readers.
 
     With an expected `key`, the bundle must be signed by it: see `verify`. Raises `ReleaseError` unless it is whole and
     consistent.
@@ -82,10 +82,10 @@ def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
 
 
 def export(bundle: str | Path | bytes, form: str | Export, output: str | Path) -> None:
-    """Write a verified bundle to `output` in a form of one's own.
+    """Write a verified bundle to `output` in a custom format.
 
-    `form` is a function of a `Published` and a path, or the name under which an installed package offers one
-    (entry points of the group ``private_release.exports``).
+    `form` is a function of a `Published` and a path, or the name under which an installed package declares one (entry
+    points of the group ``private_release.exports``).
 
     Raises `ReleaseError` if the bundle is not whole, or if no package offers that form.
     """

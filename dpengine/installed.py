@@ -1,4 +1,4 @@
-"""The page and the sample tables, found in a checkout and in an installed package."""
+"""Locate the page and the sample tables in a checkout or in an installed package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpengine.errors import PrivateReleaseError
 
 __all__ = ["DEMO", "copy_samples", "page_command", "page_folder", "run_page"]
 
-DEMO = "PRIVATE_RELEASE_DEMO"  # says to a server of the page that it is a demonstration
+DEMO = "PRIVATE_RELEASE_DEMO"  # tells the page's server that it is a demonstration
 SAMPLES = (
     "README.md", "census.codebook.yaml", "census.parquet", "census.plan.yaml",
     "rand.codebook.yaml", "rand.csv.gz", "rand.plan.yaml",
@@ -43,9 +43,9 @@ def page_command(options: Sequence[str] = ()) -> list[str]:
 
 
 def run_page(options: Sequence[str] = (), *, demo: bool = False) -> NoReturn:
-    """Serve the page until it is stopped; where the system allows it, the server replaces this process.
+    """Serve the page until it is stopped; if the system allows it, the server replaces this process.
 
-    A `demo` takes no files, and keeps nothing.
+    A `demo` accepts no files and stores nothing.
 
     The server runs in the current folder, so relative addresses of ledgers and an operator's
     `.streamlit/secrets.toml` are found there.

@@ -1,9 +1,9 @@
-"""Run a mechanism of one's own on tables of counts: it states its price, and is recorded before it is shown.
+"""Run a custom mechanism on tables of counts: it states its price, and its result is recorded before it is shown.
 
-The mechanism gets exact counts, so it is code that one trusts. What the engine sees to, whatever the mechanism does:
-its stated price is compared with the plan's ε before a row is read; noise that it draws is exact and adds up what it
-costs; the ledger refuses a result that did not cost exactly the price; and what is returned are the bytes that the
-ledger has stored, so that nothing is drawn twice.
+The mechanism gets exact counts, so it must be trusted code. Whatever it does, the engine guarantees this: its stated
+price is compared with the plan's ε before a row is read; noise that it draws is exact, and its costs are added up; the
+ledger refuses a result that did not cost exactly the price; and the returned bytes are those that the ledger has
+stored, so that nothing is drawn twice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Found", "Mechanism", "Noise", "run_mechanism"]
 
 
 class Noise:
-    """Exact noise for one run of a mechanism: `epsilon` is what it has to spend.
+    """Exact noise for one run of a mechanism, which must spend `epsilon`.
 
     `spent` is the sum of ε over all that was drawn (basic composition).
     """
@@ -52,16 +52,16 @@ class Noise:
     def laplace(self, values: Ints, epsilon: Fraction, sensitivity: int = 1) -> Ints:
         """Return whole numbers with discrete Laplace noise that costs `epsilon`.
 
-        `sensitivity` is by how much one row moves them at most, added up (in L1); for the counts of one table it is 1.
-        Persons with several rows are allowed for here. Raises ValueError if an argument is not above 0.
+        `sensitivity` is the most by which one row changes them in L1; for the counts of one table it is 1. Persons with
+        several rows are accounted for here. Raises ValueError if an argument is not above 0.
         """
         scale = self._rows * _above_zero(sensitivity) / self._spend(epsilon)
         return perturb(np.asarray(values), scale)
 
     def choose(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1) -> int:
-        """Return the place of one of the whole `scores`, the highest most likely, by permute-and-flip.
+        """Return the index of one of the whole `scores`, the highest most likely, by permute-and-flip.
 
-        `sensitivity` is by how much one row moves any of them at most. Raises ValueError as `laplace` does.
+        `sensitivity` is the most by which one row changes any of them. Raises ValueError as `laplace` does.
         """
         moved = ceil(self._rows * _above_zero(sensitivity))
         return permute_and_flip(np.asarray(scores), self._spend(epsilon), moved)
@@ -73,7 +73,7 @@ class Noise:
 
 
 class Mechanism(Protocol):
-    """What a mechanism of one's own provides."""
+    """The interface of a custom mechanism."""
 
     name: str
     """Its name and version: under another name, the same plan is drawn and paid again."""
@@ -90,7 +90,7 @@ class Mechanism(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a mechanism gave, as the ledger keeps it."""
+    """The result of a mechanism, as stored in the ledger."""
 
     mechanism: str
     value: Any
@@ -103,7 +103,7 @@ class Found:
 
     @property
     def key(self) -> str:
-        """Identity of what was asked."""
+        """The identity of the question."""
         return _identity(self.mechanism, self.plan_key)
 
     def to_bytes(self) -> bytes:
@@ -114,14 +114,14 @@ class Found:
 def run_mechanism(
     mechanism: Mechanism, table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, other_people: bool = False
 ) -> Found:
-    """Run a mechanism on the counts of a plan's tables once, charge the plan's ε, store what it gave, and return that.
+    """Run a mechanism on the counts of a plan's tables once, charge the plan's ε, store the result, and return it.
 
     The same mechanism, by its name, and plan on the same data again return the stored result and cost nothing. Without
     a `ledger`, a fresh one in memory serves for this one call. `other_people` is as for `release`.
 
     The result is ε-differentially private for `plan.unit` under adding or removing one person if `draw` uses the counts
-    through `noise` alone, states true sensitivities, and what it does else is a function of what it drew: each draw is
-    then ε_i-private, and the ledger checks that the ε_i add up to the plan's ε exactly.
+    only through `noise`, states true sensitivities, and everything else it does is a function of what it drew: each
+    draw is then ε_i-private, and the ledger checks that the ε_i add up to the plan's ε exactly.
 
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
     """

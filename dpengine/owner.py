@@ -38,7 +38,7 @@ BOUNDS = (1, 2, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class RowsKept:
-    """How many of a table's `rows` with an ID are kept under bounds on the rows of a person; all of it is private.
+    """Numbers of a table's `rows` with an ID that are kept under bounds on the rows of a person; all are private.
 
     `kept` and `people`, those whose rows are all kept, have one number for each of `bounds`.
     """
@@ -51,7 +51,7 @@ class RowsKept:
 
 @dataclass(frozen=True, slots=True)
 class CellsKept:
-    """In how many `cells` of a table people are, a person counted once in each, and how many are kept under bounds.
+    """The pairs of a person and one of their `cells` in a table, and how many of these are kept under bounds.
 
     All of it is private. `kept` and `people`, those who are kept in all of their cells, have one number for each of
     `bounds`.
@@ -66,19 +66,19 @@ class CellsKept:
 def rows_kept(table: Table, person: str, bounds: Sequence[int] = BOUNDS) -> RowsKept:
     """Return how many rows are kept at each of the `bounds` on the rows of a person, named by the column `person`.
 
-    The numbers are private; a bound that is chosen by them is published with the plan, and so says a little about them.
-    Rows with values that have no cell count here, since columns may not be declared yet.
-    Raises `TableError` if there is no such column, or the rows stay in their database.
+    The numbers are private. A bound chosen by them is published with the plan, and so reveals a little about them. Rows
+    with values that have no cell count here, since columns may not be declared yet. Raises `TableError` if there is no
+    such column, or the rows stay in their database.
     """
     return RowsKept(*_under(bounds, *rows_by_person(table, person)))
 
 
 def cells_kept(table: Table, columns: Sequence[Column], person: str, bounds: Sequence[int] = BOUNDS) -> CellsKept:
-    """Return how much a table of distinct persons keeps at each of the `bounds` on the cells that a person counts in.
+    """Return how much a table of distinct persons keeps at each of the `bounds` on a person's cells.
 
-    The table is over `columns`, and the column `person` names the people; all of their rows are looked at, also those
-    that a bound on rows would leave out. The numbers are private, as those of `rows_kept` are.
-    Raises `TableError` if there is no such column, or the rows stay in their database.
+    The table is over `columns`, and the column `person` names the people; all of their rows are used, also those that a
+    bound on rows would leave out. The numbers are private, like those of `rows_kept`. Raises `TableError` if there is
+    no such column, or the rows stay in their database.
     """
     return CellsKept(*_under(bounds, *cells_by_person(table, columns, person)))
 
@@ -94,10 +94,10 @@ def _under(
 
 @dataclass(frozen=True, slots=True)
 class BeyondBounds:
-    """How many of a table's `rows` with a number lie outside the bounds of an amount, and so count as the nearer bound.
+    """Numbers of a table's `rows` that are outside the bounds of an amount, and so count as the nearer bound.
 
-    `upper` are those in the upper half of the range or above it; `unread` are rows with a value that is no number. All
-    of it is private.
+    `upper` are those in the upper half of the range or above it; `unread` are rows whose value is not a number. All are
+    private.
     """
 
     rows: int
@@ -112,7 +112,7 @@ def beyond_bounds(
 ) -> dict[str, BeyondBounds]:
     """Return how many rows lie outside the bounds of each amount, by its name.
 
-    The numbers are private; bounds that are chosen by them are published with the plan, and so say a little about them.
+    The numbers are private. Bounds chosen by them are published with the plan, and so reveal a little about them.
     Raises `TableError` as `rows_by_cell` does.
     """
     found = rows_by_cell(table, list(map(_around_bounds, amounts)), progress) if amounts else {}

@@ -1,4 +1,4 @@
-"""Fixed sequences that look random or are spread evenly, for arbitrary orders. Nothing here is secret.
+"""Fixed sequences that look random or are evenly spread, for arbitrary choices. Nothing here is secret.
 
 No privacy may rest on them: noise and private choices come from `noise`.
 """

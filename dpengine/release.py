@@ -88,29 +88,29 @@ def release(
 
     `table` is open, or anything that `open_table` opens. The same plan on the same data again returns the stored
     release and costs nothing. So does another plan that measures the same, for example one that adds a table of sums of
-    the others. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
+    the others. Without a `ledger`, a fresh one in memory is used for this one call: for experiments, since nothing is
     remembered.
 
-    `progress` is called with the name of each stage. If it raises, this ends, and nothing is spent. The stages and
-    their order follow from the plan alone. `LAST_STAGE` is the last one: then noise is drawn, which is private until it
-    is paid for, so from there on nothing is reported, and nothing but the end of the process stops the record.
+    `progress` is called with the name of each stage. If it raises, publishing stops and nothing is spent. The stages
+    and their order follow from the plan alone. `LAST_STAGE` is the last one: then noise is drawn, which is private
+    until it is paid for. So from there on nothing is reported, and only the end of the process can prevent the record.
 
     A table that resembles one that was published before shares its budget, whatever its name: see `accounting.sketch`.
     With `other_people`, the owner states that it is of other people. The ledger records the statement.
 
-    Where the dataset needs a second person's approval (`Ledger.approvals`), exactly this plan, with the same statement,
+    If the dataset needs a second person's approval (`Ledger.approvals`), exactly this plan, with the same statement,
     must have been approved and not yet published.
 
     The release is ε-differentially private for `plan.unit` under adding or removing one person: each measurement has
-    noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
-    post-processing. Where a plan asks for cells to be found, the rows are counted once more, in the cells that follow
-    from the first noisy counts (`measure.search`); this, too, is between the first draw and the record.
+    noise calibrated to its share of ε, the shares add up to ε exactly (the ledger checks this), and everything
+    afterwards is post-processing. If a plan asks for cells to be found, the rows are counted once more, in the cells
+    that follow from the first noisy counts (`measure.search`); this, too, is between the first draw and the record.
 
     Its bundle is signed by the key of the ledger, which the first release makes. A release that an earlier version
     stored is signed as soon as there is a key.
 
-    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, except where a
-    `LedgerError` says that the release is recorded.
+    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, unless a `LedgerError` says
+    that the release is recorded.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
@@ -174,10 +174,10 @@ class _Exact(NamedTuple):
 
 
 def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tuple[Plan, Measurements]:
-    """Measure by `strategy`; return the plan, with the cells that were found for it, and what was measured.
+    """Measure by `strategy`; return the plan with its found cells, and the measurements.
 
-    Rows are counted in found cells after these are found. Tables that were counted before, in cells of one width, only
-    show that they can be counted, and serve for the sketch of the table.
+    Rows are counted in found cells after these are found. The earlier count, in cells of equal width, only shows that
+    tables can be counted, and is used for the sketch of the table.
     """
     plan = strategy.plan
     if not plan.finds:
@@ -191,7 +191,7 @@ def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tu
 
 
 def _as_asked(plan: Plan, stored: Plan) -> Plan:
-    """Return `plan`, which may say more to readers than the stored one, with the cells that were found."""
+    """Return `plan`, whose texts for readers may differ from the stored one, with the found cells."""
     return plan.with_columns({name: plan.column(name).with_cells_of(stored.column(name)) for name in plan.finds})
 
 
@@ -211,7 +211,7 @@ def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
 
 
 def is_recorded(table: Table, plan: Plan, ledger: Ledger) -> bool:
-    """Return whether `ledger` holds the release of `plan` of the table, so that it can be had at no cost."""
+    """Return whether `ledger` holds the release of `plan` on this table, so that it costs nothing."""
     plan_id = decide(plan).plan_id
     return ledger.find(ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id) is not None
 
@@ -219,7 +219,7 @@ def is_recorded(table: Table, plan: Plan, ledger: Ledger) -> bool:
 def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> list[Resemblance]:
     """Return the earlier charges with which a release would share a budget, since the table resembles theirs.
 
-    It is a preview: what shows only in the counted tables is found by `release` itself.
+    This is a preview: resemblances that only counted tables show are found by `release` itself.
     """
     return ledger.resembling(plan.dataset, fingerprint, near_copies.of_values(table, plan.used))
 
@@ -262,9 +262,9 @@ def true_counts(
 ) -> dict[Columns, Ints]:
     """Return the exact counts behind a release, for the owner's eyes only: they are private.
 
-    They are of the published tables and the total, or of other `tables` over the same columns. Nothing that is written,
-    stored or exported calls this. Rows of a person beyond `plan.unit.rows` are left out by the same choice as in the
-    release.
+    They are those of the published tables and the total, or of other `tables` over the same columns. No function that
+    writes, stores or exports calls this. Rows of a person beyond `plan.unit.rows` are left out by the same choice as in
+    the release.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:

@@ -1,7 +1,7 @@
 """Write CSV that a spreadsheet opens without running a formula, and read back the same texts.
 
 The form is that of RFC 4180 in UTF-8: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @
-for a formula, so such a text gets a leading '. Plain numbers get none, since it would make them texts.
+for a formula, so such a text gets a leading '. Plain numbers get none, since it would turn them into texts.
 
 Source: OWASP, "CSV injection"; CWE-1236.
 """
@@ -35,14 +35,15 @@ MAX_LINE_BYTES = 2**26
 # Texts that already have a ' before such a sign get one more, so that reading back is unambiguous.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-# Where a cell of another reader begins: with such a sign, but not with the number of an interval such as [-10;-5).
+# Where a reader with other separators may see a cell that begins with such a sign, except in intervals such as
+# [-10;-5).
 _LATER = re.compile(r"""([;\t\r\n]"*)(?![+-][\d.,]+[)\]]?(?:[;\t\r\n]|$))('*[=+\-@＝＋－＠])""", re.ASCII)
 _LATER_GUARDED = re.compile(r"""([;\t\r\n]"*)'('*[=+\-@＝＋－＠])""")
 _QUOTED = re.compile('[",\r\n\ufeff]|^\\s|\\s$')
 
 
 def guard(text: str) -> str:
-    """Put a ' where a spreadsheet would take a text, or what follows a separator in it, for a formula.
+    """Put a ' before any part of a text that a spreadsheet could take for a formula, also after a separator in it.
 
     >>> guard("=1+1"), guard("-5"), guard("North"), guard("x;=1+1")
     ("'=1+1", '-5', 'North', "x;'=1+1")
@@ -73,7 +74,7 @@ def from_frame(frame: pd.DataFrame) -> bytes:
 
 
 def field(text: str) -> str:
-    """Return a text as it stands in a file.
+    """Return a text as it is written in a file.
 
     >>> field("Paris, TX"), field("=1+1")
     ('"Paris, TX"', "'=1+1")
@@ -186,7 +187,7 @@ def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _last_end(text: bytes) -> int:
-    """Return where the last whole line ends; `text` begins outside of quotes. 0 if there is none."""
+    """Return where the last whole line ends, or 0 if there is none; `text` begins outside of quotes."""
     last = text.rfind(b"\n") + 1
     if text.count(b'"', 0, last) % 2 == 0:
         return last

@@ -1,8 +1,8 @@
-"""What an operator sets for all of the program: in the environment, else in a settings file, else by default.
+"""Settings of the whole program: from the environment, otherwise a settings file, otherwise defaults.
 
 Each setting is a variable such as `PRIVATE_RELEASE_LEDGER`, or a line such as ``ledger = "…"`` of the settings file,
-which is TOML. What a command line says counts before both. The file is read once by a process: a change takes effect at
-the next start.
+which is TOML. Options of a command line override both. A process reads the file once: a change takes effect at the next
+start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILE = PREFIX + "SETTINGS"
 
 
 class Settings(BaseSettings):
-    """All settings of the program. `title` says what stands for a default that has no value of its own."""
+    """All settings of the program. `title` describes a default that has no fixed value."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
@@ -62,18 +62,18 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return where settings come from, what counts first first."""
+        """Return the sources of settings in order of precedence."""
         return env_settings, TomlConfigSettingsSource(settings_cls, file_of_settings())
 
 
 def settings() -> Settings:
-    """Return what applies to this process. Raises `SettingsError` with every setting that cannot be used."""
+    """Return the settings of this process. Raises `SettingsError` for every setting that cannot be used."""
     given = sorted((name, text) for name, text in os.environ.items() if name.upper().startswith(PREFIX))
     return _read(file_of_settings(), tuple(given))
 
 
 def file_of_settings() -> Path:
-    """Return the place of the settings file, which need not exist."""
+    """Return the path of the settings file, which need not exist."""
     return Path(os.environ.get(FILE) or user_config_path("private-release") / "settings.toml").absolute()
 
 
@@ -95,7 +95,7 @@ def origin(setting: str) -> str:
 
 @lru_cache(maxsize=8)
 def _read(place: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
-    """Read the settings; the arguments are what they depend on, so that no file is read twice."""
+    """Read the settings; the arguments are cache keys, so that no file is read twice."""
     if FILE in os.environ and os.environ[FILE] and not place.exists():
         raise SettingsError(Fault((FILE,), f"there is no file {place}"))
     try:
@@ -112,7 +112,7 @@ def _read(place: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
 
 
 def _fault(setting: str, text: str, place: Path) -> Fault:
-    """Say what is wrong with a setting, and where it stands; never what stands there, which may be a password."""
+    """Say what is wrong with a setting, and where; never quote its value, which may be a password."""
     if setting not in Settings.model_fields:
         known = ", ".join(Settings.model_fields)
         return Fault((str(place), setting), f"there is no such setting; there are: {known}")

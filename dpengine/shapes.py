@@ -1,7 +1,7 @@
 """Public shapes of regions, for maps: read from GeoJSON, thinned to what a figure can show, and kept as texts.
 
-Only outlines are kept, and of a feature's properties only the one that names it is looked at. A text is a POLYGON or
-MULTIPOLYGON in well-known text (WKT), whose outer rings run against the clock and whose holes with it.
+Only outlines are kept; of a feature's properties, only the one that names it is read. A text is a POLYGON or
+MULTIPOLYGON in well-known text (WKT), with counter-clockwise outer rings and clockwise holes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BYTES = 20_000_000  # of a GeoJSON file
 MAX_REGIONS = 500  # that a map draws
 MAX_LETTERS = 1_000_000  # of the texts of all regions of a column
 MAX_POINTS = 30_000  # that are kept
-STEPS = (2000, 1000, 500, 250)  # in which the longer side of a map is divided, as fine as `MAX_POINTS` allow
+STEPS = (2000, 1000, 500, 250)  # grid cells along the longer side of a map, as many as `MAX_POINTS` allow
 
 _NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?"
 _RING = rf"\({_NUMBER} {_NUMBER}(?:, {_NUMBER} {_NUMBER}){{3,}}\)"
@@ -35,7 +35,7 @@ Polygon = list[Ring]
 
 
 def check(texts: Mapping[str, str]) -> None:
-    """Raise ValueError unless these are outlines of regions, and few and short enough to draw."""
+    """Raise ValueError unless these are outlines of regions, few and short enough to draw."""
     if len(texts) > MAX_REGIONS:
         raise ValueError(
             _("these are {texts} shapes; a map draws at most {most}", texts=number(len(texts)), most=MAX_REGIONS)
@@ -68,10 +68,10 @@ def rings(text: str) -> list[Ring]:
 
 
 def together(texts: Iterable[str]) -> str:
-    """Return the outline of some areas together: their borders, except those between two of them.
+    """Return the joint outline of some areas: their borders, except those between two of them.
 
-    Neighbours that were thinned on one grid share the points of their border; where they do not, it stays drawn. Rings
-    keep their direction, so that holes stay holes.
+    Neighbours that were thinned on one grid share the points of their border; otherwise the border stays. Rings keep
+    their direction, so that holes stay holes.
 
     >>> together(["POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))", "POLYGON ((1 0, 2 0, 2 1, 1 1, 1 0))"])
     'POLYGON ((0 0, 1 0, 2 0, 2 1, 1 1, 0 1, 0 0))'
@@ -105,12 +105,12 @@ def _outline(texts: tuple[str, ...]) -> str:
 
 
 def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the outlines of the features that are called like one of `values`, or by words that stand for it.
+    """Return the outlines of the features that are named like one of `values`, or by its words.
 
-    `words` maps what a value is called to the value.
+    `words` maps the names of values to the values.
 
-    A feature is called by its id, or by the property that fits the most values. Raises ValueError if this is no
-    GeoJSON, or if no feature fits.
+    The name of a feature is its id, or the property that fits the most values. Raises ValueError if this is no GeoJSON,
+    or if no feature fits.
     """
     features = _features(text)
     named = _named(features, values, words or {})
@@ -154,7 +154,7 @@ def _features(text: str) -> list[dict[str, Any]]:
 def _named(
     features: Sequence[dict[str, Any]], values: Sequence[str], words: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the geometry of each value that a feature is called by."""
+    """Return the geometry of each value that names a feature."""
     known = {value: value for value in values}
     known = {word: value for word, value in words.items() if value in known} | known
     found: dict[object, dict[str, dict[str, Any]]] = {}
@@ -169,7 +169,7 @@ def _named(
 
 
 def _polygons(geometry: Mapping[str, Any]) -> Iterator[Polygon]:
-    """Yield the polygons of a geometry; other kinds have none. Raises ValueError for what is no polygon."""
+    """Yield the polygons of a geometry; other kinds have none. Raises ValueError for an invalid polygon."""
     coordinates = geometry.get("coordinates")
     kind = geometry.get("type")
     listed: Any = [coordinates] if kind == "Polygon" else coordinates if kind == "MultiPolygon" else []
@@ -188,7 +188,7 @@ def _point(point: Any) -> Point:
 
 
 def _across_the_date_line(areas: dict[str, list[Polygon]]) -> dict[str, list[Polygon]]:
-    """Move what lies west of Greenwich to the far east where that makes the map narrower, as for Fiji or Alaska."""
+    """Move areas west of Greenwich to the far east if that makes the map narrower, as for Fiji or Alaska."""
     east = [x for area in areas.values() for polygon in area for ring in polygon for x, _ in ring]
     moved = [x % 360 for x in east]
     if max(map(abs, east)) > 180 or max(moved) - min(moved) >= max(east) - min(east):
@@ -200,7 +200,7 @@ def _across_the_date_line(areas: dict[str, list[Polygon]]) -> dict[str, list[Pol
 
 
 def _written(area: Iterable[Polygon], step: float) -> str:
-    """Return an area as text, its points moved to a grid of this step; what vanishes there is left out."""
+    """Return an area as text, with its points rounded to a grid of this step; parts that vanish are left out."""
     digits = max(0, math.ceil(-math.log10(step)))
     polygons = []
     for polygon in area:
@@ -228,7 +228,7 @@ def _thinned(ring: Ring, step: float) -> Ring:
 
 
 def _turned(ring: Ring, direction: int) -> Ring:
-    """Return a ring that runs against the clock for direction 1, and with it for −1."""
+    """Return a ring that runs counter-clockwise for direction 1, and clockwise for −1."""
     twice = sum(x1 * y2 - x2 * y1 for (x1, y1), (x2, y2) in pairwise(ring))
     return ring if twice * direction >= 0 else ring[::-1]
 

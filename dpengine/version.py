@@ -1,3 +1,3 @@
-"""The version that a release names as its maker."""
+"""The version of the software that a release records."""
 
 VERSION = "0.1.0"

@@ -52,8 +52,8 @@ from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 from pages.parts.visit.strategy import strategy_of
 
-ROUGH_SHARE = 0.4  # of a sample; below it the data may say another share (benchmarks/sample_share.py)
-ALMOST_ALL = 0.995  # of a sample; above it the share would be rounded to 100 %
+ROUGH_SHARE = 0.4  # smallest sample that is named; below it real data may give another (benchmarks/sample_share.py)
+ALMOST_ALL = 0.995  # largest sample that is named: a larger one would be rounded to 100 %
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
 
@@ -92,7 +92,7 @@ def choose_plan() -> Plan | None:
 
 
 def _own_plan() -> tuple[Plan | None, str]:
-    """Return the visitor's plan, also one that waits for its table after a reload; else the table of one begun."""
+    """Return the visitor's plan, even if a reload closed its table; without one, the name of an unfinished one."""
     here = visit()
     draft = saved_draft.current()
     if here.plan is not None or draft is None:
@@ -104,7 +104,7 @@ def _own_plan() -> tuple[Plan | None, str]:
 
 
 def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:
-    """Return the chosen table, and the plan with a rough size: the visitor's, if the plan has none."""
+    """Return the chosen table, and the plan with a rough size: if it states none, the one that the visitor enters."""
     several, unsized = len(plan.marginals) > 1, plan.rows_about is None
     places = st.columns(several + unsized, vertical_alignment="bottom") if several or unsized else []
     table = plan.marginals[0]
@@ -143,7 +143,7 @@ def epsilon_control(plan: Plan) -> Fraction:
 
 
 def from_error(plan: Plan) -> None:
-    """Compute the ε that brings every count within a wanted distance."""
+    """Compute the ε at which every count is within a chosen distance of the true one."""
     st.markdown("**Or start from the error you can accept**")
     left, right = st.columns(2, vertical_alignment="bottom")
     half_width = left.number_input(
@@ -244,7 +244,7 @@ def in_code(plan: Plan, epsilon: Fraction) -> None:
 
 
 def measure_to_show(plan: Plan, table: Columns) -> tuple[str, str] | None:
-    """Ask whether the error of counts is shown, or that of a mean, sum or quantile: its column and its heading."""
+    """Ask whether to show the error of counts or that of a mean, sum or quantile; return its column and heading."""
     offered = {
         f"{name}_half_width_95": heading
         for measure in measures(plan, table)
@@ -306,12 +306,12 @@ def explore(plan: Plan) -> None:
             with tab:
                 view(now, table)
     in_code(plan, epsilon)
-    with right:  # last, since the search for an ε takes longest
+    with right:  # drawn last, since the search for an ε takes longest
         from_error(plan)
 
 
 def tried_out(plan: Plan) -> None:
-    """Show the errors of an adaptive plan, which are tried out beside the page."""
+    """Show the errors of an adaptive plan, which are measured on made-up people in the background."""
     last = trial.errors(plan)
     if last is None:
         st.caption(":material/hourglass_top: The plan is being tried out on made-up people. This takes some seconds.")

@@ -24,11 +24,11 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive
 
-MAX_SHOWN = 100_000  # letters of a plan; a longer one is there to be downloaded
+MAX_SHOWN = 100_000  # letters of a plan that are shown; a longer one can be downloaded
 
 
 def main() -> None:
-    """Show what waits, what was decided, and what needs approval."""
+    """Show which plans wait for a decision, what was decided, and which datasets need approval."""
     st.title("Approval", anchor=False)
     if May.APPROVE not in visit().account.may:
         st.info("You are in no group in which you may approve.", icon=":material/visibility:")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def choose(waiting: list[Request]) -> Request:
-    """Return the request to look at, the earliest one first."""
+    """Return the request to look at; the earliest one is offered first."""
     if len(waiting) == 1:
         return waiting[0]
     st.markdown(f"**{plural(len(waiting), 'plan')}**")
@@ -93,7 +93,7 @@ def look_at(book: Ledger, request: Request) -> None:
 
 
 def show_price(book: Ledger, request: Request) -> None:
-    """Show what the release would cost, and what it would leave."""
+    """Show what the release would cost, and how much of the budget it would leave."""
     spent, left = book.spent(request.dataset), book.left(request.dataset)
     after = "no cap" if left is None else exact_text(max(left - request.epsilon, Fraction(0)))
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(request.epsilon), "Left after": after}
@@ -106,7 +106,7 @@ def show_price(book: Ledger, request: Request) -> None:
 
 
 def show_content(request: Request, plan: Plan) -> None:
-    """Show what would be published of whom, and how wrong it would be."""
+    """Show which tables would be published, whom they protect, and how wrong they would be."""
     tables = [plain(heading_of(plan, table)) for table in plan.marginals]
     listed = "; ".join(tables[:6]) + ("; …" if len(tables) > 6 else "")
     st.markdown(f"It publishes {plural(len(tables), 'table')}: {listed}. It protects {protected(plan)}.")
@@ -123,14 +123,14 @@ def show_content(request: Request, plan: Plan) -> None:
 
 
 def decide(request: Request) -> None:
-    """Offer to approve or to decline; to who has sent the plan, to take it back."""
+    """Offer buttons to approve or decline the plan, or, to the person who sent it, one to take it back."""
     if visit().actor.is_same(request.asked_by):
         st.caption("You sent this. Another person decides.")
         offer_withdrawal(request)
         return
     note = st.text_input("Note with your decision", key=f"approval-note-{request.request_id}", max_chars=2_000)
     with st.container(horizontal=True):
-        # Keys of this request: if it is gone when the press arrives, the press means no other one.
+        # The keys name this request, so that a late click cannot decide on another one.
         approve = st.button(
             "Approve", type="primary", key=f"approve-{request.request_id}", icon=":material/how_to_reg:"
         )

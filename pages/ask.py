@@ -95,7 +95,7 @@ def main() -> None:
 @st.fragment
 @ledger_faults_shown()
 def _ask(plan: Plan, table: Table) -> None:
-    """Show the question on the left and its consequence on the right; a change redraws only these two."""
+    """Show the question on the left and its price and error on the right; a change redraws only these two."""
     left, right = st.columns([5, 6], gap="large")
     with left, st.container(border=True):
         try:
@@ -122,7 +122,7 @@ def _bring() -> None:
 
 @ledger_faults_shown()
 def _show_linked(wanted: str) -> None:
-    """Show the answer that the address names, as the Budget page links to it."""
+    """Show the answer that the address names; the Budget page links to answers in this way."""
     entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
     if entry is None or payload is None or entry.kind is not Kind.ANSWER:
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")

@@ -57,7 +57,7 @@ def explain() -> None:
 
 
 def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
-    """Return the dataset whose account is shown; None if there is none."""
+    """Return the dataset to show; None if there is none."""
     names = book.datasets()
     if plan is not None and plan.dataset not in names:
         names = sorted([*names, plan.dataset])
@@ -65,7 +65,7 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         if names:
             st.markdown(f"Dataset **{plain(names[0])}**")
         return names[0] if names else None
-    latest = book.history()[-1:]  # what was published last is what a visitor is likeliest to look for
+    latest = book.history()[-1:]  # a visitor most likely looks for the latest release
     named = plan.dataset if plan is not None else latest[0].dataset if latest else names[0]
     first = names.index(named) if named in names else 0
     return st.selectbox(
@@ -100,7 +100,7 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     known = plan is not None and here and is_published(plan)
     price = plan.epsilon if plan is not None and here and not known else None
     if plan is not None and price is not None and visit().table is None and is_published(plan, of_any_data=True):
-        price = None  # after a reload nobody can tell yet whether it is the same data
+        price = None  # after a reload, whether it is the same data is not known yet
         published = [PUBLISHED_BEFORE]
     else:
         published = [PUBLISHED] if known else []
@@ -111,14 +111,14 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     of = "" if cap is None else f" of {short(cap)}"
     line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
     st.markdown(f"**{line}**")
-    if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare
+    if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare it with
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
         draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
     st.markdown(" ".join([*published, *_still_fits(left, price), _taken_together(spent)]))
 
 
 def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
-    """Say how often the current plan could still be paid for; nothing if it costs nothing."""
+    """Say how many times the budget could still pay for the current plan; nothing if the plan costs nothing."""
     if price is None:
         return []
     if left is None:
@@ -143,7 +143,7 @@ def _taken_together(spent: Fraction) -> str:
 
 
 def show_other_names(book: Ledger, dataset: str, history: list[Entry], every: list[Entry]) -> None:
-    """Name other datasets under which the same data was published, and what was recognised and stated of it."""
+    """Name other datasets under which the same data was published, how it was recognised, and what its owner stated."""
     others = sorted({entry.dataset for entry in history} - {dataset})
     if others:
         names = ", ".join(f"**{plain(name)}**" for name in others)
@@ -163,7 +163,7 @@ def show_other_names(book: Ledger, dataset: str, history: list[Entry], every: li
 
 
 def _warn_of_statements(book: Ledger, dataset: str, ids: set[str], stated: list[tuple[Entry, Resemblance]]) -> None:
-    """Say what holds if tables that were stated to be of other people are of the same ones after all."""
+    """Say what follows if the owner's statement that tables are of other people turns out to be wrong."""
     far = [
         replace(each, release_id=entry.release_id, dataset=entry.dataset) if each.release_id in ids else each
         for entry, each in stated
@@ -189,7 +189,7 @@ def _recognised(entry: Entry, like: Resemblance) -> str:
 
 
 def list_releases(book: Ledger, history: list[Entry], dataset: str) -> None:
-    """List every release with its contents, open one again, and offer the ledger as a file."""
+    """List every release with its contents, let the visitor open one again, and offer the ledger as a file."""
     st.subheader("What was paid for")
     if not history:
         st.markdown("None yet.")
@@ -297,7 +297,7 @@ def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
 
 
 def for_the_curious(history: list[Entry]) -> None:
-    """Explain what the ledger proves, and what it cannot notice."""
+    """Explain in detail what the ledger proves, and what it cannot notice."""
     with st.expander("How far this account can be trusted", icon=":material/fact_check:"):
         st.markdown(
             "Every entry seals the one before it, and the whole chain was checked when this page was drawn. A changed "

@@ -21,7 +21,7 @@ HERE = "pages/glossary.py"
 
 @st.fragment
 def look_up() -> None:
-    """Show the search, the term that the address names, and what was found; each letter redraws only these."""
+    """Show the search, the term that the address names, and what was found; typing redraws only these."""
     text = st.text_input(
         _("Search terms and pages"),
         key=SEARCH,
@@ -41,7 +41,7 @@ def look_up() -> None:
 
 
 def _close() -> None:
-    """Close the term that is open: a new search begins."""
+    """Close the open term, because a new search begins."""
     st.query_params.pop("term", None)
 
 
@@ -54,7 +54,7 @@ def _show_opened(key: str) -> None:
 
 
 def _show_rest(key: str) -> None:
-    """Show the example of a term, where it matters, and what belongs to it."""
+    """Show the example of a term, the pages where it matters, and related terms."""
     term = GLOSSARY[key]
     st.markdown(_(term.example))
     st.caption(_("Where it matters"))
@@ -119,6 +119,6 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title(_("Glossary"), anchor=False)
     st.markdown(_("What the words on these pages mean, each with an example in numbers, and where to see it at work."))
     if (asked := st.query_params.get("term", "")) in GLOSSARY:
-        visit().focus = f"term-{asked}", False  # a keyboard and a screen reader go on at the term
-        st.query_params["term"] = asked  # a link to this page itself leaves the address as it was
+        visit().focus = f"term-{asked}", False  # moves the focus of keyboards and screen readers to the term
+        st.query_params["term"] = asked  # a link to this page itself would not change the address
     look_up()

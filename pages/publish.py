@@ -41,7 +41,7 @@ CHANGES = {
 
 
 def main() -> None:
-    """Draw a finished release, or the steps on the left and what they would give on the right."""
+    """Draw a finished release, or the steps on the left and a preview on the right."""
     if (found := _release_of_the_address()) is not None:
         show_release(found)
         visit().focus = "release-title", True
@@ -54,12 +54,12 @@ def main() -> None:
     else:
         with st.container(key="page-title"):
             st.title(_title(), anchor=False)
-    wide = job is None and visit().opened == "domain"  # the grid of the columns needs room
+    wide = job is None and visit().opened == "domain"  # the grid of columns needs more room
     if wide:
         take_typed()
     left, right = st.columns([8, 5] if wide else [5, 6], gap="large")
     with left:
-        above = st.container()  # drawn last, when this run's decisions are known
+        above = st.container()  # the bar is drawn last, once this run's decisions are known
         plan, fault = _whole_plan()
         refusal = "" if plan is None else _refusal(plan)
         if job is not None:
@@ -73,7 +73,7 @@ def main() -> None:
         if own is None and visit().table is not None:
             show_so_far(_so_far())
         else:
-            show_consequence(own or example(), own=own is not None, curve=not wide)  # each cell typed changes it whole
+            show_consequence(own or example(), own=own is not None, curve=not wide)  # each cell typed would redraw it
     opened = visit().opened
     place = "page-title" if job is not None else f"step-{STEPS.index(opened) + 1}" if opened else "step-5"
     visit().focus = place, False
@@ -86,7 +86,7 @@ def _title() -> str:
 
 @ledger_faults_shown()
 def _release_of_the_address() -> Release | None:
-    """Return the release that the address names, so that a reload, a second tab or the back button finds it again."""
+    """Return the release that the address names, so that a reload, another tab or the back button finds it again."""
     wanted = st.query_params.get("release")
     held = visit().release
     if wanted is None:
@@ -126,7 +126,7 @@ def _welcome() -> None:
 
 
 def _whole_plan() -> tuple[Plan | None, str]:
-    """Return the plan that the entries make, or the reason why they do not make one yet."""
+    """Return the plan that the entries make, or what is still missing or wrong."""
     if visit().table is None:
         visit().plan = None
         return None, ""
@@ -141,14 +141,14 @@ def _whole_plan() -> tuple[Plan | None, str]:
 
 
 def _plan_of(entries: Entries) -> Plan:
-    """Return the plan that the entries make, put together anew only if they changed in more than ε."""
+    """Return the plan that the entries make; it is made again only if more than ε has changed."""
     at_one = entries.with_(epsilon="1")
     whole = visit().once("plan-at-1", at_one, lambda: plan_form.to_plan(at_one))
     return visit().once("plan", entries, lambda: whole.at(entries.epsilon), most=KEPT)
 
 
 def _so_far() -> Plan | None:
-    """Return the plan of the columns that are declared by now, as if each row were a person; None if it is none."""
+    """Return a plan of the columns declared so far, as if each row were a person; None if they make none."""
     lacking, entries = set(faulty()), visit().entries
     ready = tuple(name for name in plan_form.used(entries) if name not in lacking)
     try:
@@ -161,7 +161,7 @@ def _so_far() -> Plan | None:
 
 
 def _refusal(plan: Plan) -> str:
-    """Return why a complete plan cannot be measured at this ε or by this strategy."""
+    """Return why a complete plan cannot be measured at this ε or by this strategy; "" if it can."""
     try:
         strategy_of(plan).check()
     except PlanError as error:
@@ -171,7 +171,7 @@ def _refusal(plan: Plan) -> str:
 
 @ledger_faults_shown()
 def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
-    """Fold settled steps into a line each, show the controls of the open one, and only name the later ones."""
+    """Fold each settled step into a line, show the controls of the open one, and only name the later ones."""
     _reask()
     opened = visit().opened
     steps: list[tuple[str, Callable[[], None], Callable[[], str]]] = [
@@ -203,7 +203,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 st.warning(refusal, icon=":material/report:")
                 return
             advise(plan)
-            with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
+            with st.container(key="consequence-in-words"):  # shown on a phone, where the preview is out of sight
                 st.markdown(in_words(plan))
         with st.container(border=True):
             _head(6, _("Publish"))
@@ -212,9 +212,9 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
 
 
 def _reask() -> None:
-    """Ask again the steps that a change in another has undone: a new column, or the person's ID now published.
+    """Open steps again that a change in another one made incomplete: a new column, or a published ID of persons.
 
-    The steps are asked in order; if all were settled, `_say_what_is_missing` says what is missing, with a button.
+    Steps are opened in order; if all were settled, `_say_what_is_missing` says what is missing, with a button.
     """
     entries = visit().entries
     if entries.id_column in plan_form.used(entries) and entries.several_rows:
@@ -225,7 +225,7 @@ def _reask() -> None:
 
 
 def _say_what_is_missing(fault: str) -> None:
-    """Show why the entries are not a plan yet, and a button that leads to the step to change."""
+    """Show why the entries are not a plan yet, and a button for the step to change."""
     missing, entries = faulty(), visit().entries
     if missing:
         columns = ", ".join(map(plain, missing))
@@ -245,7 +245,7 @@ def _head(number: int, title: str) -> None:
 
 
 def _folded(line: str, name: str, more: str | None = None) -> None:
-    """Show a settled step in a line, with all that it leaves out as its help, and a button to change it."""
+    """Show a settled step in one line, with the rest as its help, and a button to change it."""
     with st.container(key=f"folded-{name}"):
         text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
         text.markdown(line, help=more)

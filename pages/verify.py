@@ -1,4 +1,4 @@
-"""Verify: whether a release file is complete and consistent, which key signed it, and what it promises."""
+"""Verify page: whether a release file is complete and consistent, which key signed it, and what it promises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READABLE = 680
 
 
 def promise(manifest: dict[str, Any]) -> None:
-    """Show what the release promises, in plain words."""
+    """Show in plain words what the release promises."""
     guarantee = manifest["guarantee"]
     belief = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
     st.subheader("What it promises", help=term("differential-privacy"))
@@ -69,7 +69,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def checked(file: UploadedFile) -> Verified | ReleaseError:
-    """Return what a release file is or what is wrong with it; each file is verified once, not at each rerun."""
+    """Return the result of verifying a file or what is wrong with it; each file is verified once, not at each rerun."""
     known: tuple[str, Verified | ReleaseError] | None = st.session_state.get("verify_outcome")
     if known is not None and known[0] == file.file_id:
         return known[1]
@@ -83,7 +83,7 @@ def checked(file: UploadedFile) -> Verified | ReleaseError:
 
 
 def ask_for_key() -> tuple[str | None, bool]:
-    """Ask for the publisher's key; return its fingerprint, or None, and whether a text was typed that is no key."""
+    """Ask for the publisher's key; return its fingerprint or None, and whether the typed text is no key."""
     text = st.text_area(
         "The publisher's key, if you know it",
         key="verify_key",

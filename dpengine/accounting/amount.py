@@ -42,7 +42,7 @@ def total(charges: Sequence[sa.Row[Any]]) -> Fraction:
 
 
 def check_texts(**texts: object) -> None:
-    """Raise `BudgetError` unless all are texts that every database keeps, and a `dataset` among them is not blank."""
+    """Raise `BudgetError` unless all fields are texts that every database can store, and a `dataset` is not blank."""
     for name, text in texts.items():
         # Databases differ on NUL and lone surrogates; a ledger must not.
         if not isinstance(text, str) or "\0" in text or text != text.encode("utf-8", "ignore").decode():

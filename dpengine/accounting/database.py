@@ -30,7 +30,7 @@ __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of",
 # writers may be in the queue.
 _BUSY_SECONDS = 60.0
 _WRITES = {"ledger_writes": True}
-_SECRETS = ["password", "sslpassword"]  # options of an address that nobody is to see
+_SECRETS = ["password", "sslpassword"]  # options of an address that must not be shown
 
 _UNUSABLE = mark("The ledger cannot be used")
 _DAMAGED = mark("it is damaged; restore it from an intact backup")
@@ -40,7 +40,7 @@ _BUSY = mark(
 _REASONS = {
     "SQLITE_BUSY": _BUSY,
     "SQLITE_LOCKED": _BUSY,
-    "SQLITE_PROTOCOL": _BUSY,  # it could not be locked in many attempts
+    "SQLITE_PROTOCOL": _BUSY,  # many attempts to lock it failed
     "SQLITE_FULL": mark("the disk is full; make room and try again"),
     "SQLITE_IOERR": mark("the disk failed to read or write it; make sure that there is room, then try again"),
     "SQLITE_READONLY": mark("it, or its folder, is read-only; allow this account to write to both"),
@@ -105,7 +105,7 @@ class Store:
             weakref.finalize(self, engine.dispose)
         if fresh:
             with self.writing() as connection:
-                if connection.dialect.name == "postgresql":  # one of several programs that start at once builds
+                if connection.dialect.name == "postgresql":  # of several programs that start at once, one builds
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
                 self.begun = build(connection, refusal)
 
@@ -148,7 +148,7 @@ def address_of(url: str | None) -> sa.URL:
 
 
 def _set_address() -> str | None:
-    from dpengine.settings import settings  # takes a while to load, and whoever names a ledger does not need it
+    from dpengine.settings import settings  # slow to load, and not needed if a ledger is named
 
     ledger = settings().ledger
     return None if ledger is None else ledger.get_secret_value()
@@ -176,9 +176,9 @@ def open_copy(path: Path) -> Iterator[sa.Connection]:
 
 @contextmanager
 def new_file(path: Path, journal: str = "WAL") -> Iterator[sa.Connection]:
-    """Yield a connection to fill a new file, for its owner alone; it appears at `path` when all is committed.
+    """Yield a connection to fill a new file, readable by its owner only; it appears at `path` on commit.
 
-    Raises FileExistsError if something is there by then, which stays as it is.
+    Raises FileExistsError if something is at `path` by then; it is not changed.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ledger-")
     os.close(handle)
@@ -198,7 +198,7 @@ def _memory_engine() -> sa.Engine:
 
 
 def _file_engine(path: Path, journal: str = "WAL") -> sa.Engine:
-    """Return an engine that opens the file anew each time: safe across forks, nothing kept open."""
+    """Return an engine that opens the file for each connection: safe across forks, nothing kept open."""
     engine = sa.create_engine(
         # mode=rw: a ledger that has gone missing is an error, never a new one with all its budget.
         sa.URL.create("sqlite", database=path.as_uri(), query={"mode": "rw", "uri": "true"}),
@@ -222,9 +222,9 @@ def _file_engine(path: Path, journal: str = "WAL") -> sa.Engine:
 
 
 def _prepare_connections(engine: sa.Engine) -> None:
-    """Make a writer give up when another one holds the ledger for too long, and a commit mean that it is on the disk.
+    """Set a timeout for waiting writers, and make a commit return only when it is on the disk.
 
-    A server may be set to call a change committed before it is: what was shown then could be lost with it.
+    A server may be configured to report a commit before it is on disk; a release shown by then could be lost.
     """
 
     @sa.event.listens_for(engine, "connect")

@@ -1,8 +1,8 @@
-"""From exact numbers to the record: what may not be broken off, and what must be sure before it begins.
+"""Draw noise so that it is either recorded and paid for, or nobody learns anything of it.
 
-Once noise has been drawn, it is either recorded and paid for, or nobody learns anything of it. So all that may fail
-without noise is tried before; a fault afterwards ends the draw as a crash would, in fixed words. What is left to
-someone who kills the process at that moment, or lets it run out of memory or disk: that it ended, and when.
+So everything that can fail without noise is tried before the draw. A fault afterwards ends the draw as a crash would,
+and is reported in fixed words. Someone who kills the process at that moment, or lets it run out of memory or disk,
+learns only that it ended, and when.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["LAST_STAGE", "Kept", "check_reopens", "drawn", "signals_deferred"]
 
 Exact = TypeVar("Exact")
 
-LAST_STAGE = "adding noise"  # the last that is reported: once it has begun, the work is finished and charged
+LAST_STAGE = "adding noise"  # the last stage that is reported: from here on, the work is finished and charged
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system knows
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # only those that this system has
 
 
 class Kept(Protocol):
@@ -37,8 +37,8 @@ class Kept(Protocol):
 def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) -> None:
     """Raise `PlanError` unless a result reopens from its stored bytes as what was asked.
 
-    To be tried before anything is drawn, on a `blank` result whose numbers are made up: then an error costs nothing
-    and says nothing of the data.
+    Call this before anything is drawn, with a `blank` result of made-up numbers: then an error costs nothing and says
+    nothing about the data.
     """
     try:
         key = reopen(payload).key
@@ -51,7 +51,7 @@ def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) 
 
 
 def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
-    """Run the mechanisms. A fault says nothing of its cause, which may depend on what was drawn."""
+    """Run the mechanisms. The message of a fault does not give its cause, which may depend on the noise."""
     try:
         return draw(exact)
     except Exception:  # noqa: BLE001 - whatever it is, its text may hold a noisy number

@@ -47,8 +47,8 @@ class Charge:
 class Resemblance:
     """An earlier charge for a table that seems to be of the same people.
 
-    `overlap` is about how alike the two tables are: rows in common, as a part of the rows of both. `other_people`: the
-    owner has stated that they are of other people, so that they share no budget.
+    `overlap` estimates how many rows they have in common, as a fraction of the rows of both. With `other_people`, the
+    owner has stated that they are of other people, so they share no budget.
     """
 
     release_id: str

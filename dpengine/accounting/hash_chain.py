@@ -49,8 +49,8 @@ _lock = threading.Lock()
 class Book:
     """A consistent, chain-verified snapshot of the charges, caps, rules and requests of one owner.
 
-    `entries` is the number of charges of all owners and `head` the hash of the last one: what a write needs to go on
-    with the chain.
+    `entries` is the number of charges of all owners and `head` the hash of the last one: a write needs them to continue
+    the chain.
     """
 
     owner: str
@@ -88,7 +88,7 @@ class Book:
             numbers |= {row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))
 
     def entry(self, charge: sa.Row[Any]) -> Entry:
-        """Return a charge as it is told."""
+        """Return a charge as an entry of the history."""
         return Entry(
             charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
             schema.kind_of(charge), tuple(self.recognised(charge)),
@@ -194,7 +194,7 @@ def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, 
 
 
 def reseal(connection: sa.Connection, secret: bytes) -> None:
-    """Seal what may change as it is now: for a writer who has read it whole and then changed it."""
+    """Seal the present caps, rules and requests, for a writer that has read all of them and changed some."""
     seal = _seal(secret, *_changeable(connection, schema.VERSION))
     connection.execute(sa.update(schema.meta).values(caps_seal=seal))
 
@@ -258,9 +258,9 @@ def named_key(connection: sa.Connection, secret: bytes, name: str, make: Callabl
 def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool:
     """Make the tables and the key of a new ledger, and return True; leave an existing ledger as it is.
 
-    With a `refusal`, it is raised if there is no ledger, and none is made.
+    With a `refusal`, raise it if there is no ledger, and create none.
     """
-    # SQLite comes here with a new database only; looking there for tables would cost more than all else.
+    # SQLite gets here only with a new database, where looking for tables would take longer than everything else.
     elsewhere = connection.dialect.name != "sqlite"
     if elsewhere and sa.inspect(connection).has_table(schema.meta.name):
         if connection.execute(sa.select(schema.meta.c.version)).first():
@@ -277,7 +277,7 @@ def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool
 
 
 def state_of(connection: sa.Connection) -> Seen:
-    """Return which ledger this is and how far it goes, as its meta row tells, and a hash of each whole key."""
+    """Return the identity and length of this ledger, from its meta row, and a hash of each intact key."""
     meta = schema.only_meta(connection)
     secret = bytes(meta.secret)
     rows = () if schema.lacks(meta.version, schema.keys) else connection.execute(sa.select(schema.keys))
@@ -287,7 +287,7 @@ def state_of(connection: sa.Connection) -> Seen:
 
 
 def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
-    """Say what this ledger, which is `now`, lacks of the one that was seen; None if it goes on from there."""
+    """Say what this ledger, in state `now`, lacks of the one that was seen; None if it continues that one."""
     charges = schema.charges.c
     there = connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries))
     if loss := witness.lost_entries(now, seen, there):
@@ -300,7 +300,7 @@ def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
 
 
 def check_continues(connection: sa.Connection, seen: Seen | None, place: str | None) -> Seen:
-    """Return what this ledger is now; raise `LedgerError` if it lacks anything of the one seen at its place."""
+    """Return the state of this ledger; raise `LedgerError` if it lacks anything of the one seen at its place."""
     now = state_of(connection)
     if seen is not None and (loss := lost(connection, now, seen)):
         raise witness.replaced(place, loss)
@@ -323,7 +323,7 @@ def verify(connection: sa.Connection) -> Seen:
 
 
 def keyed(secret: bytes, *parts: bytes | str) -> bytes:
-    """Return the HMAC-SHA256 of the parts, as a list, under the ledger's key."""
+    """Return the HMAC-SHA256 of a list of parts under the ledger's key."""
     return hmac.digest(secret, _framed(*parts), "sha256")
 
 
@@ -362,7 +362,7 @@ def _seal(
     rules: Collection[tuple[str, str]] = (),
     requests: Collection[sa.Row[Any]] = (),
 ) -> bytes:
-    """Return the seal of all that may change; without owners, rules and requests it is that of earlier versions."""
+    """Return the seal of all that may change; without owners, rules and requests, as earlier versions made it."""
     parts: list[str] = []
     for owner, dataset in sorted(caps):
         whose = ["", owner] if owner else []  # a dataset is never "", so this cannot be taken for another cap

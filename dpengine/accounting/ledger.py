@@ -1,4 +1,4 @@
-"""The ledger: a permanent record of every ε spent, of what it was spent on, and of what it bought.
+"""The ledger: a permanent record of every ε spent, what it was spent on, and what it bought.
 
 A ledger holds, for every dataset name, the total ε it may ever spend, every charge against it, and the result that
 each charge bought. Charge and result are committed in one transaction before the result is shown to anyone, so a
@@ -9,8 +9,7 @@ dropped, added, renamed, retyped or changed, as far as its sketch tells (see `ac
 its owner states, for the record, that it is of other people. Names and data linked by charges form a pool; ε is added
 up per pool, and the smallest cap set on any of its names binds.
 
-Recognition ends where no histogram of the sketch can tell (docs/recognition.md), and a statement of other people is
-taken at its word.
+Recognition has limits (docs/recognition.md), and a statement of other people is not checked.
 
 Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
 whole chain. That reveals an edited, missing or damaged entry. A ledger that is gone, or was replaced by an older copy
@@ -64,10 +63,10 @@ class Ledger:
         Any SQLAlchemy address. Default: the setting `ledger` (`dpengine.settings`), else a file in the user's data
         folder.
     owner
-        Whose part of the ledger this is. Default: "", the local owner, for a ledger that one person or team uses.
+        The owner whose part of the ledger this is. Default: "", the local owner, if one person or team uses the ledger.
     begin
-        Whether to begin a new ledger if there is none and this account never used one at this address: a SQLite file,
-        readable by its owner alone, or tables in another database. Else a ledger that is not there is refused.
+        Whether to create a new ledger if there is none and this account never used one at this address: a SQLite file,
+        readable by its owner only, or tables in another database. Otherwise a missing ledger is an error.
 
     One object may be used by many threads, one ledger by many processes. Every method raises `LedgerError` when the
     ledger is in use for too long, damaged, gone, replaced by an old copy, or cannot be read or written; nothing may be
@@ -134,9 +133,9 @@ class Ledger:
         return cls("sqlite://")
 
     def as_it_is(self) -> Ledger:
-        """Return this ledger as it is now: what it is asked is answered from one reading, until it is written to.
+        """Return a snapshot of this ledger, which answers from one reading until it is written to.
 
-        For somebody who asks much at once. A charge is decided by what is there when it is made.
+        For callers with many questions at once. A charge is still decided by the ledger's state when it is made.
         """
         view = copy(self)
         view._held = self._read()
@@ -148,7 +147,7 @@ class Ledger:
         return Approvals(self._read, self._reading, self._writing, self._secret)
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
-        """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
+        """Set the total ε that this dataset may ever spend; if more is spent already, nothing is left."""
         check_texts(dataset=dataset)
         number = read_amount(cap, mark("The cap"))
         with self._writing() as (connection, book):
@@ -164,8 +163,8 @@ class Ledger:
     def spent(self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()) -> Fraction:
         """Return the ε spent on this dataset and on those that share its data; 0 for unknown names.
 
-        With a `fingerprint`, also what was spent on that data under any other name, as a charge would count it; with
-        charges that it is `alike`, also what was spent on those.
+        With a `fingerprint`, also what was spent on that data under any other name, as a charge would count it. With
+        `alike` charges, which the data resembles, also what was spent on those.
         """
         return total(self._read().pool(dataset, fingerprint, alike)[1])
 
@@ -187,7 +186,7 @@ class Ledger:
         return sorted(first.values())
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return all entries in order; of a `dataset`, those that its `spent` adds up, shared data included."""
+        """Return all entries in order; for a `dataset`, those that `spent` adds up, shared data included."""
         book = self._read()
         return [book.entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
 
@@ -238,8 +237,8 @@ class Ledger:
     def resembling(self, dataset: str, fingerprint: bytes, sketch: Sketch | None) -> list[Resemblance]:
         """Return the earlier charges with which a new one would share a budget, since its table resembles theirs.
 
-        They are of other pools than the dataset's own, one of each, the most alike first. Left out are
-        those that the owner has stated before to be of other people.
+        They belong to pools other than the dataset's own: one of each, the most alike first. Charges that the owner has
+        stated before to be of other people are left out.
         """
         with self._reading() as (connection, book):
             return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)
@@ -260,18 +259,18 @@ class Ledger:
     ) -> Result:
         """Return the result that is stored for this charge's plan and data; if there is none, draw and charge it first.
 
-        `prepare` does all that needs no noise and may fail, and returns the exact numbers. `draw` runs the mechanisms
-        on them. `reopen` turns stored bytes into a result; the returned result always comes from stored bytes. `sketch`
-        makes the charge's sketch of the exact numbers. `report` is called with `LAST_STAGE`, just before `draw`.
+        `prepare` does everything that needs no noise and may fail, and returns the exact numbers. `draw` runs the
+        mechanisms on them. `reopen` turns stored bytes into a result; the returned result always comes from stored
+        bytes. `sketch` makes the charge's sketch of the exact numbers. `report` is called with `LAST_STAGE`, just
+        before `draw`.
 
-        An exception of `prepare`, `sketch` or `report` passes, and nothing is spent. From the first draw on, only the
-        record ends this: no callback runs, and a signal that Python handles (Ctrl-C) waits until the charge is
-        committed. A fault of `draw` ends it as a crash would, and is reported in fixed words: whatever depends on noise
-        stays unknown.
+        An exception of `prepare`, `sketch` or `report` propagates, and nothing is spent. From the first draw until the
+        result is recorded, no callback runs, and a signal that Python handles (Ctrl-C) waits until the charge is
+        committed. A fault of `draw` is reported in fixed words, so nothing that depends on noise becomes known.
 
         Raises `BudgetError` if the cap would be passed, a second person's approval is missing, or the mechanisms spent
         another ε than the charge says, `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent
-        then. An approval lapses with the charge that is refused.
+        then. If the charge is refused, its approval lapses.
         """
         payload = self.find(charge.fingerprint, charge.plan_id)
         if payload is None:
@@ -298,8 +297,8 @@ class Ledger:
         If this data and plan were charged before, that result is returned and nothing is charged. Show nothing
         except what is returned. After an error it is safe to call again.
 
-        Raises `BudgetError` if the cap would be passed, if a second person's approval is needed and none of exactly
-        this plan is unused, or if the outcome did not cost exactly that ε. The approval is used up at the same time.
+        Raises `BudgetError` if the cap would be passed, if a second person's approval is needed and there is no unused
+        one of exactly this plan, or if the outcome did not cost exactly that ε. The approval is used up by the charge.
         """
         epsilon = read_amount(charge.epsilon, "ε")
         if outcome.cost != epsilon:

@@ -1,4 +1,4 @@
-"""Recognise a table that was charged for before, although it is not the same to the last cell.
+"""Recognise near copies of tables that were charged for before.
 
 Sketches are sealed under the owner's key before they are stored. They are as private as the table itself.
 """
@@ -28,7 +28,7 @@ def resembling(
 ) -> list[Resemblance]:
     """Return the charges whose tables resemble this data's `sketch`, one of each pool, the most alike first.
 
-    Left out are charges of the data's own pool, and pools that the owner has stated, with an earlier charge, to be of
+    Charges of the data's own pool are left out, and pools that the owner has stated, with an earlier charge, to be of
     other people.
     """
     if sketch is None:
@@ -52,7 +52,7 @@ def resembling(
 
 
 def stated(book: Book, found: Sequence[Resemblance], other_people: bool) -> str:
-    """Return what was recognised and what the owner stated of it, as the ledger stores it."""
+    """Return the recognised charges and the owner's statement about them, as the ledger stores them."""
     if not found:
         return ""
     return json.dumps([

@@ -133,7 +133,7 @@ def has_meta(connection: sa.Connection) -> bool:
 
 
 def version_of(connection: sa.Connection) -> int:
-    """Return the version of a ledger's layout; without its meta row, as its columns and tables tell."""
+    """Return the version of a ledger's layout; without its meta row, infer it from its columns and tables."""
     if has_meta(connection):
         return int(only_meta(connection).version)
     inspector = sa.inspect(connection)

@@ -1,7 +1,7 @@
 """The key with which a ledger signs its release bundles: Ed25519, made on first use, one for all owners.
 
-It never leaves the ledger, except into copies of the ledger itself. Who holds one of these can sign as its owner does.
-A ledger whose key is gone is refused where it was seen with its key before: see `witness`.
+It never leaves the ledger, except in copies of the ledger itself. Anyone who holds such a copy can sign as its owner. A
+ledger without its key is refused by accounts that have seen it with its key: see `witness`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def signing_key(ledger: Ledger) -> Ed25519PrivateKey | None:
 def keep_signing_key(ledger: Ledger) -> Ed25519PrivateKey:
     """Return the signing key of a ledger; make it and keep it for good if there is none yet.
 
-    Of several processes that come here at once, one makes the key and all return it. Raises `LedgerError` if it was
-    changed, or cannot be kept.
+    If several processes call this at once, one makes the key and all return it. Raises `LedgerError` if it was
+    changed, or cannot be stored.
     """
     return Ed25519PrivateKey.from_private_bytes(
         ledger.keep_key(_NAME, lambda: Ed25519PrivateKey.generate().private_bytes_raw())

@@ -1,16 +1,16 @@
 """Sketches of tables, and a test of whether two of them are of the same people.
 
 A `Sketch` holds histograms: how many rows fall into each of 256 bins by a hash of a value, of a whole row, or of a cell
-of a counted table. Hashes know neither the names nor the order of columns and rows, so a histogram of one column stays
-as it is whatever happens to other columns, and a missing row changes one count.
+of a counted table. Hashes do not depend on the names or the order of columns and rows, so a histogram of one column
+does not change with other columns, and a missing row changes one count.
 
 `resemblance` compares histograms with n and n′ rows by Pearson's statistic of homogeneity,
 
     D = Σ (n′x − nx′)² / (n n′ (x + x′)), over the bins that are not empty.
 
-Tables of different people agree as two random halves of one crowd do, at best: D is then about d, the number of bins
-less one. If m rows are in both, D is about d (1 − 2m/(n + n′)), which estimates the part m of the rows that they share.
-The two are taken for the same people where they agree too well for chance: where a random division of the same rows
+At best, tables of different people agree like two random halves of one crowd: D is then about d, the number of bins
+less one. If m rows are in both, D is about d (1 − 2m/(n + n′)), which estimates the share of rows in common.
+Two tables are taken to be of the same people if they agree too well for chance: if a random division of the same rows
 has so small a D with a probability of at most `FALSE_ALARM`. This is a permutation test of exact level for people of
 any distribution, however few values a column has, because its distribution is that of the rows themselves.
 
@@ -42,8 +42,8 @@ BINS = 256
 VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole rows; the others are of counted cells
 FALSE_ALARM = 1e-4  # at most, for two tables of different people
 _EXACT = 64  # rows in a bin up to which its distribution is summed exactly
-_WORTH_TESTING = 0.8  # of the D that chance gives; above it no test is passed
-_NEARLY_EQUAL = 0.02  # of that D: a copy with one row in fifty exchanged
+_WORTH_TESTING = 0.8  # as a fraction of the D that chance gives; above it no test is passed
+_NEARLY_EQUAL = 0.02  # as a fraction of that D: a copy with one row in fifty exchanged
 _THETAS = np.geomspace(0.1, 1e6, 60)  # each gives a bound; the least one counts
 
 
@@ -51,8 +51,8 @@ _THETAS = np.geomspace(0.1, 1e6, 60)  # each gives a bound; the least one counts
 class Histogram:
     """Rows in each of `BINS` bins.
 
-    `kind` says by what they were hashed; only histograms of one kind are compared. `used`: by a column of the table
-    that the plan or question reads.
+    `kind` says what was hashed; only histograms of the same kind are compared. `used` is true for a column that the
+    plan or question reads.
     """
 
     kind: str
@@ -78,10 +78,11 @@ class Sketch:
 
 
 def resemblance(new: Sketch, old: Sketch) -> float | None:
-    """Return about which part of their rows two tables share, if they seem to be of the same people; else None.
+    """Estimate the share of rows that two tables have in common; None if they seem to be of different people.
 
-    They do if the histograms of whole rows, of counted cells, or of a column that `new` reads agree too well for
-    chance with one of `old`; or those of at least two columns, and of more than half of the columns that could tell.
+    They seem to be of the same people if a histogram of whole rows, of counted cells, or of a column that `new` reads
+    agrees too well for chance with one of `old`; or if those of at least two columns do, and of more than half of the
+    columns that could tell.
     """
     pairs = sum(each.kind == other.kind for each in new.histograms for other in old.histograms)
     level = FALSE_ALARM / max(1, pairs)
@@ -97,15 +98,15 @@ def resemblance(new: Sketch, old: Sketch) -> float | None:
 
 
 def _telling(sketch: Sketch, level: float) -> int:
-    """Return the number of columns in which a near copy would agree too well for chance."""
+    """Count the columns in which a near copy would agree too well for chance."""
     columns = [each.counts for each in sketch.histograms if each.kind == VALUES]
     near = [_NEARLY_EQUAL * (np.count_nonzero(counts) - 1) for counts in columns]
     return sum(_chance(counts, counts, distance) <= level for counts, distance in zip(columns, near, strict=True))
 
 
 def _best(counts: Ints, others: Sequence[Ints], level: float) -> float | None:
-    """Return the largest shared part among the histograms that agree with `counts` too well for chance."""
-    found = [1 - of_chance for other in others if (of_chance := _of_chance(counts, other)) <= _WORTH_TESTING
+    """Return the largest estimated share among the histograms that agree with `counts` too well for chance."""
+    found = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
              and chance(counts, other) <= level]  # fmt: skip
     return max(found, default=None)
 
@@ -132,8 +133,8 @@ def _distance(x: Ints, y: Ints) -> float:
     return float(((x * m - y * n)[filled] ** 2 / both[filled]).sum() / (n * m))
 
 
-def _of_chance(x: Ints, y: Ints) -> float:
-    """Return the statistic as a part of what chance gives."""
+def _relative_to_chance(x: Ints, y: Ints) -> float:
+    """Return the statistic divided by its expectation under chance."""
     bins = np.count_nonzero(x + y) - 1
     return _distance(x, y) / bins if bins > 0 else float("inf")
 

@@ -1,6 +1,7 @@
 """The steps that bring a ledger of an earlier version up to date.
 
-A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for three steps.
+There are only three steps. A migration library such as Alembic would keep its own version table outside the ledger's
+lock.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _alter(connection: sa.Connection) -> None:
 
 
 def _grant_alike(connection: sa.Connection, added: list[sa.Table]) -> None:
-    """Let accounts that may use the charges use the new tables in the same way."""
+    """Grant the new tables to the accounts that may use the charges, with the same privileges."""
     granted = sa.text(
         "SELECT grantee, privilege_type FROM information_schema.role_table_grants "
         "WHERE table_schema = current_schema() AND table_name = :name AND grantee <> current_user"

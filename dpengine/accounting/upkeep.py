@@ -1,7 +1,7 @@
-"""Backup and restore of a ledger, and the deliberate ways on after a loss.
+"""Back up and restore a ledger, or deliberately continue after a loss.
 
-A backup is a ledger in a SQLite file of its own, whatever database the ledger lives in, and brought up to today's
-layout. It is read in one transaction, so it is consistent however many write meanwhile. It holds the ledger's keys.
+A backup is a ledger in a SQLite file, whatever database the original lives in, upgraded to today's layout. It is read
+in one transaction, so it is consistent while others write. It holds the ledger's keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AT_ONCE = 16  # rows that are copied at once; a stored result may have several 
 def check(url: str | None) -> int:
     """Check every entry, stored result and key of a ledger, of all owners; return the number of entries.
 
-    Raises `LedgerError` naming what is broken, or if the ledger is gone or not the one that was used here.
+    Raises `LedgerError` naming what is broken, or if the ledger is missing or not the one that was used here.
     """
     place, seen, store = _opened(url)
     with store.reading() as connection:
@@ -35,13 +35,13 @@ def check(url: str | None) -> int:
 
 
 def backup(url: str | None, to: Path) -> int:
-    """Write a copy of a ledger to a new file, for its owner alone; return the number of its entries.
+    """Write a copy of a ledger to a new file, readable by its owner only; return the number of its entries.
 
     The copy is checked as in `check`. Raises `LedgerError` if the ledger cannot be used or copied, or
-    if something is at `to` already, which stays as it is.
+    if something is at `to` already; it is not changed.
     """
     if to.exists():
-        raise _taken(to)
+        raise _exists_already(to)
     place, seen, store = _opened(url)
     with store.reading() as connection:
         hash_chain.check_continues(connection, seen, place)
@@ -51,7 +51,7 @@ def backup(url: str | None, to: Path) -> int:
                     schema.all_tables.create_all(copy, checkfirst=False)
                     _copy(connection, copy)
             except FileExistsError:
-                raise _taken(to) from None
+                raise _exists_already(to) from None
     try:
         with open_copy(to) as copy:  # from the disk
             return hash_chain.verify(copy).entries
@@ -61,11 +61,11 @@ def backup(url: str | None, to: Path) -> int:
 
 
 def restore(source: Path, url: str | None, *, forget: bool = False) -> int:
-    """Put a backup in the place of a ledger, in one transaction; return the number of its entries.
+    """Replace a ledger by a backup, in one transaction; return the number of its entries.
 
-    The backup is checked first. Raises `LedgerError` if it is damaged, and if entries would be lost: if the ledger that
-    is there, or the one that this account has seen there, has entries that the backup lacks. What they spent could be
-    spent again. With `forget`, that is meant.
+    The backup is checked first. Raises `LedgerError` if it is damaged, and if entries would be lost: if the present
+    ledger, or the one that this account has seen there, has entries that the backup lacks. What they spent could be
+    spent again; `forget` accepts that.
     """
     place = place_of(url)
     with open_copy(source) as copy:
@@ -82,7 +82,7 @@ def restore(source: Path, url: str | None, *, forget: bool = False) -> int:
 
 
 def begin(url: str | None) -> str | None:
-    """Begin a new ledger where there is none, whatever was seen there before; return its address.
+    """Create a new ledger where there is none, whatever was seen there before; return its address.
 
     Raises `LedgerError` if there is a ledger.
     """
@@ -94,7 +94,7 @@ def begin(url: str | None) -> str | None:
 
 
 def accept(url: str | None) -> int:
-    """Go on with the ledger that is there, whatever was seen there before; return the number of its entries.
+    """Accept the present ledger, whatever was seen there before; return the number of its entries.
 
     Raises `LedgerError` if there is none, or if it is damaged.
     """
@@ -116,7 +116,7 @@ def _note(place: str | None, store: Store) -> Seen:
 
 
 def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
-    """Replace all that a ledger holds by what the copy holds; of what is there, rows or tables may be missing."""
+    """Replace the content of a ledger, which may lack rows or tables, by that of the copy."""
     used = sa.inspect(ledger).has_table(schema.charges.name)
     if used:
         upgrade(ledger, schema.version_of(ledger))
@@ -131,7 +131,7 @@ def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
 
 
 def _remains(ledger: sa.Connection) -> Seen:
-    """Return the state of a ledger, or, if its meta row is missing, how far the charges go that are left of it."""
+    """Return the state of a ledger; if its meta row is missing, that of its remaining charges."""
     if schema.has_meta(ledger):
         return hash_chain.state_of(ledger)
     charges = schema.charges.c
@@ -140,7 +140,7 @@ def _remains(ledger: sa.Connection) -> Seen:
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:
-    """Copy the rows of a ledger of any version into tables of today's; columns that it lacks stay as `upgrade` does."""
+    """Copy the rows of a ledger of any version into today's tables; missing columns are filled as by `upgrade`."""
     inspector = sa.inspect(source)
     stored = set(inspector.get_table_names())
     for table in (each for each in schema.all_tables.sorted_tables if each.name in stored):
@@ -164,5 +164,5 @@ def _refuse_loss(copy: sa.Connection, seen: Seen) -> None:
         )
 
 
-def _taken(to: Path) -> LedgerError:
+def _exists_already(to: Path) -> LedgerError:
     return LedgerError(f"{to.name} is there already, and was not overwritten. Nothing was copied.")

@@ -1,15 +1,13 @@
-"""What this account has seen of each ledger, kept outside of it, so that a loss of the ledger is told.
+"""Notes of what this account has seen of each ledger, kept outside the ledger, so that its loss is noticed.
 
-A ledger that was deleted leaves nothing, and an old copy of it is whole in itself. So each account notes for every
-address which ledger was there, how many entries it had, the hash of the last one, and a hash of each of its keys.
-Where less is found later, the ledger is refused until somebody brings it back, or says deliberately that it is to go
-on without (`upkeep`).
+A deleted ledger leaves no trace, and an old copy of it is consistent in itself. So each account notes for every address
+which ledger was there, how many entries it had, the hash of the last one, and a hash of each of its keys. If less is
+found later, the ledger is refused until somebody brings it back, or deliberately accepts the loss (`upkeep`).
 
-A note is a small file, readable by its owner alone, in the folder that the setting `state` names, else in the
-user's state folder. Its name is a hash of the address, and it holds nothing about data. Where no file can be written, a
-note lasts as long as the process. Ledger files in the system's temporary folder are meant to go: of them nothing is
-noted unless that setting is made. A note that cannot be written is never a reason to lose a result that was
-paid for.
+A note is a small file, readable by its owner only, in the folder that the setting `state` names, or else in the user's
+state folder. Its name is a hash of the address, and it holds nothing about data. If no file can be written, a note
+lasts as long as the process. Ledger files in the system's temporary folder are not meant to last: nothing is noted
+about them unless that setting is made. Failing to write a note never loses a result that was paid for.
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ from dpengine.translation.catalogue import _, number, plural
 
 __all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen"]
 
-_noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
+_noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A ledger as far as it was seen: which one it is, its number of entries, the last one's hash, its keys' hashes."""
+    """The last seen state of a ledger: its identity, number of entries, hash of the last entry, hashes of its keys."""
 
     identity: bytes
     entries: int
@@ -49,9 +47,9 @@ _UNKNOWN = Seen(b"", 0, b"")  # some ledger was there
 def seen(place: str | None) -> Seen | None:
     """Return what was seen of the ledger at an address; None if none was ever seen there.
 
-    Ask before the ledger is read: what other processes add meanwhile would seem to be missing from an earlier snapshot.
+    Call this before reading the ledger: otherwise entries that others add meanwhile seem to be missing from it.
     """
-    if place is None or _is_meant_to_go(place):
+    if place is None or _is_temporary(place):
         return None
     path = _path(place)
     try:
@@ -65,8 +63,8 @@ def seen(place: str | None) -> Seen | None:
 
 
 def note(place: str | None, state: Seen) -> None:
-    """Note what is at an address now, in place of what was noted before."""
-    if place is None or _is_meant_to_go(place):
+    """Note the state of the ledger at an address, replacing the earlier note."""
+    if place is None or _is_temporary(place):
         return
     path = _path(place)
     _noted[path] = state
@@ -84,7 +82,7 @@ def note(place: str | None, state: Seen) -> None:
 
 
 def note_growth(place: str | None, known: Seen | None, state: Seen) -> None:
-    """Note what is at an address now if it is more than what was known of it."""
+    """Note the state of the ledger at an address if it has grown."""
     if known is None or known.entries < state.entries or known.keys < state.keys:
         note(place, state)
 
@@ -95,9 +93,9 @@ def entries(state: Seen) -> str:
 
 
 def lost_entries(now: Seen, seen: Seen, there: bytes | None) -> str | None:
-    """Say which entries a ledger that is `now` lacks of the one `seen`; None if none.
+    """Say which entries of the ledger `seen` are missing from its state `now`; None if none.
 
-    `there` is the hash of its entry of the number up to which entries were seen; None if it has none.
+    `there` is the present hash of the entry that was the last one seen; None if there is no such entry.
     """
     if seen.entries == 0:
         return None  # nothing was spent that could be forgotten
@@ -118,7 +116,7 @@ def lost_entries(now: Seen, seen: Seen, there: bytes | None) -> str | None:
 
 
 def missing(place: str | None, known: Seen | None) -> LedgerError:
-    """Return the error to raise where there is no ledger, but one was seen, or none may be begun."""
+    """Return the error to raise if there is no ledger although one was seen, or if none may be created."""
     if known is None:
         return _at(place, _("There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
                             "private-release ledger begin"))  # fmt: skip
@@ -129,18 +127,18 @@ def missing(place: str | None, known: Seen | None) -> LedgerError:
 
 
 def replaced(place: str | None, loss: str) -> LedgerError:
-    """Return the error to raise where the ledger lacks something of the one that was seen."""
+    """Return the error to raise if the ledger lacks something of the one that was seen."""
     return _at(place, _("The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back "
                "(private-release ledger restore). Or, if what is missing may be forgotten, deliberately go on with "
                "this one: private-release ledger accept", loss=loss))  # fmt: skip
 
 
 def _at(place: str | None, text: str) -> LedgerError:
-    """Return an error with the address as its place, which the page leaves out."""
+    """Return an error that names the address as its place; the page does not show places."""
     return LedgerError(Fault((place,) if place else (), text))
 
 
-def _is_meant_to_go(place: str) -> bool:
+def _is_temporary(place: str) -> bool:
     file = place.removeprefix("sqlite:///")
     temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
     return temporary and not settings().state

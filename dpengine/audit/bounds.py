@@ -21,7 +21,7 @@ from dpengine.lessons.success_rate import Rate
 
 __all__ = ["Audit", "audit", "least_epsilon"]
 
-Event = tuple[float, bool, tuple[int, int]]  # threshold; at or above it, or below; the tables, frequent first
+Event = tuple[float, bool, tuple[int, int]]  # threshold; whether at or above it; the tables, more frequent first
 
 MAX_THRESHOLDS = 100
 

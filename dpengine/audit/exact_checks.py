@@ -1,4 +1,4 @@
-"""Checks of ε without chance: what is promised, computed again from the definition, over every case of a small world.
+"""Deterministic checks of ε: recompute the promise from the definition, over every case of a small world.
 
 A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
 cover: the distribution of the noise, private choices, the parts of ε of a release, how far a person moves
@@ -33,7 +33,7 @@ SLACK = 1e-9  # where probabilities are computed as floats
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was computed, the ε that is promised there, the largest that was found, and over how many cases."""
+    """A check: what was computed, the promised ε, the largest one found, and the number of cases."""
 
     what: str
     claimed: Fraction
@@ -47,7 +47,7 @@ class Check:
 
 
 def checks(epsilon: Fraction) -> Iterator[Check]:
-    """Yield every check, each when it is done."""
+    """Yield every check as soon as it is done."""
     yield _noise(epsilon)
     for mechanism in Mechanism:
         for monotone in (False, True):
@@ -61,7 +61,7 @@ def checks(epsilon: Fraction) -> Iterator[Check]:
 
 
 def _noise(epsilon: Fraction) -> Check:
-    """Compare the probabilities of neighbouring outcomes in the sampler's own table, where they show ten digits."""
+    """Compare the probabilities of neighbouring outcomes in the sampler's own table, where they have ten digits."""
     unit, chances = likelihoods(1 / epsilon)
     pairs = [(chance, chances[k + 1]) for k, chance in chances.items() if min(chance, chances.get(k + 1, 0)) > 2**31]
     worst = max(abs(math.log(one / other)) for one, other in pairs) / unit
@@ -89,7 +89,7 @@ def _chances(
 
 
 def _far_scores(epsilon: Fraction) -> Check:
-    """Scores as floats that are large beside what one person moves them by: reading them must round nothing."""
+    """Check float scores that are large compared with their sensitivity: reading them must not round."""
     worst, cases = 0.0, 0
     for high, step in ((1e12 + 4.75, 0.5), (1e14 + 499.75, 0.5), (1e17, 16.0), (2.0**60, 256.0)):
         pairs = [(high, high + step, high), (high, high, high + step)]
@@ -99,7 +99,7 @@ def _far_scores(epsilon: Fraction) -> Check:
 
 
 def _parts(epsilon: Fraction, way: str) -> Check:
-    """Publish once, and add up the ε of everything that was measured and chosen: sensitivity over scale, each time."""
+    """Publish once, and add up the ε of every measurement and choice, each as sensitivity over scale."""
     measured = publish_once(way, epsilon)
     steps = len(measured.marginals) + len(measured.choices) + (measured.audit is not None)
     steps += len(measured.trees) + len(measured.searches)
@@ -107,7 +107,7 @@ def _parts(epsilon: Fraction, way: str) -> Check:
 
 
 def _moves(epsilon: Fraction, way: str) -> Check:
-    """Count with and without each of some persons, and add up how far the counts move, over the scales of the noise."""
+    """Count with and without each of some persons, and add up the changes of the counts over the noise scales."""
     costs = MOVES[way](epsilon).costs
     return Check(f"{way}: log of the largest ratio of any outcome", epsilon, float(max(costs)), len(costs))
 

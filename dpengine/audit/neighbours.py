@@ -1,17 +1,17 @@
-"""Neighbouring tables of amounts, of levels and of distinct persons: how far one person moves all that is measured.
+"""Neighbouring tables of amounts, of levels and of distinct persons: how far one person changes all measured counts.
 
 Noise is discrete Laplace. So the logarithm of the greatest ratio of probabilities of any outcome, with a person and
 without, is Σ |x − y|₁/scale over all that is measured, if x and y are the exact counts of both tables: a fraction, not
 an estimate (`costs`). Some outcome reaches it. It is computed from counts of both tables and from the scales of the
-noise, and takes no charge for granted. A quantile that is chosen adds what permute-and-flip can tell at most of scores
-that move so far. The same counts tell how much one outcome speaks for the person (`evidence`).
+noise, and does not rely on any charge. A chosen quantile adds the most that permute-and-flip can reveal about scores
+that change so far. The same counts give the evidence that one outcome provides for the person's presence (`evidence`).
 
-In the adaptive way what is measured, and how finely, follows from an outcome, and both are about the one that was
-drawn. There the price of private choices, and of the sums by which a model is judged, is taken for granted in `costs`;
+Under *adaptive*, an outcome decides what is measured, and how finely; both functions refer to the outcome that was
+drawn. There, `costs` takes the price of private choices, and of the sums by which a model is judged, as charged;
 `evidence` leaves both out, which can only make it weaker.
 
-The persons are those who could move most: an amount at the ends of its range, between two steps, far outside, missing;
-a row in a leaf where nobody was; somebody in more rows and cells than count.
+The persons are those who could change most: with an amount at the ends of its range, between two steps, far outside, or
+missing; with a row in an empty leaf; with more rows and cells than are counted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ VALUES = ("10", "0", "3.3", "1e15", None)
 
 @dataclass(frozen=True)
 class Neighbours:
-    """A table, and persons of whom any one may join it, each with some rows; the first is the one to be audited."""
+    """A table, and persons who may each join it with some rows; the first one is audited."""
 
     plan: Plan
     columns: tuple[str, ...]
@@ -56,17 +56,17 @@ class Neighbours:
     persons: tuple[tuple[Row, ...], ...]
 
     def frame(self, present: bool) -> pd.DataFrame:
-        """Return the table with the first person or without anybody more."""
+        """Return the table, with the first person if `present`."""
         return self._frame(self.persons[0] if present else ())
 
     @property
     def costs(self) -> list[Fraction]:
-        """Return the ε that what is measured tells of each person, exactly."""
+        """Return the exact ε that the measurements reveal about each person."""
         measured = self._strategy.measure(lambda marginals: self.without)
         return [self._cost(measured, person) for person in self.persons]
 
     def evidence(self, measured: Measurements) -> float:
-        """Return the logarithm of how many times as likely an outcome is with the first person as without."""
+        """Return the log-likelihood ratio of an outcome with the first person to one without."""
         found = 0.0
         for one in measured.marginals:
             x, y = self._exact(one, self.without), self._exact(one, self.with_first)
@@ -79,7 +79,7 @@ class Neighbours:
 
     @cached_property
     def without(self) -> list[Ints]:
-        """The same without anybody more."""
+        """The exact counts of all that is measured, without any of the persons."""
         return self._counts(())
 
     @cached_property
@@ -99,7 +99,7 @@ class Neighbours:
         return sum(parts, audit) + sum(choices, Fraction(0))
 
     def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
-        """Return the exact counts of what was measured, in the same cells; `counts` are all that was asked for."""
+        """Return the exact counts of what was measured, in the same cells, from `counts` of the requested tables."""
         how = self._strategy
         asked = zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True)
         known = {key: values for key, values in asked if not isinstance(key[0], Stepped)}
@@ -111,7 +111,7 @@ class Neighbours:
         return exact
 
     def _contests(self, measured: Measurements, there: Sequence[Ints]) -> Iterator[tuple[Contest, Contest]]:
-        """Yield each choice of a quantile without anybody more, and the same from the counts `there`."""
+        """Yield each choice of a quantile from the counts without any of the persons, and from the counts `there`."""
         tables = len(measured.marginals)
         for one, x, y in zip(measured.quantiles, self.without[tables:], there[tables:], strict=False):
             noisy = next(each for each in measured.marginals if one.share.amount in each.allocation.columns)
@@ -120,7 +120,7 @@ class Neighbours:
 
     @staticmethod
     def _cost_of_choice(without: Contest, there: Contest) -> Fraction:
-        """Return the most that a choice can tell: twice ε/2Δ for each unit by which a person moves a score."""
+        """Return the most that a choice can reveal: twice ε/2Δ for each unit by which a person changes a score."""
         return int(np.abs(without.scores - there.scores).max()) * there.epsilon / there.sensitivity
 
     def _counts(self, person: Iterable[Row]) -> list[Ints]:
@@ -166,7 +166,7 @@ def _adaptive_amounts(epsilon: Fraction) -> Neighbours:
 
 
 def _levels(epsilon: Fraction) -> Neighbours:
-    """Counts at three levels, all of them measured; without the first person, one leaf of fifty is empty."""
+    """Counts at three levels, all measured; without the first person, one of fifty leaves is empty."""
     states = {f"s{s}": {f"s{s}c{c}": [f"s{s}c{c}t{t}" for t in range(5)] for c in range(5)} for s in range(2)}
     place = {"name": "place", "kind": "category", "values": states, "levels": ["state", "county", "town"]}
     plan = _plan(epsilon, [place], [["place@state"], ["place@county"], ["place"]])
@@ -176,7 +176,7 @@ def _levels(epsilon: Fraction) -> Neighbours:
 
 
 def _distinct(epsilon: Fraction) -> Neighbours:
-    """Persons in at most two cells, beside rows; the first person, as those who are there, leaves nothing to chance.
+    """Persons in at most two cells, beside rows; the rows are such that no random choice among them is needed.
 
     They have two rows in one cell and a third in another cell of the same ward.
     """

@@ -1,10 +1,10 @@
-"""The ways to publish, each run from end to end on two neighbouring tables: what its output says of one person.
+"""Audit each way to publish from end to end, on two neighbouring tables.
 
-An auditor knows both tables and sees one output. The *evidence* is the logarithm of how many times as likely that
-output is with the person as without, as far as it can be computed: over all noisy counts of the cells that hold the
-person, or the exact chances of what was chosen. Of all functions of the output none tells the tables apart better, so
-the lower bound on ε from it comes near to ε if the output spends nearly all of ε on the person's cells. The tables and
-plans are chosen so that it does: in the adaptive way, one measurement gets most of ε, after all that decides it.
+An auditor knows both tables and sees one output. The *evidence* is the log-likelihood ratio of that output with the
+person to that without, as far as it can be computed: over all noisy counts of the cells that hold the person, or the
+exact probabilities of what was chosen. No other function of the output distinguishes the tables better, so the lower
+bound on ε comes close to ε if the output spends nearly all of ε on the person's cells. The tables and plans are chosen
+so that it does: under *adaptive*, one measurement gets most of ε, after everything that decides about it.
 
 Source: the likelihood ratio as the best test, Neyman & Pearson 1933; as an audit, Nasr et al. 2023, "Tight Auditing".
 """
@@ -61,10 +61,10 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the outputs of one way to publish show: how often they speak strongly for the person, with and without.
+    """The result of auditing one way to publish: how often outputs are strong evidence, with the person and without.
 
-    `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; no bound
-    below 0 says anything.
+    `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; a bound
+    below 0 says nothing.
     """
 
     way: str
@@ -76,12 +76,12 @@ class Shown:
 
     @property
     def kept(self) -> bool:
-        """Whether nothing was shown that breaks the promise."""
+        """Whether the result is compatible with the promised ε."""
         return self.least_epsilon <= self.claimed
 
 
 def claimed_epsilon(text: str) -> Fraction:
-    """Read the ε that an audit is of; raise `PlanError` unless it is exact, and from 0.01 to 10.
+    """Read the ε to audit; raise `PlanError` unless it is exact, and from 0.01 to 10.
 
     >>> claimed_epsilon("0.5")
     Fraction(1, 2)
@@ -104,9 +104,9 @@ def shown(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> Shown
 
 
 def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None) -> Shown:
-    """Publish `runs` times with the person and as often without, in `jobs` processes, and say what that shows.
+    """Publish `runs` times with the person and as often without, in `jobs` processes, and return the result.
 
-    Raises `PlanError` for a way that is none, or a number of runs that cannot be.
+    Raises `PlanError` for an unknown way, or an impossible number of runs.
     """
     if way not in WAYS:
         raise PlanError(f"there is no way to publish called {way!r}: choose from {', '.join(WAYS)}")
@@ -124,7 +124,7 @@ def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Pro
 
 
 def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
-    """Publish `runs` times; return how much each output speaks for the person's being there."""
+    """Publish `runs` times; return the evidence of each output for the person's presence."""
     return WAYS[way](epsilon, present, runs)
 
 
@@ -143,7 +143,7 @@ def _batches(runs: int, parts: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """Two neighbouring tables by the cells of their rows, the person who makes the difference, and what is asked."""
+    """Two neighbouring tables by the cells of their rows, the person who makes the difference, and the plan."""
 
     rows: Codes
     person: Mapping[str, int]
@@ -163,7 +163,7 @@ class _Setting:
         return of_release(measured, self)
 
     def in_found_cells(self, measured: Measurements) -> _Setting:
-        """Return the setting with bins that were found in place of steps, whose places are the values."""
+        """Return the setting with privately found bins instead of steps, whose places are the values."""
         found = resolve(self.plan, measured.searches)
         edges = {name: [float(edge) for edge in column.edges] for name in found.finds
                  if isinstance(column := found.column(name), Number)}  # fmt: skip
@@ -193,7 +193,7 @@ def _optimised(epsilon: Fraction) -> _Setting:
 
 
 def _adaptive_pairs(epsilon: Fraction) -> _Setting:
-    """Two columns that say the same, with enough cells and rows that choosing their pair is cheap; and a third column.
+    """Two equal columns, with enough cells and rows that choosing their pair is cheap, and a third column.
 
     Single columns get about a tenth of ε, the choice a twelfth of the rest, and the pair what is left.
     """
@@ -204,7 +204,7 @@ def _adaptive_pairs(epsilon: Fraction) -> _Setting:
 
 
 def _adaptive_table(epsilon: Fraction) -> _Setting:
-    """One table that holds all columns: what columns and model leave of ε, four fifths, measures it."""
+    """One table of all columns: it is measured with what columns and model leave of ε, four fifths."""
     rows = {"a": np.repeat([0, 1], 20), "b": np.tile([0, 1], 20)}
     return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "adaptive", epsilon, {"a": 2, "b": 2}))
 
@@ -240,7 +240,7 @@ def publish_once(way: str, epsilon: Fraction) -> Measurements:
 
 
 def of_release(measured: Measurements, setting: _Setting) -> float:
-    """Add up how much every noisy count of a cell that holds the person speaks for them.
+    """Add up the evidence of every noisy count of a cell that holds the person.
 
     A count v of scale s, of x people without and x + 1 with the person, is exp((|v − x| − |v − x − 1|)/s) times as
     likely with them. Private choices and the audit's sums are left out: they cost little, and leaving them out can only
@@ -253,7 +253,7 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
         names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
-        found += _for_the_person(int(one.values[place]), _all(alike, setting), one.allocation.scale)
+        found += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
     return found
 
 
@@ -263,7 +263,9 @@ def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
         spans = list(zip(boxes.columns, first, last, strict=True))
         if all(low <= setting.person[name] < high for name, low, high in spans):
             alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-            found += _for_the_person(int(boxes.values[k]), _all(alike, setting), boxes.scale(int(boxes.parts[k])))
+            found += _for_the_person(
+                int(boxes.values[k]), _meeting_all(alike, setting), boxes.scale(int(boxes.parts[k]))
+            )
     return found
 
 
@@ -271,7 +273,7 @@ def _bin(code: Any, merged: Ints | None) -> Any:
     return code if merged is None else merged[code]
 
 
-def _all(conditions: Sequence[Any], setting: _Setting) -> int:
+def _meeting_all(conditions: Sequence[Any], setting: _Setting) -> int:
     met = np.ones(next(iter(setting.rows.values())).size, dtype=np.bool_)
     for condition in conditions:
         met &= condition
@@ -293,7 +295,7 @@ def _count(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 
 def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
-    """The most common of two values: one is ahead by the person, whose being there makes them equal."""
+    """The most common of two values, which are equally common with the person and differ by one without."""
     column = {"name": "a", "kind": "category", "values": ["a0", "a1"]}
     question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "mode", "of": column})
     with_one, without = (
@@ -306,7 +308,7 @@ def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 
 def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
-    """Two candidates whose scores a person moves towards each other, each by the sensitivity."""
+    """Two candidates; a person changes both scores by the sensitivity, towards each other."""
     with_one, without = (Candidates.of(["first", "second"], scores, 1, epsilon) for scores in ([1, 1], [0, 2]))
     odds = dict(zip(with_one.names, np.log(probabilities(with_one) / probabilities(without)), strict=True))
     scored = with_one if present else without

@@ -1,9 +1,9 @@
-"""The zip form of a bundle: written in one way, and read in that way only.
+"""The zip format of a bundle: written in exactly one form, and read in that form only.
 
 A zip file may hold more than its files: comments, bytes before, between and after them, headers that say one thing to
-one program and another thing to the next. So `Archive` makes the headers anew from the names, sizes and checksums of
-the files, and compares every byte that is not content. The one comment that may stand there is a signature. The content
-of each file is unpacked by the piece, never beyond a limit, whatever the headers say of its size.
+one program and another thing to the next. So `Archive` computes the headers again from the names, sizes and checksums
+of the files, and compares every byte that is not content. The one comment that may stand there is a signature. The
+content of each file is unpacked in pieces, never beyond a limit, whatever the headers say of its size.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Archive(Collection[str]):
     def pieces(self, name: str, most: int) -> Iterator[bytes]:
         """Unpack a file of at most `most` bytes, a piece at a time.
 
-        Raises KeyError if there is none of this name, `ReleaseError` if it is damaged, or larger.
+        Raises KeyError if there is no file of this name, `ReleaseError` if it is damaged or larger.
         """
         entry = self._entries[name]
         checksum = size = 0
@@ -105,7 +105,7 @@ class Archive(Collection[str]):
             raise ReleaseError(f"{name} is damaged")
 
     def read(self, name: str, most: int) -> bytes:
-        """Unpack a small file whole; otherwise the same."""
+        """Return the whole content of a small file; raises like `pieces`."""
         return b"".join(self.pieces(name, most))
 
     def is_as_written(self) -> bool:
@@ -183,7 +183,7 @@ def _inflated(stream: Any, packed: bytes) -> Iterator[bytes]:
 
 
 def _has_free_bits(stream: Any, last: bytes) -> bool:
-    """Say whether the last byte has a bit set that nothing reads, so that two files would have one content."""
+    """Say whether the last byte has a bit set that nothing reads: different files would have the same content."""
     lower = last[0] ^ 1 << last[0].bit_length() - 1 if last[0] else 0
     given, other = stream.copy(), stream.copy()
     try:
@@ -193,7 +193,7 @@ def _has_free_bits(stream: Any, last: bytes) -> bool:
 
 
 def _directory(file: BinaryIO) -> tuple[list[zipfile.ZipInfo], bytes]:
-    """Return the zip file's list of files, after a look at how long it is, and its comment. Raises `ReleaseError`."""
+    """Return the zip file's list of files, whose length is checked first, and its comment. Raises `ReleaseError`."""
     try:
         size = file.seek(0, os.SEEK_END)
         at, comment = _end(file, size)
@@ -226,7 +226,7 @@ def _end(file: BinaryIO, size: int) -> tuple[int, bytes]:
 
 
 def _local_forms(entry: zipfile.ZipInfo, name: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield what may stand before and after a file's content: written to a file, to a pipe, or with short sizes."""
+    """Yield the possible bytes around a file's content: written to a file, to a pipe, or with short sizes."""
     sizes = (entry.file_size, entry.compress_size)
 
     def header(flags: int, *facts: int) -> bytes:

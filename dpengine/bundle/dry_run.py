@@ -1,7 +1,7 @@
-"""Try a plan without data before anything is drawn: what could not be kept or written is refused, and costs nothing.
+"""Try a plan without data before anything is drawn, and refuse what could not be stored or written, at no cost.
 
-A release is made of zeros in the form of its measurements, stored, read back, and every file of its bundle is made.
-That is a function of the plan alone, so a refusal says nothing of the data.
+A release is made from measurements of zeros, stored and read back, and every file of its bundle is made. This is a
+function of the plan alone, so a refusal says nothing about the data.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 12  # that are tried; of more, those with a column that the earlier ones lack, and the widest
+MAX_TABLES = 12  # tables that are tried; of more, those with a new column, and the widest
 MAX_KNOWN = 1000
 
-_known: OrderedDict[bytes, None] = OrderedDict()  # plans that were tried, so that a simulation tries its plan once
+_known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once
 
 
 def check_makeable(plan: Plan) -> None:
     """Raise `PlanError` unless a release of `plan`, whose strategy is resolved, can be stored, reopened and written.
 
-    Of more than `MAX_TABLES` tables, some stand for all: each column and the greatest width are among them.
+    Of more than `MAX_TABLES` tables, only some are tried; they include each column and the widest table.
     """
     identity = hashlib.sha256(json.dumps([plan.to_dict(), plan.strategy], default=str).encode()).digest()
     if identity in _known:

@@ -1,6 +1,6 @@
 """The reader's guide to a release: the same sentences for the report and for the README.
 
-It is written for people who use the numbers and know nothing of differential privacy.
+It is written for people who use the numbers and know nothing about differential privacy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     use: str = ""
 
     def translated(self, **values: str) -> Entry:
-        """Return the entry in the language that is spoken, with `values` in the places of its text."""
+        """Return the entry in the current language, with `values` filled into its text."""
         return Entry(_(self.name), _(self.text).format(**values), _(self.use))
 
 
@@ -327,9 +327,9 @@ def _levels(plan: Plan) -> list[Entry]:
 
 
 def model_errors(result: Result) -> str:
-    """Return in words how far cells of a model's tables are typically off.
+    """Return the typical errors of cells in a model's tables, in words.
 
-    Empty without a model, and where all tables are single columns: these were measured themselves.
+    Empty without a model, and if all tables are single columns, which are measured directly.
     """
     if not isinstance(result.estimates, ModelledEstimates) or result.measured.audit is None:
         return ""

@@ -1,4 +1,4 @@
-"""Verify a stranger's bundle in a process of its own (`isolation`), so that it can take neither time nor memory."""
+"""Verify a stranger's bundle in a separate process (`isolation`) with limited time and memory."""
 
 from __future__ import annotations
 

@@ -102,17 +102,17 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _searched(search: Search) -> int:
-    """Return how many numbers were measured to find cells: boxes, or all keys of a universe."""
+    """Return the number of counts that were measured to find cells: boxes, or all keys of a universe."""
     return search.universe if isinstance(search, FoundKeys) else search.values.size
 
 
 def _shown_from(search: Search) -> dict[str, int]:
-    """Say from which noisy number on keys are shown."""
+    """Return the noisy count from which keys are shown."""
     return {"shown_from": search.least} if isinstance(search, FoundKeys) else {}
 
 
 def _persons(plan: Plan, tally: int) -> dict[str, int]:
-    """Say in how many cells a person counts at most, if persons are counted and not rows."""
+    """Return the maximum number of cells in which a person counts, if persons are counted instead of rows."""
     cells = plan.tallies[tally].cells
     return {} if cells is None else {"cells_per_person": cells}
 

@@ -30,12 +30,12 @@ TRUST_MODEL = mark("central: the data owner holds the rows and is trusted with t
 
 @speaking(ENGLISH)  # what is signed and compared is the same in every language
 def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
-    """Return the entries of a manifest of `schema_version` that follow from `plan`, whose strategy is resolved."""
+    """Return the manifest entries of `schema_version` that follow from `plan`, whose strategy is resolved."""
     return promises_for_readers(plan, schema_version)
 
 
 def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
-    """Return `promises` with the sentences that a report shows in the language that is spoken."""
+    """Return `promises` with the sentences of a report in the current language."""
     wording = WORDINGS[schema_version]
     counted = {} if schema_version < 3 else {"counted": _counted(plan)}
     bounds = schema_version >= 4
@@ -136,7 +136,7 @@ def _coverage(plan: Plan) -> str:
 
 
 def _counted(plan: Plan) -> dict[str, Any]:
-    """Return which rows every count, total and interval is of: all that have a cell, or those kept under the bound."""
+    """Say which rows all counts and intervals refer to: all that have a cell, or those kept under the bound."""
     if plan.unit.id is None:
         return {"what": "rows", "text": ALL_ROWS}
     if plan.tallied:
@@ -182,7 +182,7 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
 
 
 def _of_counts(plan: Plan, wording: Wording) -> tuple[str, ...]:
-    """Return how counts are made; where people are counted beside rows, which of them agree."""
+    """Say how counts are made and, if people are counted beside rows, which of them agree."""
     lines = wording.post_processing[estimator(plan)]
     if len(plan.tallies) == 1:
         return lines
@@ -199,7 +199,7 @@ def _has_quantiles(plan: Plan) -> bool:
 
 
 def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
-    """Return how means, quantiles and slopes are made, and amounts of synthetic rows; earlier versions do not say."""
+    """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
     said = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
             (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
             (bool(plan.amounts(())), wording.amounts)]  # fmt: skip

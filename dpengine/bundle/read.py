@@ -123,7 +123,7 @@ def read_manifest(text: bytes) -> tuple[dict[str, Any], Manifest]:
 
 
 def count_values(text: bytes) -> int:
-    """Return a number of lists, objects and other values that a JSON text does not exceed, without making them.
+    """Return an upper bound on the number of values in a JSON text, without parsing it.
 
     >>> count_values(b'{"a, b": [1, {"c": []}, "x"]}')
     7

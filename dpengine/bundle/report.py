@@ -105,7 +105,7 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _script_of_plotly() -> str:
-    """Return the script that draws the figures on a page, without loading all else that it comes with."""
+    """Return the script that draws the figures on a page, without loading the rest of its package."""
     found = find_spec("plotly")
     assert found is not None
     assert found.submodule_search_locations
@@ -146,14 +146,14 @@ def _capitalise_first(text: str) -> str:
 
 
 def _item(text: str, label: str, width: int) -> str:
-    """Set `text` beside a `label`, whose column has `width` letters; with no width the label is a bullet."""
+    """Set `text` beside a `label` in a column of `width` letters; without a width, the label is a bullet."""
     if not width:
         return _fold(text, f"{label} ", "  ")
     return _fold(text, f"  {label:<{width}}", " " * (width + 2))
 
 
 def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that both templates use."""
+    """Return the values used by both templates."""
     plan = result.plan
     worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
@@ -171,7 +171,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "total": count_texts(result.cells(()))[0],
         "amounts": [(heading, *span[0]) for heading, span in measure_texts(result, (), None).items()],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
-        # Another answer of a person is one person less and one more: the likelihoods of both differ by e^2ε at most.
+        # Changing a person's answer is removing one person and adding one: likelihoods differ by at most e^2ε.
         "odds": [
             (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
         ],
@@ -194,13 +194,13 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(plan: Plan, columns: Sequence[str]) -> str:
-    """Name a table in the list of files, and how it counts people if a person may have several rows."""
+    """Name a table for the list of files, and say how it counts people if a person may have several rows."""
     how = counted_how(plan, tuple(columns))
     return " × ".join(columns) + (f" ({how})" if how else "")
 
 
 def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a measurement as readers see it: what was measured and how, its scale and part of ε also rounded."""
+    """Return a measurement as shown to readers, with its scale and share of ε also rounded."""
     mechanism, scale, epsilon = entry["mechanism"], Fraction(entry["scale"]), Fraction(entry["epsilon"])
     return {
         "what": _purpose(entry) or _measured(entry) or _("total"),
@@ -221,7 +221,7 @@ def _measured(entry: Mapping[str, Any]) -> str:
 
 
 def _purpose(entry: Mapping[str, Any]) -> str:
-    """Return what was measured, if it is no table; manifests say it in English."""
+    """Return the purpose of a measurement that is no table, which manifests state in English."""
     purpose = entry.get("purpose", "")
     if purpose in (QUANTILES, SEARCH):
         return f"{' × '.join(entry['columns'])}: {_(purpose)}"

@@ -40,7 +40,7 @@ Texts = tuple[str, str, str]  # a number and the ends of its interval
 
 
 def described(result: Result, tables: Sequence[Columns], files: Mapping[Columns, str]) -> list[dict[str, Any]]:
-    """Return the values of `tables`, each with its figures and rows as long as there is room for them."""
+    """Return the template values of `tables`, with figures and rows as long as there is room for them."""
     found, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
     for place, table in enumerate(tables, start=1):
         drawn = []
@@ -72,7 +72,7 @@ def count_texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 
 
 def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str, list[Texts]]:
-    """Write what a table says of amounts in the first `rows` cells, or in all, by what readers see for each."""
+    """Write the numbers of a table's amounts in the first `rows` cells, or in all, by their headings."""
     return {
         heading: list(
             islice(
@@ -88,7 +88,7 @@ def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str,
 
 
 def _spans(result: Result, table: Columns) -> dict[str, Span]:
-    """Return what a table says of amounts, and then of pairs of them, by what readers see for each."""
+    """Return the numbers of a table's amounts, and then of pairs of them, by their headings."""
     plan = result.plan
     return {
         heading: span
@@ -144,7 +144,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
 
 
 def _levels(result: Result, table: Columns) -> Markup | None:
-    """Return the table of levels, summed over all other columns; None where there are none, or too many groups."""
+    """Return the table of levels, summed over all other columns; None if there are no levels, or too many groups."""
     name = level_table(result.plan, table)
     if name is None:
         return None
@@ -159,7 +159,7 @@ def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
 
 
 def _figure(result: Result, table: Columns, measure: Measure | None, room: int) -> dict[str, Any] | None:
-    """Return the figure of the counts of a table, or of a measure; None if it has more cells than there is `room`."""
+    """Return the figure of a table's counts or of a measure; None if it has more cells than `room`."""
     plan = result.plan
     fixed = dict.fromkeys(figures.columns_to_fix(plan, table, measure), figures.ALL)
     drawn = tuple(name for name in table if name not in fixed)
@@ -185,7 +185,7 @@ def _places(plan: Plan, measure: Measure) -> str:
 
 
 def _width(plan: Plan, drawn: Columns, measure: Measure | None) -> int:
-    """Return the width in pixels below which a chart is moved sideways instead of shrunk."""
+    """Return the width in pixels below which a chart scrolls sideways instead of shrinking."""
     if measure is not None:
         return 140 + 150 * min(3, *plan.shape(drawn)) if len(drawn) > 1 else 0
     form = figures.forms(plan, drawn)[0]

@@ -6,9 +6,9 @@ It is the comment of the zip file, at its very end, and has one form (here in th
     key <the public key: 64 hexadecimal digits>
     signature <128 hexadecimal digits>
 
-What is signed by Ed25519 (RFC 8032) is the SHA-512 of all bytes before the digits of the signature, the public key
-among them. Equal files under one key have equal signatures. A signature says that whoever holds the ledger made the
-file. It does not say who that is: compare the fingerprint of the key with the one that the publisher gives elsewhere.
+Ed25519 (RFC 8032) signs the SHA-512 of all bytes before the digits of the signature, the public key among them. Equal
+files under one key have equal signatures. A signature says that the holder of the ledger made the file. It does not say
+who that is: compare the fingerprint of the key with the one that the publisher gives elsewhere.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]{1,1000}-----EN
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Return what people compare of a public key: 128 bits of its SHA-256, in eight groups of four digits."""
+    """Return a public key's fingerprint to compare by eye: 128 bits of its SHA-256, in eight groups of four digits."""
     digits = hashlib.sha256(key.public_bytes_raw()).hexdigest()[:32]
     return "-".join(digits[start : start + 4] for start in range(0, 32, 4))
 
@@ -117,7 +117,7 @@ def has_form(comment: bytes) -> bool:
 def signer(file: BinaryIO) -> str:
     """Return the fingerprint of the key that signed a bundle, which has the comment of a signature.
 
-    Raises `ReleaseError` unless just the bytes of `file` were signed by that key.
+    Raises `ReleaseError` unless that key signed exactly the bytes of `file`.
     """
     file.seek(-COMMENT_BYTES, os.SEEK_END)
     found = _FORM.fullmatch(file.read())

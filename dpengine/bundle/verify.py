@@ -2,14 +2,14 @@
 
 Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
 each table from the synthetic rows, intervals of counts from their estimates. The signature is checked over every byte
-of the file. Three things are not checked. Whose key it is cannot be seen from the file: whoever can make one release
-can make another, and sign it with a key of their own. The texts for people, `PROSE`, are compared with their SHA-256 in
-the manifest, but not read. And some intervals follow from more than the file holds: those of a model, of boxes, and of
-means, sums, quantiles and slopes. They must hold their number; how wide they are is not checked.
+of the file. Three things are not checked. The file cannot show whose key it is: anyone can make a release and sign it
+with a key of their own. The texts for people, `PROSE`, are compared with their SHA-256 in the manifest, but not read.
+And some intervals depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
+slopes. They must contain their number; their width is not checked.
 
-Four outcomes are told apart: signed and good; signed by another key than the expected one; unsigned, as bundles of
-earlier versions are; changed after it was signed. Whoever takes the signature away makes an unsigned bundle, and
-nothing in what is left can show that. So whoever expects a signature gives the key, and unsigned is refused then.
+There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
+versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
+can show that. So a reader who expects a signature gives the key; then unsigned is refused.
 
 The file may come from a stranger. So nothing is loaded here that reads tables, opens a ledger or draws noise.
 """
@@ -42,14 +42,14 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
 class Verified(NamedTuple):
-    """The manifest of a bundle that is whole, and the fingerprint of the key that signed it; None if none did."""
+    """The manifest of an intact bundle, and the fingerprint of the key that signed it; None if unsigned."""
 
     manifest: dict[str, Any]
     signed_by: str | None
 
 
 def verify(source: Source, key: str | None = None) -> dict[str, Any]:
-    """Return the manifest of a release bundle that is whole; `source` is its path, its bytes, or an open file.
+    """Verify a release bundle and return its manifest; `source` is its path, its bytes, or an open file.
 
     With an expected `key`, as PEM text or by its fingerprint, the bundle must be signed by it. Without, it may be
     signed by any key, or not at all: see `signed_by`.
@@ -71,9 +71,9 @@ def signed_by(source: Source) -> str | None:
 
 
 def examine(source: Source, key: str | None = None, *, apart: bool = False) -> Verified:
-    """Do what `verify` and `signed_by` do, with one look at the file; `apart` says that this process has no more to do.
+    """Do what `verify` and `signed_by` do, in one reading; with `apart`, this process exists only for this check.
 
-    Where a Parquet file has other bytes than this version writes, it is read in a process of its own, or else in this.
+    A Parquet file with other bytes than this version writes is read in a separate process, or with `apart` in this one.
     """
     expected = None if key is None else read_key(key)
     with opened(source) as members:

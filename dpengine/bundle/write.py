@@ -33,7 +33,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["check_place", "file_names", "pack", "save", "synthetic_csv", "try_out", "write"]
 
-COMPRESSION = 3  # within a fifth of the size at the usual level 6; repeated rows take half the time of level 4
+COMPRESSION = 3  # at most a fifth larger than at the usual level 6; repeated rows take half the time of level 4
 
 
 def pack(result: Result, key: Ed25519PrivateKey | None = None) -> bytes:
@@ -62,7 +62,7 @@ def write(result: Result, file: BinaryIO, key: Ed25519PrivateKey | None = None) 
 
 
 def try_out(result: Result) -> None:
-    """Make every file of the bundle of `result` and keep none. Raises what is raised where one cannot be made."""
+    """Make every file of the bundle of `result` and keep none; an error in making one propagates."""
     manifest = describe(result)
     written: dict[str, Any] = {}
     for name, pieces in _contents(result, manifest, written):
@@ -81,7 +81,7 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
             whole.seek(0)
             shutil.copyfileobj(whole, pipe)
         return
-    path = path.resolve()  # not before: of the standard output, what it leads to may have no path
+    path = path.resolve()  # not before: what standard output leads to may have no path
     part = path.with_name(f".{path.name[:200]}.{result.release_id[:8]}.part")
     try:
         with part.open("w+b") as file:
@@ -92,7 +92,7 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
 
 
 def check_place(path: Path) -> None:
-    """Raise OSError unless `save` can write to `path`, as far as that shows before anything is written."""
+    """Raise OSError unless `save` can write to `path`, as far as can be known before writing."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -111,7 +111,7 @@ def _contents(
 ) -> Iterator[tuple[str, Iterable[Piece]]]:
     """Yield name and content of every file except the manifest, in the order of the bundle.
 
-    Of those `written` so far, the descriptions for portals give the SHA-256.
+    The descriptions for portals give the SHA-256 of the files `written` so far.
     """
     # Drawing, templates and Parquet take a while to load, and only writing needs them.
     from dpengine.bundle import report
@@ -137,7 +137,7 @@ def _contents(
 
 
 def _ahead(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield pieces, each of them made while the one before it is packed."""
+    """Yield pieces, each made while the previous one is packed."""
     with ThreadPoolExecutor(1) as maker:
         source = iter(pieces)
         coming = maker.submit(next, source, None)

@@ -22,7 +22,7 @@ ROW = 22  # pixels of a lying bar
 def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> Drawing:
     """Draw a bar for each cell, in declared order or with the `largest_first`.
 
-    Bars of categories lie where their labels have no room side by side.
+    Bars of categories are horizontal if their labels have no room side by side.
     """
     order = by_size(cells) if largest_first else np.arange(cells.value.size)
     labels = [cells.short[0][k] for k in order]
@@ -70,7 +70,7 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> Drawi
 
 
 def by_size(cells: Cells) -> Ints:
-    """Return the places of the cells by their published numbers, the largest first; *other* and *missing* stay last."""
+    """Return the order of the cells by their published numbers, the largest first; *other* and *missing* stay last."""
     declared = cells.columns[0].declared_size
     largest = np.argsort(-cells.value[:declared], kind="stable")
     return np.concatenate([largest, np.arange(declared, cells.value.size)]).astype(np.int64)

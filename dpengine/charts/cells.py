@@ -1,4 +1,4 @@
-"""The cells of a published table that a figure shows, and what a pointer over them says."""
+"""The cells of a published table that a figure shows, and their hover texts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["ALL", "Cells", "Fixed", "shown_label"]
 
-Fixed = Mapping[str, str | None]  # the label of the one cell that is shown of a column, or ALL
-MAX_WIDER = 10  # times as wide as the narrowest: of pairs that are all noise, the intervals that a chart holds
+Fixed = Mapping[str, str | None]  # the label of the one shown cell of a column, or ALL
+MAX_WIDER = 10  # times the narrowest interval: if all pairs are noise, the axis holds intervals up to this width
 ALL = None  # all cells of a column together: the sum over it
 
 _NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")
@@ -26,7 +26,7 @@ _MEASURED = mark("<b>{what}: {value}</b><br>95 %: {low} to {high}")
 
 
 def shown_label(plan: Plan, name: str, label: str | None) -> str:
-    """Return what readers see for one of the labels of a column, or for all of them together."""
+    """Return the text shown for a label of a column, or for all of them together."""
     if label is ALL:
         return _("all")
     column = plan.column(name)
@@ -36,9 +36,9 @@ def shown_label(plan: Plan, name: str, label: str | None) -> str:
 class Cells:
     """Cells of `table` as arrays with one axis for each column of `shown`.
 
-    All its other columns stand in `fixed`. Sums over columns are those of the release: consistent counts, and
-    intervals that follow from what was measured. With a `measure`, the values are means or sums instead of counts, or
-    one of its quantiles, that at the `place` in its parts.
+    `fixed` holds all its other columns. Sums over columns are those of the release: consistent counts, and intervals
+    that follow from what was measured. With a `measure`, the values are means or sums instead of counts, or the
+    quantile at index `place` of its parts.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Cells:
 
     @property
     def legend(self) -> str:
-        """What a figure calls the cells that are more than noise."""
+        """The legend of a figure for cells that are more than noise."""
         return _("{what}, with 95 % interval", what=short_name(self.name))
 
     @property
     def format(self) -> str:
-        """How a number of a cell is written."""
+        """The format of a cell's number."""
         return "," if self.measure is None else f",.{self.digits}f"
 
     @property
@@ -92,13 +92,13 @@ class Cells:
     def reach(self) -> tuple[float, float]:
         """The ends of an axis of the values: it holds the intervals of all cells that are more than noise.
 
-        Counts and sums are drawn from 0, and an axis of pairs of amounts holds it. An interval that is mostly noise may
-        run beyond an axis of means, which would show nothing of the others if it had to hold the whole range.
+        Counts and sums are drawn from 0, and an axis of pairs of amounts includes 0. An interval that is mostly noise
+        may run beyond an axis of means: if the axis held the whole range, the others could not be seen.
         """
         whole = self.measure is None or self.measure.kind == "sum"
         with_zero = whole or self.of_pair
         width = self.high - self.low
-        # Of a slope of too few people, all is possible: such an interval would hide those that say something.
+        # The slope of too few people can be anything: its interval would hide the informative ones.
         some = width <= MAX_WIDER * width.min() if self.of_pair and width.size else np.ones_like(self.noisy)
         chosen = some if whole or self.noisy.all() else ~self.noisy
         if not chosen.size:
@@ -120,10 +120,10 @@ class Cells:
         return np.stack([np.asarray(part, dtype=object) for part in parts], axis=-1)
 
     def hover(self, axes: Sequence[str], count: str, *, also: str = "") -> str:
-        """Return the template of what a pointer over a cell says.
+        """Return the template of a cell's hover text.
 
-        `axes` name where a figure has the label of each column, such as x, or what its label is; `count` names where it
-        has the count, and `also` is said first.
+        `axes` name where the figure has the label of each column, such as x, or give the label itself; `count` names
+        where it has the count, and `also` comes first.
         """
         cut = {axis: 4 + k for k, axis in enumerate(self._cut_short())}
         places = [
@@ -139,7 +139,7 @@ class Cells:
         return "<br>".join([*([also] if also else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
 
     def words(self, cell: tuple[int, ...]) -> str:
-        """Return the same of one cell as a text."""
+        """Return the hover text of one cell as plain text."""
         named = zip(self.headings, self.labels, cell, strict=True)
         place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
         ends = {"low": self.text(self.low[cell]), "high": self.text(self.high[cell])}
@@ -155,11 +155,11 @@ class Cells:
         return ", ".join(labels[k] for labels, k in zip(self.labels, cell, strict=True))
 
     def text(self, value: float) -> str:
-        """Write a number of these cells, to the digits that matter."""
+        """Write a number of these cells with its significant digits."""
         return number(value, self.format)
 
     def _cut_short(self) -> list[int]:
-        """Return the axes with a label that is cut short in the figure."""
+        """Return the axes that have a shortened label in the figure."""
         return [
             k
             for k, (short, full) in enumerate(zip(self.short, self.labels, strict=True))

@@ -1,7 +1,7 @@
-"""A figure as plain values, which Plotly would check and copy again and again while a figure is made of them.
+"""Figures as plain values, since Plotly would check and copy them repeatedly while a figure is built.
 
-A report holds figures as JSON alone: those that are drawn as plain values need no Plotly there, and take a tenth of the
-time. On a page they become figures, which Plotly checks.
+A report holds figures only as JSON: plain values need no Plotly there, and take a tenth of the time. On a page they
+become Plotly figures, which Plotly checks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Drawing"]
 
 
 class Drawing(NamedTuple):
-    """The traces and the layout of a figure, named in full as plotly.js names them: a title is ``{"text": …}``."""
+    """The traces and the layout of a figure, with the full names of plotly.js: a title is ``{"text": …}``."""
 
     data: list[dict[str, Any]]
     layout: dict[str, Any]
@@ -30,7 +30,7 @@ class Drawing(NamedTuple):
         return Figure(self.data, self.layout)  # all at once: one by one takes several times as long
 
     def to_json(self) -> str:
-        """Return the JSON of the figure; what is no number, and therefore not in JSON, is null.
+        """Return the JSON of the figure; NaN, which JSON does not have, becomes null.
 
         >>> Drawing([{"type": "bar", "y": np.array([2, 3])}], {"height": 380}).to_json()
         '{"data":[{"type":"bar","y":[2,3]}],"layout":{"height":380}}'

@@ -1,7 +1,7 @@
 """Figures of a release and of its error, shared by the pages and the report.
 
-Nothing is shown by colour alone: whiskers, hatching, marks, dashes and hover texts show it too, and each figure stands
-beside a table with the same numbers.
+Nothing is shown by colour alone: whiskers, hatching, marks, dashes and hover texts show it too, and each figure is
+shown beside a table of the same numbers.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def release_drawing(
     measure: Measure | None = None,
     dark: bool = False,
 ) -> Drawing | Figure:
-    """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or another one of them.
+    """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or the given one.
 
-    `form` may be a chart of one's own: a function that draws `Cells`, of quantiles those of the middle one. `fixed`
-    holds a label, or `ALL`, for each column that is not drawn (see `columns_to_fix`). Raises ValueError unless one, two
-    or three columns are left; of a measure, one or two.
+    `form` may be a custom chart: a function that draws `Cells`; for quantiles, those of the middle one. `fixed` holds a
+    label, or `ALL`, for each column that is not drawn (see `columns_to_fix`). Raises ValueError unless one, two or
+    three columns are left; for a measure, one or two.
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
@@ -154,9 +154,9 @@ def _measured(
 
 
 def columns_to_fix(plan: Plan, table: Columns, measure: Measure | None = None) -> Columns:
-    """Return the columns of `table` that a figure has no room for: the third if it has many cells, and all after it.
+    """Return the columns of `table` that do not fit into a figure: the third if it has many cells, and all after it.
 
-    Of a `measure`, the second too where neither of the first two has few cells.
+    For a `measure`, also the second if neither of the first two has few cells.
     """
     if measure is not None:
         roomy = 2 if len(table) > 1 and min(plan.shape(table[:2])) <= MAX_FACETS else 1
@@ -202,20 +202,20 @@ def error_curve_numbers(
     epsilons: Sequence[float] = CURVE,
     known: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
-    """Return what `error_curve` draws: half-widths at each ε, of one cell of each table and of the total.
+    """Return the numbers of `error_curve`: half-widths at each ε, for a cell of each table and for the total.
 
-    Of a `measure`, they are those of groups of typical size, in its unit; of quantiles, of the middle one. `known` is
-    what this gave for the plan at another ε: then only the plan's own ε is worked out.
+    For a `measure`, they are those of groups of typical size, in its unit; for quantiles, of the middle one. `known` is
+    an earlier result for the plan at another ε: then only the plan's own ε is computed.
     """
     if measure is not None:
         tables = [table for table in plan.marginals if measure in measures(plan, table)]
-        name = _of_curve(measure, measure.names)
+        name = _drawn_part(measure, measure.names)
         return measure_curves(plan, [*tables[:MAX_CURVES], ()], name, epsilons, known)
     return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, known)
 
 
-def _of_curve(measure: Measure, parts: Sequence[str]) -> str:
-    """Return which of the names or headings of a measure its curve is of."""
+def _drawn_part(measure: Measure, parts: Sequence[str]) -> str:
+    """Return the index of the name or heading of a measure whose curve is drawn."""
     return parts[len(measure.names) // 2]
 
 
@@ -237,7 +237,7 @@ def curve_drawing(
     measure: Measure | None = None,
     dark: bool = False,
 ) -> Drawing:
-    """Draw 95 % half-widths against ε, of counts or of a `measure`, with the plan's own ε marked. Needs no data.
+    """Draw 95 % half-widths against ε, for counts or a `measure`, with the plan's own ε marked. Needs no data.
 
     `numbers` are the plan's `error_curve_numbers`, if they have been computed already.
     """
@@ -285,7 +285,7 @@ def curve_drawing(
     if measure is None:
         title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
     else:
-        what = _of_curve(measure, measure.headings(plan))
+        what = _drawn_part(measure, measure.headings(plan))
         title = _("Error of {what} at each ε, in a group of typical size", what=what)
         up = _("± (95 in 100)")
     axes = {
@@ -317,7 +317,7 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Mea
         )
     if measure is None:
         return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
-    what = _of_curve(measure, measure.headings(plan))
+    what = _drawn_part(measure, measure.headings(plan))
     return _("{what}: 95 in 100 are within, {half_widths}.", what=what, half_widths="; ".join(at))
 
 

@@ -1,4 +1,4 @@
-"""Which chart shows a table best: decided from the plan alone, so that page and report decide alike."""
+"""Choose the best chart for a table from the plan alone, so that page and report agree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["Form", "forms", "has_order", "is_time", "time_axis"]
 
 Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets", "dots", "ranked", "treemap", "levels"]
 MAX_LINES = 12  # categories that have a line each
-MIN_PERIODS = 3  # a line between two points says too much
+MIN_PERIODS = 3  # a line between only two points suggests a trend
 MAX_PERIODS = 4_000
-MIN_UNORDERED = 5  # a shorter list may stand in the order of the alphabet by chance
+MIN_UNORDERED = 5  # a shorter list may be in alphabetical order by chance
 YEARS = (1000, 2200)
 # Names of columns that count time, and the numbers that it may take; "hours" would be a duration.
 PARTS = {"month": (1, 13), "quarter": (1, 5), "week": (0, 54), "weekday": (0, 8), "day": (0, 367), "hour": (0, 24)}
@@ -27,15 +27,15 @@ YEAR_STEPS = {1, 2, 5, 10}
 
 
 def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[Form, ...]:
-    """Return the charts that can show one, two or three columns, the one to begin with first.
+    """Return the charts that can show one, two or three columns, the default first.
 
     A `measure` is shown by one or two columns: sums as bars, all else as dots.
     """
     columns = [plan.column(name) for name in shown]
     if measure is not None:
-        return _of_measure(columns, measure)
+        return _forms_of_measure(columns, measure)
     if len(columns) == 1:
-        of_one = _of_one(columns[0])
+        of_one = _forms_of_column(columns[0])
         if level_table(plan, shown) is None:
             return of_one
         return ("map", "treemap", *of_one[1:]) if of_one[0] == "map" else ("treemap", *of_one)
@@ -44,7 +44,7 @@ def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[F
     return ("facets",)
 
 
-def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
+def _forms_of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
     over_time: tuple[Form, ...] = ()
     if measure.kind in ("mean", "sum") and (
         is_time(columns[0]) if len(columns) == 1 else time_axis(columns) is not None
@@ -53,7 +53,7 @@ def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]
     if len(columns) > 1:
         return (*over_time, "bars" if measure.kind == "sum" else "dots")
     if measure.kind == "sum":
-        return tuple(dict.fromkeys([*over_time, *_of_one(columns[0])]))
+        return tuple(dict.fromkeys([*over_time, *_forms_of_column(columns[0])]))
     column = columns[0]
     if measure.kind == "quantile":
         return ("dots",)
@@ -64,7 +64,7 @@ def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]
     return (*over_time, *dots, *mapped) if not mapped else (*mapped, *dots)
 
 
-def _of_one(column: Column) -> tuple[Form, ...]:
+def _forms_of_column(column: Column) -> tuple[Form, ...]:
     if is_time(column):
         return "lines", "bars"
     if not isinstance(column, Category):
@@ -84,7 +84,7 @@ def time_axis(columns: Sequence[Column]) -> int | None:
 def is_time(column: Column) -> bool:
     """Whether the cells of a column follow each other in time, in steps of one length.
 
-    Numbers are years if they look like years or are called so, and other parts of time if they are called so.
+    Numbers are years if they look like years or are named so, and other parts of time if they are named so.
 
     >>> is_time(Number(name="born", edges=[1950, 1960, 1970, 1980]))
     True
@@ -109,9 +109,9 @@ def is_time(column: Column) -> bool:
 
 
 def has_order(column: Column) -> bool:
-    """Whether the order of a column's values means something, or may do so.
+    """Whether the order of a column's values means something, or may mean something.
 
-    A list of texts in the order of the alphabet has none; somebody chose every other order. Codes with digits may be
+    An alphabetical list of texts has no such order; any other order was chosen by somebody. Codes with digits may be
     ordered, and so may single letters.
 
     >>> has_order(Category(name="size", values=["small", "medium", "large", "huge", "other size"]))

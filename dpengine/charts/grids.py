@@ -32,7 +32,7 @@ def heatmap_chart(cells: Cells, dark: bool) -> Drawing:
 
 
 def facets_across(columns: int, facets: int) -> int:
-    """Return how many of `facets` small heatmaps fit side by side, each with this number of `columns`.
+    """Return how many of `facets` small heatmaps, each with `columns` columns, fit side by side.
 
     >>> facets_across(4, 5), facets_across(10, 5), facets_across(40, 5)
     (3, 2, 1)

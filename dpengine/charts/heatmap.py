@@ -1,8 +1,8 @@
 """Heatmaps with a colour scale on which small counts stay visible, and numbers that are readable on every colour.
 
 Colour follows the square root of the count. Numbers are black or white, whichever has a contrast of at least 4.5 to 1
-(WCAG 2.2, contrast minimum). At one place both scales have a colour on which black and white have the same contrast:
-there the numbers change colour.
+(WCAG 2.2, contrast minimum). Each scale has one colour on which black and white have the same contrast: there the
+numbers change colour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
-TURN = 0.75  # where that colour stands on the scale of square roots
+TURN = 0.75  # the position of that colour on the scale of square roots
 ENDS = {False: ("#f2f7f7", "#0a3d42"), True: ("#172123", "#c2f5f6")}
 # Colours of the numbers below and above the turn.
 WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
@@ -51,7 +51,7 @@ SCALE = {dark: _scale(*ends) for dark, ends in ENDS.items()}
 class Grid:
     """The cells of two columns; arrays have a row for each of `rows` and a column for each of `columns`.
 
-    `hover` is the template of what a pointer over a cell says; it finds what it needs in `details`.
+    `hover` is the template of the hover text of a cell; it refers to `details`.
     """
 
     counts: npt.NDArray[np.int64]
@@ -63,12 +63,12 @@ class Grid:
 
     @property
     def widest(self) -> int:
-        """How many letters the widest number has."""
+        """The number of characters of the widest number."""
         return max(len(number(count)) for count in (int(self.counts.max()), int(self.counts.min())))
 
     @property
     def written(self) -> bool:
-        """Whether there is room for numbers in the cells, at least in a saved picture, where nothing hides them."""
+        """Whether the cells have room for numbers, at least in a saved picture."""
         across = self.counts.shape[1] * (self.widest + 1) * DIGIT
         return self.counts.size <= MAX_WRITTEN and across <= SAVED_WIDTH - AXIS
 
@@ -99,8 +99,8 @@ def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[
 def _numbered(cells: dict[str, Any], grid: Grid, dark: bool) -> list[dict[str, Any]]:
     """Write the numbers of one colour on `cells`, and those of the other on an invisible heatmap over it.
 
-    A browser makes the numbers of a heatmap as small as its cells need. Blanks as wide as the widest number make it
-    choose the same size for both.
+    A browser shrinks the numbers of a heatmap to fit its cells. Blanks as wide as the widest number make it choose the
+    same size for both.
     """
     if not grid.written:
         return [cells]
@@ -132,8 +132,8 @@ def _numbered(cells: dict[str, Any], grid: Grid, dark: bool) -> list[dict[str, A
 def noise_marks(grid: Grid, dark: bool, number: int = 1) -> dict[str, Any]:
     """Return one shape that marks the cells that are mostly noise, on the axes with this number.
 
-    A corner is cut off a cell with a number, so that nothing lies on the number; others are struck through. All marks
-    are one path in the places of the cells, so they grow with them.
+    A cell with a number has a corner cut off, so that nothing covers the number; others are struck through. All marks
+    are one path in the coordinates of the cells, so they scale with them.
     """
     tones: dict[str, Any] = {"line": {"color": GREY[dark], "width": 1}}
     path = "M{2},{1}L{3},{0}"

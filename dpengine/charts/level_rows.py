@@ -1,4 +1,4 @@
-"""Levels as an indented table whose groups open and close: HTML that needs no script, for the page and the report."""
+"""Levels as an indented table with collapsible groups: HTML without a script, for the page and the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPEN = 24  # so many rows in all are shown open
 
 
 def level_rows(tree: Sequence[Node], named: str) -> Markup:
-    """Return the groups of `tree` with what is in them; `named` are the levels in words.
+    """Return the groups of `tree` and their parts as HTML; `named` names the levels for readers.
 
     >>> county = Node("Kern", 7, 5, 9, False)
     >>> print(level_rows([Node("CA", 7, 5, 9, False, (county,))], "county in state").count("<li>"))

@@ -1,4 +1,4 @@
-"""The levels of a column as a tree of published numbers, and as a treemap: parts within the groups that hold them."""
+"""The levels of a column as a tree of published numbers, and as a treemap."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Node:
     parts: tuple[Node, ...] = ()
 
     def all(self) -> Iterator[Node]:
-        """Yield it and everything in it."""
+        """Yield this node and all nodes in it."""
         yield self
         for part in self.parts:
             yield from part.all()
@@ -59,7 +59,7 @@ def _levels(plan: Plan, name: str) -> Columns:
 
 
 def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple[Node, ...]:
-    """Return the groups of the coarsest level that the plan uses, with all that is in them down to `name`.
+    """Return the groups of the coarsest level that the plan uses, with all finer levels down to `name`.
 
     `fixed` holds a label, or `ALL`, for each other column of `table`.
 
@@ -99,7 +99,7 @@ def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple
 
 
 def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
-    """Draw groups as areas of the size of their counts, with their parts inside; what is mostly noise is hatched."""
+    """Draw groups as areas in proportion to counts, their parts inside; those that are mostly noise are hatched."""
     ids, parents, nodes = [], [], []
     waiting = [("", node, str(k)) for k, node in enumerate(tree)]
     while waiting:
@@ -140,5 +140,5 @@ def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> Drawing:
 
 
 def _shade(depth: int, dark: bool) -> str:
-    """Return the colour of groups, and of their parts, in turns: darker outside, so that borders are seen."""
+    """Return the colour of groups at a depth, alternating so that borders are visible."""
     return ACCENT[dark] if depth % 2 else GROUP[dark]

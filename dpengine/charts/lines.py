@@ -1,7 +1,7 @@
-"""Lines over time: the published numbers, and around them the band in which 95 in 100 true ones lie.
+"""Lines over time: the published numbers, each with a band of 95 % intervals.
 
-*Other* and *missing* are no moments: they stand beside the line, as points with whiskers. Hollow points are mostly
-noise.
+*Other* and *missing* are not points in time: they are drawn beside the line, as points with whiskers. Hollow points are
+mostly noise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BAND, FAINT = "33", "22"  # how opaque bands are, as the last two digits of a co
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How a line is told from others: not by its colour alone."""
+    """The look of a line, which differs from others by more than its colour."""
 
     colour: str
     dash: str = "solid"
@@ -44,7 +44,7 @@ def line_chart(cells: Cells, dark: bool) -> Drawing:
 
 
 def lines_chart(cells: Cells, dark: bool) -> Drawing:
-    """Draw a line over the first column, which is time, for each cell of the second: together or in small multiples."""
+    """Draw a line over time, the first column, for each cell of the second: in one chart or in small multiples."""
     return _together(cells, dark) if cells.value.shape[1] <= MAX_TOGETHER else _multiples(cells, dark)
 
 
@@ -156,7 +156,7 @@ def _whiskers(count: Ints | Floats, low: Ints | Floats, high: Ints | Floats, col
 
 
 def _explained(cells: Cells, dark: bool) -> list[dict[str, Any]]:
-    """Return what explains hollow points in the legend, where there are any."""
+    """Return the legend entry that explains hollow points, if there are any."""
     if not cells.noisy.any() or cells.columns[0].declared_size > MAX_POINTS:
         return []
     marker = {"symbol": "circle-open", "color": INK[dark], "size": 7, "line": {"width": 1.5, "color": GREY[dark]}}

@@ -1,7 +1,7 @@
-"""Maps: the public shapes of a column's values, each in the colour of its count, mean or sum.
+"""Maps: the public shapes of a column's values, each coloured by its count, mean or sum.
 
-Shapes are drawn as filled outlines on plain axes, so that a browser needs no base map, which it would fetch from a
-server. Regions that are mostly noise are hatched; cells without a shape are listed below.
+Shapes are drawn as filled outlines on plain axes, so that a browser need not fetch a base map from a server. Regions
+that are mostly noise are hatched; cells without a shape are listed below.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def map_chart(cells: Cells, dark: bool) -> Drawing:
     rest = [k for k in range(cells.value.size) if k not in drawn]
     x: dict[str, Any] = {"visible": False}
     if rest:
-        x = {"showgrid": False, "zeroline": False, "showticklabels": False, "title": {"text": _rest(cells, rest)}}
+        x = {"showgrid": False, "zeroline": False, "showticklabels": False, "title": {"text": _unmapped(cells, rest)}}
     y = {"visible": False, "scaleanchor": "x", "scaleratio": ratio}
     high = min(MAX_HEIGHT, max(MIN_HEIGHT, round(WIDTH * down * ratio / across)))
     return Drawing(data, {"xaxis": x, "yaxis": y, "height": high + 80, "hovermode": "closest"})
 
 
 def _ends(cells: Cells, drawn: list[int]) -> tuple[float, float]:
-    """Return the ends of the scale of colours: from 0 for counts and sums, from the least value for others."""
+    """Return the ends of the colour scale: from 0 for counts and sums, from the smallest value for others."""
     values = cells.value[drawn]
     exact = values[~cells.noisy[drawn]]
     if cells.measure is None:
@@ -57,7 +57,7 @@ def _ends(cells: Cells, drawn: list[int]) -> tuple[float, float]:
 
 
 def _region(cells: Cells, k: int, rings: list[shapes.Ring], ends: tuple[float, float], dark: bool) -> dict[str, Any]:
-    """Return the filled outline of cell `k`, hatched where it is mostly noise."""
+    """Return the filled outline of cell `k`, hatched if it is mostly noise."""
     outline = [point for ring in rings for point in [*ring, (None, None)]][:-1]
     part = min(max((float(cells.value[k]) - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
     tone, hatch = _tone(part, dark), WRITTEN[dark][int(part >= TURN**2)]
@@ -80,13 +80,13 @@ def _region(cells: Cells, k: int, rings: list[shapes.Ring], ends: tuple[float, f
 
 
 def _tone(part: float, dark: bool) -> str:
-    """Return the stop of the scale of heatmaps that is next to a part of its length."""
+    """Return the stop of the heatmaps' colour scale that is nearest to a fraction of its length."""
     scale = SCALE[dark]
     return str(scale[round(math.sqrt(part) * (len(scale) - 1))][1])
 
 
 def _legend(cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool) -> list[dict[str, Any]]:
-    """Return the scale of colours, and what hatching means if a region is hatched."""
+    """Return the colour scale, and an explanation of hatching if a region is hatched."""
     nowhere = {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
     title = {"text": short_name(cells.noun)}
     marker = {
@@ -112,8 +112,8 @@ def _legend(cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool)
     return [scale, hatching]
 
 
-def _rest(cells: Cells, rest: list[int]) -> str:
-    """Return what a map cannot show: cells that have no shape."""
+def _unmapped(cells: Cells, rest: list[int]) -> str:
+    """Return a text with the cells that have no shape."""
     noise = f" ({_('mostly noise')})"
     listed = [
         f"{escape(cut(cells.labels[0][k]))} {cells.text(cells.value[k])}{noise if cells.noisy[k] else ''}"
@@ -126,7 +126,7 @@ def _rest(cells: Cells, rest: list[int]) -> str:
 
 
 def _stretch(latitudes: list[float], longitudes: list[float]) -> float:
-    """Return how much longer a degree of latitude is than one of longitude there; 1 where these are no degrees."""
+    """Return how much longer a degree of latitude is than one of longitude there; 1 if coordinates are not degrees."""
     if max(map(abs, latitudes)) > 90 or max(map(abs, longitudes)) > 540:
         return 1.0
     return 1 / max(0.2, math.cos(math.radians((max(latitudes) + min(latitudes)) / 2)))

@@ -1,4 +1,4 @@
-"""Small charts in rows, as plain values: the places of their axes, and a title above each."""
+"""Lay out small charts in rows: the positions of their axes, and a title above each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TITLE_SIZE = 13
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Charts with these `titles`, in rows of `across` charts, that are moved and enlarged together.
+    """Charts with these `titles`, in rows of `across` charts, which pan and zoom together.
 
-    `apart` and `below` are the spaces between columns and between rows, as parts of the whole figure.
+    `apart` and `below` are the spaces between columns and between rows, as fractions of the whole figure.
     """
 
     titles: Sequence[str]
@@ -38,7 +38,7 @@ class Panels:
         return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
     def layout(self, x: Mapping[str, Any], y: Mapping[str, Any], x_title: str, y_title: str) -> dict[str, Any]:
-        """Return the axes of all charts, which differ in their places only, and the titles of the charts.
+        """Return the axes of all charts, which differ only in position, and the titles of the charts.
 
         The lowest chart of each column has the labels and the title of the horizontal axis, the first of each row the
         labels and the title of the vertical one.

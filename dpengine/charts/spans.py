@@ -1,9 +1,9 @@
 """Means and quantiles as dots with their intervals, and sums as bars with theirs: by one column, or two side by side.
 
-Covariances, correlations and slopes are dots too, with a line at 0: where their interval holds it, they are mostly
+Covariances, correlations and slopes are dots too, with a line at 0: if their interval contains 0, they are mostly
 noise.
 
-Groups stand one below the other, so that their names have room and intervals can be compared along one axis. Hollow
+Groups are drawn one below the other, so that their names have room and intervals can be compared along one axis. Hollow
 dots and hatched bars are mostly noise.
 """
 
@@ -26,18 +26,18 @@ from dpengine.translation.catalogue import _, mark, plural
 
 __all__ = ["measure_alt", "span_chart"]
 
-MAX_TOGETHER = 4  # quantiles that can be told apart in one chart
+MAX_TOGETHER = 4  # quantiles that can be distinguished in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
 MAX_HEIGHT = 2400
-LONG = 1e6  # numbers from here on are so long that only a few fit below a small chart
+LONG = 1e6  # only a few numbers as long as this one fit below a small chart
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
 
 def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, largest_first: bool = False) -> Drawing:
     """Draw the values of one measure by one column, or by two: then a small chart for each cell of the second.
 
-    `parts` are the same cells for each quantile, or for the one mean or sum. Groups stand in declared order, or with
-    the largest value first.
+    `parts` are the same cells for each quantile, or for the one mean or sum. Groups are in declared order, or the
+    largest value comes first.
     """
     first, chosen = parts[0], parts[:MAX_TOGETHER]
     single = first.value.ndim == 1
@@ -56,7 +56,7 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     if noisy:
         data.append(_explained(dark, bars=bars))
     labels = [first.short[0][k] for k in order]
-    # Side by side, titles have no room: that of the figure says the same.
+    # Side by side, titles have no room; the title of the figure says the same.
     layout = panels.layout(
         _value_axis(chosen, dark, bars=bars, across=across),
         {**category_axis(labels, downwards=True), "showgrid": True},
@@ -153,7 +153,7 @@ def _explained(dark: bool, *, bars: bool) -> dict[str, Any]:
 
 
 def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bool) -> str:
-    """Say which group has the least and which the most, how exact a typical number is, and how many are noise."""
+    """Say which groups have the smallest and the largest value, the typical error, and how many are noise."""
     plan = result.plan
     said = []
     for place, name in enumerate(measure.headings(plan)):

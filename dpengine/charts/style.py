@@ -29,7 +29,7 @@ CONFIG = {
     "displaylogo": False,
     "showSendToCloud": False,
     "plotlyServerURL": "",
-    # A saved picture has one width whatever the screen, so that numbers without room on a screen can be read in it.
+    # A saved picture has the same width on every screen, so that numbers too small on a screen are readable in it.
     "toImageButtonOptions": {"format": "svg", "filename": "private-release", "width": SAVED_WIDTH},
 }
 MAX_LABEL = 24
@@ -38,7 +38,7 @@ ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
 GRID = "rgba(128,140,142,0.25)"
 INK = {False: "#1c2526", True: "#e8eeee"}
-# Lines of one chart, which differ in lightness, dash and symbol too.
+# Lines of one chart, which also differ in lightness, dash and symbol.
 SERIES = {False: ("#0b6e75", "#a85a00", "#6a3d9a", "#33475b"), True: ("#4fc3c7", "#e0a458", "#c6a5ea", "#b9c7d6")}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
@@ -102,7 +102,7 @@ def short_name(text: str) -> str:
 
 
 def room_below(labels: Sequence[str]) -> int:
-    """Return the height in pixels that labels need below a figure, where many or long ones are turned upright."""
+    """Return the height in pixels that labels need below a figure; many or long ones are rotated."""
     return 6 * max(map(len, labels)) if crowded(labels) else 0
 
 
@@ -122,8 +122,8 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """Return an axis of `labels`, shortened and escaped, in declared order. A browser omits those without room."""
-    ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
+    """Return an axis of `labels`, shortened and escaped, in declared order. Browsers omit labels without room."""
+    ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis whose ends are found automatically
     return {
         "type": "category",
         "categoryorder": "array",
@@ -136,11 +136,11 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
 
 
 def look(dark: bool) -> dict[str, Any]:
-    """Return what the layouts of all figures share on a light or a dark page."""
+    """Return the layout shared by all figures on a light or a dark page."""
     separators = localised(".,")  # of decimals and of thousands
     return {
         **({"separators": separators} if separators != ".," else {}),
-        "template": {},  # that of the process, such as Streamlit's, would give one release other bytes on a page
+        "template": {},  # the process's own, such as Streamlit's, would change the bytes of a release made on a page
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},

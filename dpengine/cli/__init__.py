@@ -2,13 +2,13 @@
 
 import gc
 
-# Loading makes many objects and no garbage: looking for some is a fifth of what a small release takes.
+# Imports make many objects and no garbage: collecting would take a fifth of the time of a small release.
 gc.disable()
 
 from dpengine.cli.commands import main  # noqa: E402
 from dpengine.cli.common import MEANINGS, STATUSES  # noqa: E402
 
-gc.freeze()  # what was loaded stays
+gc.freeze()  # imported objects stay
 gc.set_threshold(20_000, 20, 20)
 gc.enable()
 

@@ -1,7 +1,7 @@
-"""The commands on approval by a second person: who needs it, what waits for it, and the decision.
+"""The commands for approval by a second person: require it, send plans, and decide.
 
-Whoever runs a command is known by the name of their account on this machine. That tells people apart who share a
-ledger on a server. It binds nobody who may write the ledger: see docs/threats.md.
+People are identified by the account on this machine that runs the command. This distinguishes people who share a ledger
+on a server, but does not bind anyone who may write the ledger: see docs/threats.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def approval() -> None:
 @json_option
 @faults
 def require(dataset: str | None, lift: bool, url: str | None, owner: str, as_json: bool) -> None:
-    """Ask for approval of whatever spends the budget of DATASET, or of every dataset of the owner."""
+    """Require approval for spending the budget of DATASET, or of every dataset of the owner."""
     from dpengine.accounting.approval.records import ALL
 
     desk = open_ledger(url, owner).approvals
@@ -117,7 +117,7 @@ def show(request: str, url: str | None, owner: str, as_json: bool) -> None:
 
 
 def _decision(name: str, about: str) -> None:
-    """Add a command that decides on a request: to approve it, or to decline it."""
+    """Add a command that approves or declines a request."""
 
     @approval.command(name=name, help=about)
     @click.argument("request")
@@ -150,7 +150,7 @@ def withdraw(request: str, url: str | None, owner: str, as_json: bool) -> None:
 
 
 def _me() -> Actor:
-    """Return whose account runs this command, as the system knows it, whatever the environment says."""
+    """Return the account that runs this command according to the system, not to the environment."""
     from dpengine.accounting.approval.request import Actor
 
     if sys.platform == "win32":

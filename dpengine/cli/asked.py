@@ -1,4 +1,4 @@
-"""A question as a command line puts it: a file that holds it, or options about the columns of a plan."""
+"""Read a question from a command line: from a file, or from options about the columns of a plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_PRICE = "say with --epsilon what the question may cost: the plan's ε is the 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the options of a command line ask of a plan's columns; None or nothing where they are not given."""
+    """The options of a command line that make a question of a plan's columns; None or empty if not given."""
 
     statistic: str | None
     of: tuple[str, ...]
@@ -40,9 +40,9 @@ class Asked:
 
 
 def question_of(file: Path, asked: Asked) -> Question:
-    """Return the question in `file`, or the one that is `asked` of the columns of the plan in it.
+    """Return the question in `file`, or the one that `asked` makes of the plan in it.
 
-    Raises `PlanError` with what cannot be understood.
+    Raises `PlanError` for whatever cannot be understood.
     """
     text = strict_yaml.read(file, "plan")
     content = strict_yaml.mapping(text, "a plan")
@@ -66,7 +66,7 @@ def question_of(file: Path, asked: Asked) -> Question:
 
 
 def read_conditions(plan: Plan, texts: Sequence[str]) -> tuple[Condition, ...]:
-    """Read conditions such as ``region=North`` or ``age=18..64``; one value more of a column widens its condition.
+    """Read conditions such as ``region=North`` or ``age=18..64``; several values of a column form one condition.
 
     >>> region = {"name": "region", "kind": "category", "values": ["North", "South", "West"]}
     >>> age = {"name": "age", "kind": "number", "edges": [0, 18, 65]}

@@ -1,4 +1,4 @@
-"""The command that writes what is publicly known of columns in another format."""
+"""The command that converts public knowledge about columns to another format."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ ENDINGS = (".json", ".csv", ".xlsx")
 @json_option
 @faults
 def codebook(source: Path, output: Path, as_json: bool) -> None:
-    """Write what SOURCE says of columns as a codebook.
+    """Write the public knowledge in SOURCE as a codebook.
 
-    SOURCE is a plan or a codebook of any format. Nothing in it was measured from rows. What a codebook says of rows
-    is not read, and said on standard error.
+    SOURCE is a plan or a codebook of any format. Nothing in the output was measured from rows. Facts about rows in a
+    codebook are ignored, and listed on standard error.
     """
     from dpengine.errors import PlanError
     from dpengine.sources import codebook_file

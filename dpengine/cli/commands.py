@@ -81,7 +81,7 @@ main.add_command(settings)
 
 @contextmanager
 def _clearing_up_on_signals() -> Iterator[None]:
-    """End as after an error when the system asks for it, so that no copy of rows is left behind."""
+    """Exit as after an error when the system sends a signal, so that no copy of rows is left behind."""
     if threading.current_thread() is not threading.main_thread():  # signals are for the main one
         yield
         return
@@ -188,7 +188,7 @@ def release(  # click hands over one parameter for each argument and option
     """
     from dpengine.isolation import run
 
-    run.warm()  # it loads the readers of files while this process loads the rest
+    run.warm()  # it imports the file readers while this process imports the rest
     from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.accounting.entry import same_name
     from dpengine.bundle.write import check_place
@@ -224,7 +224,7 @@ def release(  # click hands over one parameter for each argument and option
     announce_new(ledger)
     entry = ledger.entry(finished.release_id)
     assert entry is not None
-    dataset = entry.dataset  # the one charged: the same data may have been published before under another name
+    dataset = entry.dataset  # the charged dataset: the same data may have been published before under another name
     left = ledger.left(dataset)
     in_other = mostly_other(finished)
     summary = {
@@ -304,7 +304,7 @@ def verify(bundle: Path, key: str | None, as_json: bool) -> None:
 
 
 def _key_text(given: str) -> str | bytes:
-    """Return the text of a key: what a file of this name begins with, else the name itself."""
+    """Return the text of a key: the beginning of a file of this name, or else the name itself."""
     try:
         with open(given, "rb") as file:
             return file.read(10_000)
@@ -322,9 +322,9 @@ def _key_text(given: str) -> str | bytes:
 def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
     """Audit the code that publishes, on made-up tables.
 
-    Exact checks come first, then the ε that its outputs show. Charges no budget. The status is 1 where more is
-    found than is claimed. What outputs show holds with 95 % confidence, so that of twenty ways that keep their
-    promise one may seem to break it: run it again.
+    Exact checks come first, then the ε that its outputs show. Charges no budget. The status is 1 if more is found than
+    is claimed. What outputs show holds with 95 % confidence, so of twenty ways that keep their promise, one may seem to
+    break it: run it again.
     """
     from dpengine.audit import exact_checks, publications
 
@@ -380,7 +380,7 @@ def samples(folder: Path, as_json: bool) -> None:
 
 
 def _audited(what: str, claimed: Fraction, found: float, seen: str, *, as_json: bool) -> dict[str, Any]:
-    """Say what an audit found, and whether the ε that is claimed holds; floats may be off in the ninth digit."""
+    """Print the result of an audit, and whether the claimed ε holds; floats may be off in the ninth digit."""
     kept = found <= float(claimed) * (1 + 1e-9) + 1e-9
     if not as_json:
         click.echo(f"{'ok    ' if kept else 'BROKEN'}  {what} {found:.4g} of {exact_text(claimed)}  ({seen})")

@@ -1,4 +1,4 @@
-"""What all commands share: options, messages of one line each, progress, and exit statuses."""
+"""The common parts of all commands: options, messages of one line each, progress, and exit statuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     "reading_options", "say", "shown_address", "stages", "warn",
 ]  # fmt: skip
 
-# 75 is what the C library's sysexits.h calls a failure that may pass; 128 + the number of a signal is the shell's way.
+# 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
 REFUSED, WRONG_USE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
 STATUSES: dict[type[PrivateReleaseError], int] = {
     BudgetError: REFUSED,
@@ -85,7 +85,7 @@ READING = (
 
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how a table's file is read; a command gets them as `reading`, for `open_table`."""
+    """Add the options for reading a table's file; a command gets them as `reading`, for `open_table`."""
 
     @wraps(command)
     def collected(
@@ -144,7 +144,7 @@ def _tell(line: str, for_machines: dict[str, Any]) -> None:
 def stages() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the stage of the work on standard error: one line, cleared at the end.
 
-    Where that is no terminal, nothing is shown.
+    If that is no terminal, nothing is shown.
     """
     terminal = sys.stderr.isatty()
 
@@ -160,12 +160,12 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line. Names and titles from people forge no second one, and give the terminal no orders."""
+    """Print one line. Names and titles from people can neither forge a second one nor control the terminal."""
     click.echo(printable(line), err=err)
 
 
 def printable(line: str) -> str:
-    r"""Escape what no terminal should show as it is: line breaks, control characters, changes of direction.
+    r"""Escape what a terminal must not interpret: line breaks, control characters, changes of direction.
 
     >>> print(printable("age\n2026-11-22 forged \x1b[31m"))
     age\n2026-11-22 forged \x1b[31m
@@ -180,7 +180,7 @@ def likeness(*, release_id: str, dataset: str, overlap: float, other_people: boo
 
 
 def open_ledger(url: str | None, owner: str = "") -> Ledger:
-    """Open an owner's part of the ledger at `url`, by default the person's own."""
+    """Open an owner's part of the ledger at `url`, by default the user's own ledger."""
     from dpengine.accounting.ledger import Ledger
 
     check_address(url)
@@ -188,13 +188,13 @@ def open_ledger(url: str | None, owner: str = "") -> Ledger:
 
 
 def announce_new(ledger: Ledger) -> None:
-    """Say where the ledger is if it is new, so that a wrong address, such as one in another folder, is noticed."""
+    """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed."""
     if ledger.begun or len(ledger.history()) == 1:
         warn(f"the ledger is new: {ledger.place}")
 
 
 def check_address(url: str | None) -> None:
-    """End if the address of a ledger cannot be read: that is wrong use."""
+    """Exit with the status of wrong use if the address of a ledger cannot be read."""
     from dpengine.accounting.database import address_of
 
     option(address_of, url)

@@ -1,4 +1,4 @@
-"""The commands on the ledger: accounts of datasets, and what else it keeps."""
+"""The commands on the ledger: accounts of datasets, keys, backup and restore."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ledger"]
 
 
 class _Commands(click.Group):
-    """Commands by name; whatever else is given is for `show`, so that `ledger DATASET` shows an account."""
+    """Commands by name; any other argument is passed to `show`, so that `ledger DATASET` shows an account."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         own = {*self.commands, *context.help_option_names}
@@ -92,7 +92,7 @@ def show(dataset: str | None, cap: str | None, url: str | None, owner: str, as_j
 def key(url: str | None, as_json: bool) -> None:
     """Print the public key that verifies this ledger's bundles, as PEM text, and its fingerprint.
 
-    The key is made by the first release, or here. Give readers its fingerprint by another route than the bundles.
+    The key is made by the first release, or here. Give readers its fingerprint separately from the bundles.
     """
     from dpengine.accounting.signing_key import keep_signing_key
     from dpengine.bundle.signature import fingerprint, public_text
@@ -158,7 +158,7 @@ def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
 @json_option
 @faults
 def begin(url: str | None, as_json: bool) -> None:
-    """Begin a new ledger where none is, although one was there before: what it spent is forgotten."""
+    """Create a new ledger where one is missing; what the old one spent is forgotten."""
     from dpengine.accounting import upkeep
 
     check_address(url)
@@ -174,7 +174,7 @@ def begin(url: str | None, as_json: bool) -> None:
 @json_option
 @faults
 def accept(url: str | None, as_json: bool) -> None:
-    """Go on with the ledger that is there now, although it lacks what was seen before: that is forgotten."""
+    """Accept the present ledger although it lacks entries that were seen before; these are forgotten."""
     from dpengine.accounting import upkeep
 
     check_address(url)

@@ -1,4 +1,4 @@
-"""The command that shows what a bound on the rows of a person leaves out, exactly or for a price."""
+"""The command that shows what a bound on the rows of a person leaves out, exactly or at a price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that shows which settings apply, and where each of them comes from."""
+"""The command that shows the current settings, and where each comes from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["settings"]
 def settings(as_json: bool) -> None:
     """Show the settings that apply, and where each comes from. A password is not shown.
 
-    A variable of the environment counts before the settings file, and an option of a command before both.
+    An environment variable overrides the settings file, and an option of a command overrides both.
     """
     from dpengine.settings import FILE, PREFIX, Settings, file_of_settings, origin, variable
     from dpengine.settings import settings as read

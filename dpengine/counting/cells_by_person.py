@@ -1,4 +1,4 @@
-"""Count in how many different cells of a table each person's rows lie: exact, and for the table's owner alone."""
+"""Count the distinct cells of a table that each person's rows are in: exact, for the table's owner only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["cells_by_person"]
 
 
 def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tuple[Ints, Ints]:
-    """Return the different numbers of cells of the table over `columns` that persons are in, and of how many persons.
+    """Return how many persons are in each number of distinct cells of the table over `columns`.
 
     All of a person's rows count, except those without a cell. Raises `TableError` for columns that the table lacks, or
     rows that stay in their database.

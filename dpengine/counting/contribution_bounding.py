@@ -1,4 +1,4 @@
-"""Law 8: the SQL that keeps only rows that count, and at most `k` of them for each person.
+"""Law 8: write the SQL that keeps only countable rows, and at most `k` of them for each person.
 
 The rows of a person are ordered by a keyed hash of (cell codes, copy number, ID), and the first `k` are kept. The
 copy number tells apart rows of one person in the same cells; these rows are interchangeable, so any numbering will do.
@@ -14,7 +14,7 @@ the same order (`spec.tallies`). These cells too are a function of the key and t
 key, adding or removing a person changes at most `c` of its cells, each by one. The noise does not depend on the key:
 the guarantee holds for each key, and so for a key drawn at random (the same key serves both neighbours, a coupling).
 
-All engines hash the same text by MD5, so they keep the same rows. That MD5 is broken does no harm: uniformity rests on
+All engines hash the same text by MD5, so they keep the same rows. The weaknesses of MD5 do no harm: uniformity rests on
 the secrecy of the key, and nothing is authenticated by it.
 """
 
@@ -36,7 +36,7 @@ __all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of", "marked_row
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of each person: at most `rows` rows.
+    """The rows that are kept of each person: at most `rows`.
 
     With `cells`, only one row in each of at most `cells` different cells of the table of these `columns`.
     """
@@ -47,7 +47,7 @@ class Kept:
 
 
 def kept_of(plan: Plan, tally: int) -> Kept:
-    """Return what is kept of each person for one of the tallies of `plan`.
+    """Return the rows that are kept of each person for one of the tallies of `plan`.
 
     With one cell per person it is the first row. This one row serves all such tables, so they agree.
     """
@@ -112,7 +112,7 @@ def bounded_rows(
 def marked_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:
     """Write a query for all rows of `coded`, with codes, `h` and `times`: 1 for those of `bounded_rows`, 0 for others.
 
-    `coded` also has `h`, which comes along, and `lacks`: 1 for a row that does not count and takes no person's place.
+    `coded` also has `h`, which is passed through, and `lacks`: 1 for a row that does not count and uses up no place.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
     times = f"CASE WHEN lacks = 0 AND place <= {rows} THEN 1 ELSE 0 END AS times"
@@ -124,7 +124,7 @@ def _in_places(
 ) -> str:
     """Write a query for the codes, the `person` and the `place` of each row in the person's order.
 
-    Rows that differ in a column of `apart` are ordered apart; those columns and `along` come along.
+    Rows that differ in a column of `apart` are ordered separately; these columns and `along` are passed through.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
     parts = [dialect.literal(hashlib.sha256(key).hexdigest())]

@@ -1,8 +1,8 @@
 """Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
 
 `count` needs one pass over the table, in constant memory, whatever the number of marginals; or one for each tally of a
-plan that counts persons beside rows (`spec.tallies`), and one more where quantiles are chosen (`spec.numeric.steps`).
-Each used column becomes cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the
+plan that counts persons beside rows (`spec.tallies`), and one more if quantiles are chosen (`spec.numeric.steps`). Each
+used column becomes cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the
 marginals are sums of these. Rows in another engine are encoded and added up there (`pushdown`), in the same cells. With
 an ID column, each person keeps a bounded number of rows (`contribution_bounding`).
 """
@@ -87,10 +87,11 @@ def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | 
 def count_unchanged(
     table: Table, plan: Plan, marginals: Sequence[Columns], *, truncation_key: bytes, tallies: Sequence[int] | None
 ) -> list[Ints]:
-    """Return what `count` does, of the same rows that the table's `digest` was taken of.
+    """Return the counts of `count`, of the same rows from which the table's `digest` was computed.
 
-    In another engine one statement counts the rows and digests them again, if all marginals are of one tally of rows;
-    else they are counted first, and digested then. Raises `TableError` as `count` and `check_unchanged` do.
+    In another engine, one statement counts the rows and digests them again if all marginals belong to one tally of
+    rows; otherwise they are counted first and digested afterwards. Raises `TableError` as `count` and `check_unchanged`
+    do.
     """
     rows = _rows(table)
     stepped = any(isinstance(each, Stepped) for each in marginals)
@@ -107,10 +108,10 @@ def count_unchanged(
 
 
 def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) -> tuple[Ints, Ints]:
-    """Return which keys of the universe of a column have rows, as places in increasing order, and how many rows each.
+    """Return the keys of a column's universe that have rows, as places in increasing order, and their numbers of rows.
 
-    The values of the column `name` are to be found. `truncation_key` decides which rows are kept of persons with more
-    than ``plan.unit.rows``, among those with a key. Raises `TableError` as `count` does.
+    `name` is a column whose values are found privately. `truncation_key` decides which rows are kept of persons with
+    more than ``plan.unit.rows``, among those with a key. Raises `TableError` as `count` does.
     """
     column = plan.column(name)
     assert isinstance(column, Category), "only values of category columns are found"
@@ -119,7 +120,7 @@ def count_keys(table: Table, plan: Plan, name: str, *, truncation_key: bytes) ->
 
 
 def _share(progress: Callable[[float], None], done: int, passes: Sequence[object]) -> Callable[[float], None]:
-    """Return what reports the progress of one of several passes as that of all."""
+    """Return a callback that reports the progress of one of several passes as that of all."""
     return lambda part: progress((done + part) / len(passes))
 
 
@@ -136,7 +137,7 @@ def digest(table: Table) -> bytes:
 
 
 def digest_of_texts(table: Table) -> bytes:
-    """Return the digest that the same rows have in another engine; for rows here it takes several times as long."""
+    """Return the digest that the same rows have in another engine; for local rows it takes several times as long."""
     if table.digest_of_texts is None:
         table.digest_of_texts = _rows(table).digest_of_texts()
     return table.digest_of_texts
@@ -163,7 +164,7 @@ def check_unchanged(table: Table, *, read_once: bool = False) -> None:
     """Raise `TableError` if the rows have changed since their digest was taken; call it after reading.
 
     With `read_once`, they were counted by `digest_and_count` or `count_unchanged`, and by nothing else. In another
-    engine that was of one state of the rows, so they are not read again.
+    engine those read one state of the rows, so they are not read again.
     """
     rows = _rows(table)
     if not (read_once and isinstance(rows, RemoteRows)):

@@ -1,7 +1,7 @@
 """Count equivalence classes: people with equal values in chosen columns, as k-anonymity and ℓ-diversity define them.
 
-Everything here is exact and private: it is for the eyes of the table's owner, and nothing that is published uses it.
-Null, blank text and NaN are one and the same value.
+Everything here is exact and private: it is for the eyes of the table's owner only, and no publication uses it. Null,
+blank text and NaN are one and the same value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Classes:
 
     `of`, `value` and `count` are parallel: entry i says that ``count[i]`` people of class ``of[i]`` have the sensitive
     value ``values[value[i]]``. Values that do not occur in a class have no entry. `values` are sorted as numbers, or
-    else by the alphabet; a missing value is None, and last. Without a sensitive column there are no entries.
+    otherwise alphabetically; a missing value is None, and last. Without a sensitive column there are no entries.
     """
 
     size: Ints

@@ -46,7 +46,7 @@ FIXED_WIDTH = {  # types whose values are hashed as they are
 }
 
 _TOGETHER = 64  # columns of texts
-_MAX_BYTES = 128  # of a text; the MD5 of a longer one stands for it
+_MAX_BYTES = 128  # of a text; a longer one is represented by its MD5
 _LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the words are the same
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
 _LENGTH, _NUMBER, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
@@ -74,11 +74,11 @@ class HashedColumn:
 def hashed_columns(
     columns: Sequence[tuple[int, str]], listed: Mapping[int, Sequence[str]] = {}, *, many: int = 200
 ) -> list[HashedColumn]:
-    """Return how columns are hashed, each given by its place i (``c{i}``) and its DuckDB type.
+    """Return the hashing of columns, each given by its place i (``c{i}``) and its DuckDB type.
 
-    Those of `listed` are texts ``raw_{i}``, which have the place ``place_{i}`` in that list, or none.
-    DuckDB finds the numbers among texts quickly, but takes a millisecond and 300 kB to prepare that for each column.
-    In a table of more than `many` columns they are found here, in several columns at a time.
+    Those of `listed` are texts ``raw_{i}`` with the place ``place_{i}`` in that list, or null. DuckDB finds numbers
+    among texts quickly, but takes a millisecond and 300 kB to prepare this for each column. So in a table of more than
+    `many` columns, they are found here, in several columns at a time.
     """
     if len(columns) <= many:
         return [_hashed_column(*column, listed.get(column[0])) for column in columns]
@@ -104,7 +104,7 @@ def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = No
     c = f"hashed_{index}"
     if type_name in FIXED_WIDTH:
         return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
-    # A batch of very long texts, which may be a single one in a dictionary, would fill the memory.
+    # A batch of very long texts, possibly a single dictionary entry, would fill the memory.
     if listed is None:
         text = text_of(f"c{index}", type_name)
         cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
@@ -116,7 +116,7 @@ def _hashed_column(index: int, type_name: str, listed: Sequence[str] | None = No
 
 
 def _candidate(text: str) -> str:
-    """Write the number of a text that may be its shortest one: `is_shortest` decides if there is no exponent."""
+    """Write the number whose shortest text a text may be; `is_shortest` decides if there is no exponent."""
     odd = " OR ".join(f"contains({text}, '{letter}')" for letter in "_eE")
     number = f"TRY_CAST({text} AS DOUBLE)"
     shortest = f"{number}::VARCHAR = {text}"
@@ -130,7 +130,7 @@ def _candidate(text: str) -> str:
 class RowSums:
     """The number of rows, two sums of their hashes, and histograms of the hashes for a sketch.
 
-    `histograms` has a line of `BINS` counts for each of the first columns, and a last one for whole rows. The bins need
+    `histograms` has a row of `BINS` counts for each of the first columns, and a last one for whole rows. The bins need
     not be independent, so one multiplication hashes a word well enough (Dietzfelbinger and others, 1997).
     """
 
@@ -166,7 +166,7 @@ class RowSums:
 
 
 def words_of(texts: Sequence[str]) -> Words:
-    """Return a well mixed word for each text."""
+    """Return a well-mixed hash word for each text."""
     words = _of_texts(arrow.from_texts(list(texts)))
     mix64(words, np.empty_like(words))
     return words
@@ -243,7 +243,7 @@ def words_of_numbers(values: npt.NDArray[np.float64]) -> Words:
 def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
     """Return the words of texts; a text that is the shortest one of its number gets the number's word.
 
-    `numbers` holds the candidates for that: null where a text cannot be one.
+    `numbers` holds the candidates: null for a text that cannot be one.
     """
     buffer, starts, lengths = text_buffer(texts)
     words = words_of_bytes(buffer, starts, lengths)
@@ -256,7 +256,7 @@ def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
 
 
 def words_of_texts(*columns: Any) -> Words:
-    """Return what `_of_texts_or_numbers` returns of each column, with the candidates that DuckDB would find."""
+    """Return the words of `_of_texts_or_numbers` for each column, with the candidates that DuckDB would find."""
     texts = pa.concat_arrays(columns)
     numbers = np.full(len(texts), np.nan)
     if len(some := _places_of(texts, r"^-?[0-9]+\.[0-9]+$")):
@@ -278,9 +278,9 @@ def _places_of(texts: Any, pattern: str) -> Ints:
 def is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[np.float64]) -> Bools:
     """Return which texts are the shortest ones of their numbers `values`, given that those with an exponent are.
 
-    The shortest text of a fraction begins with no blank or plus, has at most a single 0 before the point, and no 0 at
-    its end except right after the point; it has an exponent below 10⁻⁴ and from 10¹⁶ on. A text of this form is the
-    shortest one if it has up to 15 digits, since 64 bits distinguish all numbers of 15 digits.
+    The shortest text of a fraction does not begin with a blank or plus, has at most a single 0 before the point, and no
+    0 at its end except right after the point. It has an exponent below 10⁻⁴ and from 10¹⁶ on. A text of this form is
+    the shortest one if it has up to 15 digits, since 64 bits distinguish all numbers of 15 digits.
     """
     begin = starts + (buffer[starts] == ord("-"))
     first, last, before = buffer[begin], buffer[starts + lengths - 1], buffer[starts + lengths - 2]
@@ -296,7 +296,7 @@ def is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[
 
 
 class _OfListed:
-    """The words of texts, by their places in a list; of texts that are not in it, as `_of_texts_or_numbers`."""
+    """The words of texts by their places in a list; those of other texts are as in `_of_texts_or_numbers`."""
 
     def __init__(self, listed: Sequence[str]) -> None:
         self._words = words_of_texts(arrow.from_texts(listed))[0]

@@ -28,7 +28,7 @@ class JointTables:
 
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
         self._resolution, self._wanted = plan.resolution, marginals
-        stepped = any(isinstance(each, Stepped) for each in marginals)  # then all are: see `count.count`
+        stepped = any(isinstance(each, Stepped) for each in marginals)  # if one is, all are: see `count.count`
         marginals = [plan.resolution.declared(each) for each in marginals]  # a coarser level is a sum of the column
         # Sorted by name, whatever their order in the plan: the order of codes decides which rows of a person are kept.
         columns = [plan.column(name) for name in sorted(plan.used)]
@@ -75,7 +75,7 @@ class JointTables:
         return list(dict.fromkeys(frozenset(self._soft & {*each}) for each in tables))
 
     def _without_others(self, sizes: Mapping[str, int], tables: Sequence[Columns]) -> dict[str, int]:
-        """Return the sizes of all columns but of amounts that are in none of `tables`."""
+        """Return the sizes of all columns except amounts that are in none of `tables`."""
         used = {name for table in tables for name in table}
         return {name: size for name, size in sizes.items() if name in used or name not in self._soft}
 
@@ -84,7 +84,7 @@ def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -
     """Choose joint tables such that each of `tables` lies in one of them.
 
     None has more than `max_cells` cells, unless one of `tables` itself does. The choice is greedy: a joint table begins
-    with a largest table that is not covered yet and, while there is room, takes in the column that covers most further
+    with a largest table that is not covered yet and, while there is room, adds the column that covers most further
     tables. Columns are in the order of `sizes`.
 
     >>> cover([("a",), ("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}, max_cells=24)
@@ -100,7 +100,7 @@ def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -
         joint = left[0]
         room = max_cells // math.prod(number for column, number in size.items() if column & joint)
         while True:
-            # A table that lacks one column is taken in with it.
+            # Adding a column covers the tables that lacked only this one.
             lacking = Counter(rest for table in left if (rest := table & ~joint) and rest & (rest - 1) == 0)
             candidates = [column for column in lacking if size[column] <= room]
             if not candidates:

@@ -1,7 +1,7 @@
 """The sketch of a table, by which the ledger recognises near copies of it; see `accounting.sketch`.
 
-Rows that are read here give one histogram of each column, whichever columns a plan uses, and one of whole rows. Counted
-marginals give histograms of their cells, here and in other engines alike: cells are hashed by their labels, so neither
+Local rows give one histogram of each column, whichever columns a plan uses, and one of whole rows. Counted marginals
+give histograms of their cells, for local rows and in other engines alike: cells are hashed by their labels, so neither
 names, nor types, nor changes within a cell matter.
 """
 

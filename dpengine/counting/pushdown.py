@@ -34,7 +34,7 @@ def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def _copies(axes: Sequence[int], joints: JointTables) -> list[int]:
-    """Return the amounts of a joint table, by their axes, each as often as it is shared between cells."""
+    """Return the amounts of a joint table, by their axes, each repeated as often as it is shared between cells."""
     return [axis for axis in axes if axis in joints.amounts for _copy in range(joints.amounts[axis].degree)]
 
 
@@ -44,12 +44,12 @@ def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
 
 
 def _name(group: Sequence[int]) -> str:
-    """Name a sum of products of units; that of no amounts is the number of rows that count."""
+    """Name a sum of products of units; that of no amounts is the number of countable rows."""
     return "_".join(["t", *map(str, group)])
 
 
 def _cell(amount: Amount, axis: int) -> str:
-    """Write the cell of a row's place, the lower of its two knots or that for missing values (`Amount.split`)."""
+    """Write the cell of a row's place: the lower of its two knots, or the cell of missing values (`Amount.split`)."""
     if isinstance(amount, AmountAtSteps):
         bins = f"CAST((k{axis} - k{axis} % {amount.width}) / {amount.width} AS BIGINT)"
         return f"CASE WHEN k{axis} > {amount.grid.steps} THEN {amount.declared_size} ELSE {bins} END AS j{axis}"
@@ -60,7 +60,7 @@ def _cell(amount: Amount, axis: int) -> str:
 
 
 def _units(amount: Amount, axis: int) -> str:
-    """Write the parts of a value that belong to the next cell."""
+    """Write the units of a value that belong to the next cell."""
     if isinstance(amount, AmountAtSteps):
         return f"CAST(0 AS BIGINT) AS u{axis}"
     pieces = [(low, high, amount.parts // (high - low)) for low, high in pairwise(amount.knot_places)]
@@ -107,13 +107,13 @@ class RemoteRows:
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables, for a unit of one row.
 
-        One statement answers both and reads the rows once, so they are of the same rows, whoever writes to the table
-        meanwhile. The sums of hashes stand in the groups of the first joint table, which hold every row.
+        One statement computes both and reads the rows once, so they are of the same rows even if others write to the
+        table. The sums of hashes are in the groups of the first joint table, which hold every row.
         """
         return self._both(joints, None, 0, b"")
 
     def count_unchanged(self, plan: Plan, joints: JointTables, kept: Kept, key: bytes) -> list[Ints] | None:
-        """Return what `count` returns of rows whose digest is the known one, by one statement that reads them once.
+        """Return the result of `count` for the rows with the known digest, by one statement that reads them once.
 
         Return None if there is no such statement. Raises `TableError` if the digest is another one.
         """
@@ -128,7 +128,7 @@ class RemoteRows:
         """Return the digest of all rows and the counts of those that are kept: at most `most` of each `person`."""
         dialect, codings = self.table.dialect, self._codings(joints)
         source = f"({hashed_rows(self.table.columns, self.table.rows, dialect, keep=True)}) AS hashed"
-        also = {"h": "h"} | ({"person": person} if person is not None else {})  # they come along like codes
+        also = {"h": "h"} | ({"person": person} if person is not None else {})  # they are passed through like codes
         coded = coded_rows(
             [*codings, *(Coding((), sql, True) for sql in also.values())], None, source, [], fence=dialect.fence
         )
@@ -155,10 +155,10 @@ class RemoteRows:
         return digest_of_text_sums(self._names(), sum(filter(None, rows)), sums), _counts_of(answer, joints)
 
     def _apart(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
-        """Write a query that keeps the codes and hashes of all rows for a while, and adds up and groups these.
+        """Write a query that materialises the codes and hashes of all rows, and then adds them up and groups them.
 
-        `counted` is a query over `coded` for the rows that are grouped. The sums are in a line of their own, that of a
-        group of no rows.
+        `counted` is a query over `coded` for the rows that are grouped. The sums are in a separate line, that of a
+        group without rows.
         """
         grouped, types = self._grouped(counted, joints)
         group = {f"g{axis}": 0 if axis in joints.axes[0] else -1 for axis in _used(joints)}
@@ -169,10 +169,10 @@ class RemoteRows:
         return query, types | TEXT_SUMS
 
     def _within(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
-        """Write a query that adds up the hashes within groups, for an engine that would read the rows again instead.
+        """Write a query that adds up the hashes within groups, for an engine that would otherwise read the rows twice.
 
         A row that lacks a cell is in the first group of each table, where it does not count as a row. The engine copies
-        each row for each table, so the words of its hash are worked out before. They are added up in halves of 16 bits,
+        each row for each table, so the words of its hash are computed before. They are added up in halves of 16 bits,
         which fit 64 bits for 2⁴⁷ rows: sums of decimals take many times as long.
         """
         dialect = self.table.dialect
@@ -193,7 +193,7 @@ class RemoteRows:
     ) -> tuple[str, dict[str, str]]:
         """Group `rows`, a query with the codes k0, k1, …, by all joint tables; return the query and its types.
 
-        `times` is the number of rows of a group; `sums` are more to add up.
+        `times` is the number of rows of a group; `sums` are further sums.
         """
         used = _used(joints)
         amounts = {axis: joints.amounts[axis] for axis in used if axis in joints.amounts}
@@ -270,7 +270,7 @@ def _used(joints: JointTables) -> list[int]:
 
 
 def _in_set(answer: pa.Table, joints: JointTables, axes: Sequence[int]) -> Bools:
-    """Return which rows of an answer are of the grouping set of a joint table, given by its axes."""
+    """Return which rows of a result belong to the grouping set of a joint table, given by its axes."""
     found = np.ones(answer.num_rows, dtype=bool)
     for axis in _used(joints):
         found &= (arrow.to_numpy(answer.column(f"g{axis}")) >= 0) == (axis in axes)

@@ -161,7 +161,7 @@ class LocalRows:
     def _in_pieces(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]] | None:
-        """Return the digest and the counts, where wanted, of a text or Parquet file; None if rows need SQL."""
+        """Return the requested digest and counts of a text or Parquet file; None if rows need SQL."""
         places = self._places()
         columns = [(places[column.name], column) for column in joints.columns] if joints is not None else []
         hashed = [places[name] for name in sorted(places)] if digest else []
@@ -174,7 +174,7 @@ class LocalRows:
                 totals = [] if joints is None else [Totals(pieces.codings, joints)]
                 sums = [RowSums(pieces.hashed)] if digest else []
                 self._scan([*pieces.codings, *pieces.hashed], [*totals, *sums], progress, pieces.batches)
-            except (pa.ArrowException, OSError):  # such as of a line with too few cells: the engine names the line
+            except (pa.ArrowException, OSError):  # for example a line with too few cells: the engine reports its number
                 return None
         for each in sums:
             self.table.histograms = each.histograms
@@ -240,7 +240,7 @@ def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack)
 
 
 def _listed(codings: Sequence[BatchCoding]) -> dict[int, Sequence[str]]:
-    """Return the lists in which texts are looked up as they are, by the column's place in the table."""
+    """Return the lists in which raw texts are looked up, by the column's place in the table."""
     found: dict[int, Sequence[str]] = {}
     for coding in codings:
         for name, texts in coding.lists.items():
@@ -253,7 +253,7 @@ def _listed(codings: Sequence[BatchCoding]) -> dict[int, Sequence[str]]:
 def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") -> tuple[str, list[int]]:
     """Return a query for the outputs of the columns, and the place of each output in its result.
 
-    A cell that several columns output as it is, is selected once.
+    A cell that several columns output unchanged is selected once.
     """
     cells = {alias: cell for column in columns for alias, cell in column.cells.items()}
     outputs = [sql for column in columns for sql in column.outputs]
@@ -271,8 +271,8 @@ def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress:
     `progress` receives the rows done so far; an exception it raises aborts the scan.
     """
     workers = min(_WORKERS, os.cpu_count() or 1)
-    # The C library of Linux gives freed blocks back to the system at once, and gets new ones page by page, which takes
-    # a quarter of the time. It keeps those that are not larger than the largest one that was ever freed.
+    # The C library of Linux returns freed blocks to the system at once and gets new ones page by page, which takes a
+    # quarter of the time. It keeps blocks that are not larger than the largest one that was ever freed.
     np.empty(_KEPT, dtype=np.uint8)
 
     def work_on(batch: Any) -> int:
@@ -320,7 +320,7 @@ def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Arra
 
 
 def _codes_of_all(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> Codes:
-    """Return the codes of some cells of a column, and last that of a null."""
+    """Return the codes of some cells of a column, followed by that of a null."""
     entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last one is for rows without an entry
     order = arrow.from_numpy(np.arange(len(entries), dtype=np.int64))
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
@@ -331,7 +331,7 @@ def _codes_of_all(connection: Any, column: BatchCoding, place: int, entries: pa.
         *arrays, at = [answer.column(each) for each in places]
     finally:
         connection.unregister("entries")
-    codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
+    codes = np.empty(len(entries), dtype=np.int32)  # the engine returns rows in any order
     codes[arrow.to_numpy(at)] = column.codes([arrow.one_chunk(array) for array in arrays])
     return codes
 

@@ -1,4 +1,4 @@
-"""Exact answers to single questions: the rows that meet a condition, sums, and histograms of one column."""
+"""Exact numbers for single questions: rows that meet a condition, sums, and histograms of one column."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["Selection", "check", "histogram", "local_table", "matching", "sums"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows that a question reads: those that meet all of `where`, and at most ``unit.rows`` of each person.
+    """The rows that a question reads: at most ``unit.rows`` of each person, which all meet `where`.
 
-    A person's rows are chosen by `truncation_key`, as `count` does, but among those that meet `where`. With columns in
-    `by`, each group of rows is answered by itself; a row without a cell in one of them is in no group.
+    A person's rows are chosen by `truncation_key` as in `count`, but among those that meet `where`. With columns in
+    `by`, each group of rows has its own answer; a row without a cell in one of these columns is in no group.
     """
 
     where: tuple[Condition, ...]
@@ -55,7 +55,7 @@ def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -
 
 
 def sums(table: Table, selection: Selection, grid: Grid, *, squares: bool = False) -> list[tuple[int, ...]]:
-    """Return for each group how many selected rows have a place on `grid`, the sum of places, and that of squares.
+    """Return for each group the number of selected rows with a place on `grid`, the sum of places, and that of squares.
 
     Without `squares` the last is 0: only a variance needs them.
     """

@@ -1,4 +1,4 @@
-"""Count what the cells of columns are found from: the steps of a range, in the rows of its tables, or held keys."""
+"""Count the steps of a range, or the keys of a universe that have rows, from which the cells of columns are found."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints
 
 
 def plan_of_steps(plan: Plan, name: str) -> Plan:
-    """Return the plan of one table, of the steps of this column."""
+    """Return a plan with one table: the steps of this column."""
     column = plan.column(name)
     assert isinstance(column, Number), "a column whose bins are found"
     return Plan(dataset=plan.dataset, epsilon=plan.epsilon, unit=plan.unit, columns=[column.steps], tables=[[name]])

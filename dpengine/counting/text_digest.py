@@ -1,8 +1,8 @@
 """Digests of rows in another engine, in SQL that all engines have: equal for equal rows, in any order.
 
-Each row is written as one text and hashed by MD5, and the hashes are added up modulo 2¹²⁸. Rows on this machine can be
-digested so too, several times slower than by `fingerprint.RowSums`. Null and empty texts are alike, since both are
-missing. The digest is not cryptographic, as that of `fingerprint` is not.
+Each row is written as one text and hashed by MD5, and the hashes are added up modulo 2¹²⁸. Local rows can be digested
+in this way too, several times slower than by `fingerprint.RowSums`. Null and empty texts are equal, since both are
+missing. Like that of `fingerprint`, the digest is not cryptographic.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def hashed_rows(columns: Sequence[Field], rows: str, dialect: Dialect, *, keep: 
 def word_sums(dialect: Dialect, sums: Sequence[str] | None = None) -> list[str]:
     """Write the number of rows and the sums of the 32-bit words of their `h`, named as in `TEXT_SUMS`.
 
-    `sums` says otherwise how the words are added up.
+    `sums` are other expressions for the sums of the words.
     """
     sums = sums or [f"sum({word})" for word in hash_words(dialect)]
     return ["count(*) AS n", *(f"{dialect.to_text(each)} AS s{k}" for k, each in enumerate(sums))]
@@ -64,7 +64,7 @@ def hash_words(dialect: Dialect) -> list[str]:
 def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:
     """Return the digest of a table whose columns have these names, from the answer to `text_sums`.
 
-    `sums` holds those of each word, over parts of the rows.
+    `sums` holds the sums of each word, over parts of the rows.
     """
     words = [sum(int((text or "0").partition(".")[0]) for text in parts) for parts in sums]
     total = sum(words_sum << 32 * word for word, words_sum in enumerate(words)) % 2**128

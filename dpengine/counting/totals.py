@@ -38,7 +38,7 @@ class Totals:
             rows = len(codes[0])
         shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
         codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
-        narrow = all(counts.size < 2**31 for counts in self.counts)  # half the memory to pass
+        narrow = all(counts.size < 2**31 for counts in self.counts)  # half the memory to read
         cells = np.empty(rows, dtype=np.int32 if narrow else np.int64)
         for counts, axes in zip(self.counts, self._axes, strict=True):
             _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
@@ -59,7 +59,7 @@ class Totals:
         shape: Sequence[int],
         shared: Mapping[int, tuple[Ints, Ints]],
     ) -> Iterator[tuple[npt.NDArray[Any], Ints | None]]:
-        """Yield the cells among which each row is shared, with its units in them; None for one unit in one cell."""
+        """Yield the cells between which each row is shared, with its units in them; None for one unit in one cell."""
         corners: list[tuple[npt.NDArray[Any], Ints | None]] = [(cells, None)]
         for place, axis in enumerate(axes):
             if axis in shared:

@@ -1,8 +1,8 @@
-"""Count the people of each key of a universe that somebody has: exact, and the input of the noise alone.
+"""Count the people of each key of a universe that anybody has: exact, and used only as input of the noise.
 
 Only keys of the universe are counted: a row with another value, a missing one or one that is declared to mean *missing*
 counts nowhere here. Of a person named by an ID, at most `unit.rows` rows count, chosen among those with a key by a
-keyed hash (`contribution_bounding`). So one person moves the counts by that number at most, in L1.
+keyed hash (`contribution_bounding`). So one person changes the counts by at most that number, in L1.
 """
 
 from __future__ import annotations

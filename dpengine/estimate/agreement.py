@@ -1,8 +1,8 @@
 """Make the parts of a plan agree in whole numbers: boxes, levels, tables that were measured directly, and a model.
 
-All are tables that follow each other along what they share, at whatever level (`marginals.nested`). Tables for ranges
-come first and keep the sums of their boxes; the rows of a model come before them. Tables that overlap in a ring are
-fitted by one joint table, where none stands at several levels. All of this is post-processing.
+All are tables in an order in which each keeps what it shares with earlier ones, at any level (`marginals.nested`). The
+rows of a model come first, then ranges tables, which keep the sums of their boxes. Tables that overlap in a ring are
+fitted by one joint table, if none of them is at several levels. All of this is post-processing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Following", "agree"]
 
 @dataclass(frozen=True)
 class Following:
-    """A model of some columns, and tables of expected counts that follow it, and each other, in order."""
+    """A model of some columns, and tables of expected counts, in order, that must agree with it and each other."""
 
     model: Pairwise
     tables: tuple[Marginal[np.float64], ...]
@@ -51,8 +51,8 @@ def agree(
 ) -> ConsistentTables | Following:
     """Make tables agree: a fixed function of its arguments.
 
-    Measured `values` of the marginals of `squares` are counts over the columns other than `amounts`, over which they
-    are summed. `trees` are tables that were measured in boxes, and `levels` expected counts of the finest tables.
+    `values` are those measured for the marginals of `squares`; counts are their sums over `amounts`. `trees` are tables
+    that were measured in boxes, and `levels` expected counts of the finest tables.
     """
     estimate = squares.estimator(values)
     total = max(0, round(float(estimate(()))))
@@ -96,7 +96,7 @@ def _in_order(
 
 
 def _with_margins(table: Floats, columns: Columns, earlier: Sequence[Marginal[np.float64]]) -> Floats:
-    """Return a fitted table with the sums of earlier ones over the columns that they share, at the same level."""
+    """Return a fitted table, raked to the sums of earlier ones over the columns that they share at the same level."""
     for each in earlier:
         if shared := tuple(name for name in columns if name in each.columns):
             axes = tuple(columns.index(name) for name in shared)

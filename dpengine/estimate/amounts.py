@@ -1,14 +1,14 @@
 """Means and sums of amounts in each cell of a table, from noisy tables with soft cells (`spec.numeric.amount`).
 
-A mean of few people is mostly noise. So the mean of a cell is drawn towards those of the margins, which are far more
-exact, as strongly as the noise calls for: the variance of means around those of fewer columns is estimated from the
-noisy sums themselves, and each mean keeps the part of its distance that is not noise. Where there is hardly any noise,
-nothing is drawn anywhere. Source: the empirical Bayes estimator of James & Stein 1961, as Efron & Morris 1975 state it,
-for one set of columns after the other.
+A mean of few people is mostly noise. So the mean of a cell is shrunk towards those of the margins, which are far more
+accurate, as strongly as the noise requires: the variance of means around those of fewer columns is estimated from the
+noisy sums themselves, and each mean keeps the part of its distance that is not noise. With hardly any noise, there is
+no shrinkage. Source: the empirical Bayes estimator of James & Stein 1961, as Efron & Morris 1975 state it, for one set
+of columns after the other.
 
 An interval is the set of all means that the noisy sums do not contradict (Fieller 1954): for the true mean μ, the sum
-of value − μ over the people of a cell is 0, so that its noisy value is nothing but noise, whose distribution is known.
-Of a group too small for its noise, that is the whole range.
+of value − μ over the people of a cell is 0, so its noisy value is only noise, whose distribution is known. For a group
+too small for its noise, that is the whole range.
 
 The results are whole numbers of people and of steps of the amount's grid, so that they add up: the sums of a margin are
 those of its cells, and every mean lies within the bounds. Everything here is post-processing of noisy numbers.
@@ -35,7 +35,7 @@ __all__ = [
     "means_of", "round_within", "sum_intervals",
 ]  # fmt: skip
 
-MAX_STAGES = 200  # sets of columns whose means are looked at; of more, only single ones, pairs and whole tables
+MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
 HALVINGS = 60
 SWEEPS = 20
 KURTOSIS = 5.0  # of Laplace noise, less 1: the variance of its square is at most this times the square of its variance
@@ -43,7 +43,7 @@ ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noi
 GRID = np.linspace(0.0, 1.0, 65)  # means that are tried first
 AT_ONCE = 1 << 14  # cells
 
-# From some columns of a table: noisy sums over their cells, centred, and the variance of one of them.
+# A function of some columns of a table: centred noisy sums over their cells, and the variance of one of them.
 Observed = Callable[[Columns], tuple[Floats, float]]
 
 
@@ -65,7 +65,7 @@ class SoftEstimates(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AmountTable:
-    """An amount in each cell of a table: people whose value is known, and the sum of these in steps above its low end.
+    """An amount in each cell of a table: people with a known value, and the sum of values in steps above the low end.
 
     Both have one axis for each of `columns`.
     """
@@ -76,7 +76,7 @@ class AmountTable:
     steps: Ints
 
     def project(self, onto: Columns) -> AmountTable:
-        """Sum over all other columns than `onto`, and order the axes as these are."""
+        """Sum over all columns except `onto`, and order the axes like these."""
         axes = [self.columns.index(name) for name in onto]
         others = tuple(axis for axis in range(len(self.columns)) if axis not in axes)
         kept = sorted(axes)
@@ -90,7 +90,8 @@ def fit_amount(
 ) -> tuple[AmountTable, ...]:
     """Return tables of an amount that agree with each other and with the counts that `count` gives for some columns.
 
-    `tables` are those in which it is measured. Where they overlap in a ring, they are sums of one table of all columns.
+    `tables` are those in which it is measured. If they overlap in a ring, the results are sums of one table of all
+    columns.
     """
     cliques = maximal(list(tables))
     parts = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
@@ -118,7 +119,7 @@ def fit_amount(
 
 
 def join(tables: Sequence[AmountTable], people: Ints, top: int) -> AmountTable:
-    """Return one table over all columns of `tables`, whose sums are near to theirs, for rows to be made from.
+    """Return one table over all columns of `tables`, whose sums are close to theirs, to generate rows from.
 
     `people` are the rows in each of its cells, and `top` is the last place of the amount's grid. Source: iterative
     proportional fitting, as for counts.
@@ -144,7 +145,7 @@ def means_of(
     soft: SoftEstimates,
     among: Sequence[float] | None = None,
 ) -> Floats:
-    """Return the mean in each cell of a quantity that has the `values` in the amount's cells.
+    """Return the mean in each cell of a quantity with these `values` in the amount's cells.
 
     It is a mean over the people that `among` counts, by default all.
     """
@@ -161,7 +162,7 @@ def means_of(
 
 
 def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Columns, Ints] | None) -> Ints:
-    """Round `wanted` so that its sums over the columns of `shared` are the numbers that are given with these."""
+    """Round `wanted` so that its sums over each set of columns in `shared` are the numbers given there."""
     columns, sums = shared or ((), np.array(round(float(wanted.sum()))))
     order = [clique.index(name) for name in (*columns, *(name for name in clique if name not in columns))]
     turned = wanted.transpose(order)
@@ -237,7 +238,7 @@ def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
 
 
 def means(table: AmountTable, total: AmountTable) -> Floats:
-    """Return the mean of each cell, in steps; where nobody's value is known, that of all people."""
+    """Return the mean of each cell, in steps; if nobody's value is known, that of all people."""
     everybody = float(total.steps) / max(float(total.known), 1.0)
     found = np.full(table.known.shape, everybody)
     np.divide(table.steps, table.known, out=found, where=table.known > 0)
@@ -265,7 +266,7 @@ def mean_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple
 
 
 def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
-    """Return about how wide intervals of means will be, from the middle to an end, in the amount's own unit.
+    """Predict the half-widths of intervals of means, in the amount's own unit.
 
     `rows` are the expected rows of each cell of `table` with the amount as last axis. No interval is wider than the
     amount's whole range.
@@ -305,7 +306,7 @@ def _half_widths(found: Floats) -> Callable[[Floats], Floats]:
 
 
 def _solve(sums: Floats, people: Floats, half_width: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-    """Return the least and the greatest μ with |sum − μ·people| ≤ half_width(μ), for each of some cells."""
+    """Return the smallest and the largest μ with |sum − μ·people| ≤ half_width(μ), for each of some cells."""
 
     def fits(means: Floats) -> npt.NDArray[np.bool_]:
         return np.abs(sums - means * people) <= half_width(means)
@@ -323,7 +324,7 @@ def _solve(sums: Floats, people: Floats, half_width: Callable[[Floats], Floats])
 
 
 def _border(outside: Floats, inside: Floats, fits: Callable[[Floats], npt.NDArray[np.bool_]]) -> Floats:
-    """Return how far it fits from `inside` towards `outside`, to many digits."""
+    """Return the last point that fits between `inside` and `outside`, by bisection."""
     whole = fits(outside)
     far, near = outside, inside
     for _ in range(HALVINGS):

@@ -6,17 +6,17 @@ Each of them is the θ for which, over the people of a cell whose two values s a
                                         w = (t − t̄)²                                  of the slope of s on t
                                         w = (k·(t − t̄)² + (s − s̄)²/k)/2              of the correlation
 
-with k the ratio of the standard deviations, at which the last sum is least, so that an error in k hardly matters. Sums
-of products follow from cells whose weights multiply, sums of squares from amounts that are shared in three
+with k the ratio of the standard deviations, which minimises the last sum, so that an error in k hardly matters. Sums of
+products follow from cells whose weights multiply, sums of squares from amounts that are shared in three
 (`spec.numeric.squares`); so all sums come from one measurement. Everything here is post-processing of noisy numbers
 (Dwork & Roth 2014, Proposition 2.1).
 
 An interval is the set of all θ that the noisy sums do not contradict (Fieller 1954): the left side less θ times the
 right one has expectation 0, and its noise is a sum of independent Laplace draws, whose variance is quadratic in θ. A
 sum of such draws keeps within as many standard deviations as a single one, ln 20/√2, in 95 of 100 cases at least: a
-single one has the heaviest tail. That the means are themselves noisy adds the square of their noise over the people,
-and one unit of noise a cell makes up for noise that is mostly 0. Where the right side might be 0, nothing is known of
-θ, and the interval is the whole range that θ can have.
+single one has the heaviest tail. Because the means are themselves noisy, the square of their noise divided by the
+people is added, and one unit of noise per cell makes up for noise that is mostly 0. If the right side might be 0,
+nothing is known about θ, and the interval is its whole possible range.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Sums:
 
     @cached_property
     def means(self) -> tuple[Floats, Floats]:
-        """The means of both amounts, one column; within the range, also where there is more noise than people."""
+        """The means of both amounts, a column each, limited to the range even if there is more noise than people."""
         people = np.where(self.people > 0, self.people, np.inf)
         s, t = (np.clip(self.rows @ values / people, 0.0, 1.0)[:, None] for values in (self.s, self.t))
         return s, t
@@ -91,7 +91,7 @@ def associations(
 
 
 def half_widths(each: Association, of: Amount, on: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
-    """Return about how wide intervals will be, from the middle to an end, in the amounts' own units.
+    """Predict the half-widths of intervals, in the amounts' own units.
 
     `rows` are the expected rows of each cell of `table` with both amounts as last axes.
     """
@@ -116,7 +116,7 @@ def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstima
 
 
 def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
-    """Return θ for each group, drawn towards that of `others` where the noise leaves it open, and its interval."""
+    """Return θ for each group, shrunk towards that of `others` as far as it is noise, and its interval."""
     product, of_s, of_t = sums.products
     left, weights = (sums.rows * product).sum(axis=1), np.ones_like(product)
     s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))

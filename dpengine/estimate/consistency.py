@@ -4,13 +4,13 @@ All published counts are sums over integer tables that are joined like a tree al
 margins and totals agree by construction, and synthetic rows can be made from the tables. Everything here sees noisy
 numbers and public structure only, and costs no privacy (post-processing: Dwork & Roth 2014, Proposition 2.1).
 
-1. *Fit.* The cells of each measured table are drawn towards a model of its own columns and pairs, whose sums are far
-   more exact. Where there is hardly any noise, they are only projected on {x ≥ 0, Σx = total}.
-2. *Round*, from one table to the next along the tree: within the rows that two tables share, the counts of the first
-   bind the second, so every step is a rounding with a given whole sum.
+1. *Fit.* The cells of each measured table are shrunk towards a model of its own columns and pairs, whose sums are far
+   more accurate. With hardly any noise, they are only projected on {x ≥ 0, Σx = total}.
+2. *Round*, from one table to the next along the tree. Where two tables share columns, the counts of the first fix the
+   sums of the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
-   (Cox 1987). If none has more than two columns, the fitted pairs are returned: synthetic rows that come near to
-   them (`synthesis.generate_rows`) take the place of the tables.
+   (Cox 1987). If none has more than two columns, the fitted pairs are returned, and synthetic rows close to them
+   (`synthesis.generate_rows`) replace the tables.
 4. Larger ones are fitted by one joint table, which is rounded and then repaired; or, where it is too large to write
    down, by their pairs.
 """
@@ -39,15 +39,15 @@ from dpengine.spec.categories.resolution import Resolution
 __all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
 RAKING_SWEEPS = 10
-JOINT_SWEEPS = 12  # at least: where cells are many, moves come nearer to the fitted tables than more sweeps
-MIN_SCALE = 0.8  # of noise: below it most noise is 0, and a model hardly improves a cell
+JOINT_SWEEPS = 12  # at least; with many cells, moves come nearer to the fitted tables than more sweeps
+MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows follow what was measured
 MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 
 @dataclass(frozen=True)
 class ConsistentTables:
-    """Whole tables in tree order: the columns that one shares with earlier ones lie within a single one of them.
+    """Whole tables in tree order: the columns that each shares with earlier ones lie within a single one of them.
 
     They may follow `rows`, whose counts come first.
     """
@@ -63,7 +63,7 @@ class ConsistentTables:
     def table(self, columns: Columns, resolution: Resolution = NO_LEVELS) -> Ints:
         """Return the published counts over `columns`, which may be at a coarser level of those that a table has.
 
-        Raises KeyError where no table tells all of these.
+        Raises KeyError if no table has all of these.
         """
         for table in self.parts:
             held = resolution.held(columns, table.columns)
@@ -75,7 +75,7 @@ class ConsistentTables:
 def round_boxes(tree: BoxTree) -> ConsistentTables:
     """Return the expected counts of a tree of boxes in whole numbers; every box keeps its sum to within 1.5.
 
-    Running sums are rounded along an order of the cells in which every box is a stretch.
+    Running sums are rounded along an order of the cells in which every box is contiguous.
     """
     boxes, expected = tree.boxes, tree.table.ravel()[tree.order]
     total = round(float(tree.expected[boxes.parents < 0].sum()))
@@ -90,8 +90,8 @@ def make_consistent(
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
     Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
-    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where only pairs
-    overlap in a ring, or a joint table that holds all of them would be too large.
+    after them). Returns whole, non-negative tables with the same total; or the fitted pairs, if only pairs overlap in a
+    ring, or if a joint table of all of them would be too large.
     """
     estimate = squares.estimator(values)
     total = max(0, round(float(estimate(()))))
@@ -113,7 +113,7 @@ def fit_tables(
     total: int,
     single: dict[str, Floats],
 ) -> dict[Columns, Floats]:
-    """Return non-negative expected counts of each measured table; `single` takes those of columns that it lacks.
+    """Return non-negative expected counts of each measured table; missing single columns are added to `single`.
 
     `estimate` is the unbiased estimate of a table.
     """
@@ -128,7 +128,7 @@ def fit_tables(
 
 
 def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:
-    """Return one table of all columns in whole numbers, whose sums are nearly the fitted tables."""
+    """Return one table of all columns in whole numbers, whose sums are close to the fitted tables."""
     everything = tuple(sorted(single))
     joint = fit_joint(everything, fitted, single, total, JOINT_SWEEPS)
     return ConsistentTables((Marginal(everything, round_joint(joint, everything, fitted, total)),))
@@ -137,8 +137,8 @@ def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Flo
 def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
     """Return non-negative expected counts of one measured table.
 
-    Where noise is wide, it is drawn towards a model of its sums. Otherwise it is projected on {x ≥ 0, Σx = total} and
-    raked to its single columns, where clipping many small cells causes far less bias.
+    With wide noise, it is shrunk towards a model of its sums. Otherwise it is projected on {x ≥ 0, Σx = total} and
+    raked to its single columns, in which clipping many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
@@ -149,7 +149,7 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
 
 
 def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Floats]) -> Pairwise:
-    """Return the fitted pairs, with independence where two columns were not measured together."""
+    """Return the fitted pairs, with independence for two columns that were not measured together."""
     two = {pair: np.outer(single[pair[0]], single[pair[1]]) / max(total, 1) for pair in combinations(single, 2)}
     two |= {(columns[0], columns[1]): table for columns, table in fitted.items() if len(columns) == 2}
     return Pairwise(float(total), single, two)
@@ -160,7 +160,7 @@ def _noise(
 ) -> dict[Columns, tuple[Floats, float]]:
     """Return each column and pair as measured, projected on non-negative counts, and its deviation.
 
-    Nothing if any two columns were not measured together, if there are many cells, or if noise is wide.
+    Empty if any two columns were not measured together, if there are many cells, or if noise is wide.
     """
     pairs = [*combinations(single, 2)]
     held = [{*columns} for columns in squares.measured]

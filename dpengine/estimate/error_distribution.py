@@ -1,4 +1,4 @@
-"""How wrong a release will be: the distribution of each estimate's error, computed from the plan alone.
+"""The distribution of each estimate's error, computed from the plan alone.
 
 The error of an estimated cell is a weighted sum of independent discrete Laplace draws. Its characteristic function
 is a product of factors known in closed form. So standard errors, mean absolute errors and half-widths are
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.95
-MAX_STEPS = 2000  # standard deviation of a sum, in steps of its lattice, beyond which a fine grid is as good
+MAX_STEPS = 2000  # standard deviation of a sum, in lattice steps, beyond which a fine grid is as good
 
 
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
@@ -127,7 +127,7 @@ def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[tuple[NoiseTe
             weight = abs(term.weight) / allocations[term.measured].grain
             key = (float(f"{weight:.12g}"), kinds[term.measured])
             merged[key] = merged.get(key, 0) + term.times
-        # In one order, so that tables of like sums share a distribution.
+        # Sorted, so that tables with equal sums share a distribution.
         return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in sorted(merged.items())))
 
     return error

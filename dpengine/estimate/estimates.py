@@ -2,8 +2,8 @@
 
 There are three kinds, with the same methods. If the tables themselves were measured, the estimate is the unbiased one
 of least squares, and its interval follows from the exact distribution of the noise. If a model was fitted, the estimate
-is the model's; no theory says how far models are off, so that was measured too (`marginals.measurement.Audit`). If
-boxes of cells were measured, a cell that was not measured by itself may hold anything from none to all of its box.
+is the model's; no theory gives the error of a model, so it was measured too (`marginals.measurement.Audit`). If boxes
+of cells were measured, a cell that was not measured by itself may hold anything from none to all of its box.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class Estimates(Protocol):
 
     @property
     def soft(self) -> SoftEstimates:
-        """Unbiased estimates of the tables with amounts, which are always measured themselves."""
+        """Unbiased estimates of the tables with amounts, which are always measured directly."""
 
 
 @dataclass(frozen=True)
 class UnbiasedEstimates:
-    """Least-squares estimates of tables that were measured themselves.
+    """Least-squares estimates of tables that were measured directly.
 
-    Errors are those of the `planned` allocations, where the marginals stand for what these would give.
+    Errors are those of the `planned` allocations, if given; then the marginals stand for what these would give.
     """
 
     plan: Plan
@@ -97,7 +97,7 @@ class UnbiasedEstimates:
 
     def estimate(self, table: Columns) -> Floats:
         values = self._estimate(table)
-        # A value this near to a whole number is one; the rest comes from the order of summation.
+        # A value this close to a whole number is meant to be whole; the difference comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
     @property
@@ -149,7 +149,7 @@ class UnbiasedEstimates:
 class ModelledEstimates:
     """Estimates from a model of pairs of columns.
 
-    The total and single columns were measured by themselves, so their intervals are those of the noise. Those of larger
+    The total and single columns were measured directly, so their intervals follow from the noise. Those of larger
     tables follow from that noise and an audit (`model_intervals`).
     """
 
@@ -159,7 +159,7 @@ class ModelledEstimates:
 
     @cached_property
     def fitted(self) -> Pairwise:
-        given = (*self._of_counts, *self.known)
+        given = (*self._count_measurements, *self.known)
         if self.measured.fit is not None:
             fitted_to, model = self.measured.fit
             if len(given) == len(fitted_to) and all(map(is_, given, fitted_to)):
@@ -170,12 +170,12 @@ class ModelledEstimates:
     @property
     def total(self) -> tuple[float, float]:
         """The total that was measured, and its variance."""
-        few = [one for one in self._of_counts if len(one.allocation.columns) < 2]
+        few = [one for one in self._count_measurements if len(one.allocation.columns) < 2]
         precision = math.fsum(1 / (2 * one.values.size * float(one.allocation.scale) ** 2) for one in few)
         return grand_total(few), 1 / precision
 
     @property
-    def _of_counts(self) -> tuple[Measurement, ...]:
+    def _count_measurements(self) -> tuple[Measurement, ...]:
         return tuple(one for one in self.measured.marginals if not self.plan.has_amount(one.allocation.columns))
 
     @cached_property
@@ -220,13 +220,13 @@ class ModelledEstimates:
 
     @cached_property
     def _scales(self) -> dict[str, float]:
-        best = _best_singles((*self._of_counts, *self.known))
+        best = _best_singles((*self._count_measurements, *self.known))
         return {one.allocation.columns[0]: float(one.allocation.scale) for one in best}
 
     @cached_property
     def _singles(self) -> UnbiasedEstimates:
-        """The columns as they were measured by themselves."""
-        return UnbiasedEstimates(self.plan, _best_singles(self._of_counts))
+        """The single columns as they were measured."""
+        return UnbiasedEstimates(self.plan, _best_singles(self._count_measurements))
 
     def mean_abs_error(self, table: Columns) -> float:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
@@ -240,10 +240,10 @@ class HierarchicalEstimates:
     resolution: Resolution = NO_LEVELS
 
     def estimate(self, table: Columns) -> Floats:
-        held = self._held(table)
+        held = self._finer_columns(table)
         return np.round(self.resolution.coarsen(self.tree.estimate(held), held, table), 3) + 0.0
 
-    def _held(self, table: Columns) -> Columns:
+    def _finer_columns(self, table: Columns) -> Columns:
         held = self.resolution.held(table, self.tree.boxes.columns)
         assert held is not None, "a table that the boxes tell"
         return held
@@ -251,7 +251,7 @@ class HierarchicalEstimates:
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         columns = tuple(sorted(table))
         if columns not in self._bounds:
-            held = self._held(columns)
+            held = self._finer_columns(columns)
             groups = {fine: self.resolution.groups(fine, coarse) for fine, coarse in zip(held, columns, strict=True)
                       if fine != coarse}  # fmt: skip
             self._bounds[columns] = self.tree.bounds(held, groups)
@@ -284,20 +284,20 @@ class TalliedEstimates:
     plan: Plan
     each: tuple[Estimates, ...]
 
-    def _of(self, table: Columns) -> Estimates:
+    def _from_tally(self, table: Columns) -> Estimates:
         return self.each[self.plan.tally_of(table)]
 
     def estimate(self, table: Columns) -> Floats:
-        return self._of(table).estimate(table)
+        return self._from_tally(table).estimate(table)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
-        return self._of(table).intervals(table)
+        return self._from_tally(table).intervals(table)
 
     def half_width(self, table: Columns) -> float:
-        return self._of(table).half_width(table)
+        return self._from_tally(table).half_width(table)
 
     def mean_abs_error(self, table: Columns) -> float:
-        return self._of(table).mean_abs_error(table)
+        return self._from_tally(table).mean_abs_error(table)
 
     @property
     def fitted(self) -> ConsistentTables | Pairwise | Following:
@@ -308,7 +308,7 @@ class TalliedEstimates:
         return self.each[0].soft
 
 
-def _of_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
+def _measured_in_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
     return tuple(one for one in measured if one.allocation.tally == tally)
 
 
@@ -316,12 +316,12 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     if plan.tallied:
         each = (
-            derive_estimates(tally.plan, Measurements(_of_tally(measured.marginals, k)))
+            derive_estimates(tally.plan, Measurements(_measured_in_tally(measured.marginals, k)))
             for k, tally in enumerate(plan.tallies)
         )
         return TalliedEstimates(plan, tuple(each))
     if plan.in_parts:
-        return _of_parts(plan, measured)
+        return _estimates_of_parts(plan, measured)
     if measured.boxes is not None:
         return HierarchicalEstimates(BoxTree(measured.boxes), plan.resolution)
     if plan.resolution.levels:
@@ -333,8 +333,8 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     return UnbiasedEstimates(plan, measured.marginals)
 
 
-def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
-    """Return the estimates of each part, from what was measured of it."""
+def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
+    """Return the estimates of each part from its measurements."""
     parts = plan.parts
     place = [None if one.merged else allocated_to(plan, one.allocation.columns) for one in measured.marginals]
     by_part = list(zip(place, measured.marginals, strict=True))
@@ -354,7 +354,7 @@ def _of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 
 
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
-    """Yield what levels tell of the total and the columns of the rest, as if that had been measured."""
+    """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
         scale = math.sqrt(levels.variance(columns) / 2)
         allocation = Allocation(columns, 1 / Fraction(scale).limit_denominator(10**6), 1)

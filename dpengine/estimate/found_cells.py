@@ -1,12 +1,13 @@
-"""The cells of columns that a release finds: they follow from noisy counts that were paid for, and from nothing else.
+"""Compute the privately found cells of columns from noisy counts that were paid for, and from nothing else.
 
 So this is post-processing (Dwork & Roth 2014, Proposition 2.1). It is a fixed function of the plan and of these noisy
-counts: whoever reads a release computes the same cells again.
+counts: every reader of a release computes the same cells.
 
 *Bins.* The noisy boxes of the steps of a range give an expected count for each step (`marginals.box_tree`). Edges are
-cut so that the heaviest bin of more than one step is as light as possible; a step that is heavier stands alone. So most
-bins hold about the same number of people, and values that many people share, such as an income of 0, have bins of their
-own. A bin weighs mostly what its people are, and a little what its width is, so that none becomes very wide.
+cut so that the heaviest bin of more than one step is as light as possible; a heavier step gets a bin of its own. So
+most bins hold about the same number of people, and values that many people share, such as an income of 0, have their
+own bins. The weight of a bin is mostly its number of people, and to a small part its width, so that none becomes very
+wide.
 
 *Values.* The keys that were shown are the values, in the order of their universe. All other values count as *other*.
 """
@@ -25,21 +26,23 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["cut", "resolve"]
 
-GRAIN = 16  # expected counts are whole in these parts of a row, so that every machine cuts alike
-WEIGHTS = (4, 1)  # of the people of a bin, and of its width (benchmarks/bins.py)
+GRAIN = 16  # expected counts are rounded to these fractions of a row, so that every machine cuts alike
+WEIGHTS = (4, 1)  # the weights of a bin's people and of its width (benchmarks/bins.py)
 
 
 def resolve(plan: Plan, searches: Sequence[Search]) -> Plan:
     """Return `plan` with the cells that follow from `searches`, one for each of `plan.finds`, in this order.
 
-    Raises ValueError if they are of other columns.
+    Raises ValueError if they are for other columns.
     """
     if tuple(each.columns[0] for each in searches) != plan.finds:
         raise ValueError("each column whose cells are found is searched once")
-    return plan.with_columns({name: _found(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)})
+    return plan.with_columns(
+        {name: _with_cells(plan, name, one) for name, one in zip(plan.finds, searches, strict=True)}
+    )
 
 
-def _found(plan: Plan, name: str, searched: Search) -> Column:
+def _with_cells(plan: Plan, name: str, searched: Search) -> Column:
     column = plan.column(name)
     if isinstance(searched, FoundKeys):
         assert isinstance(column, Category), "a column whose values are found"
@@ -53,7 +56,7 @@ def _found(plan: Plan, name: str, searched: Search) -> Column:
 
 
 def cut(people: Ints, bins: int) -> list[int]:
-    """Return the places of the `bins` + 1 edges between steps that hold `people`, from 0 to the number of steps.
+    """Return the places of `bins` + 1 edges, from 0 to the number of steps; `people` are the counts of the steps.
 
     There are at least as many steps as bins.
 
@@ -74,7 +77,7 @@ def cut(people: Ints, bins: int) -> list[int]:
 
 
 def _filled(up_to: Ints, most: int, bins: int) -> list[int]:
-    """Return the starts of bins that weigh at most `most` or are single steps, each as long as possible.
+    """Return the starts of bins that weigh at most `most` or are single steps, each as wide as possible.
 
     More than `bins` are not listed.
     """

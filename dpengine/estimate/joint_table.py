@@ -1,7 +1,7 @@
-"""One joint table of all columns whose tables are near to fitted ones: expected counts, and whole ones.
+"""One joint table of all columns with marginals close to fitted tables, in expected and in whole counts.
 
-Expected counts are those of greatest entropy. They are rounded, and then single people move to another value of one
-column where that brings the tables nearer (`estimate.moves`).
+Expected counts are those of greatest entropy. They are rounded; then single people move to another value of one column
+if that brings the tables closer (`estimate.moves`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dpengine.quasi_random import shuffled
 __all__ = ["fit_joint", "round_joint"]
 
 SWEEPS, MOST_SWEEPS = 60, 1000
-SCALED = 2**28  # cells times tables times sweeps, up to which there are more sweeps than are asked for
-POWER = 0.5  # an error in a cell of m people is worth (1 + m)^−POWER
+SCALED = 2**28  # cells times tables times sweeps, up to which more sweeps than requested are made
+POWER = 0.5  # the weight of an error in a cell of m people is (1 + m)^−POWER
 PASSES = 40  # over people of different cells, at most
 MOST_CELLS = 2**17  # whose people may move in a pass
 BATCHES, LEAST_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
-ENOUGH = 0.02  # of what is left: a pass that gains less is the last
-NOBODY = 1e-6  # of the mean cell: where fewer people are expected, nobody moves
+ENOUGH = 0.02  # of the remaining error: a pass that gains less is the last
+NOBODY = 1e-6  # of the mean cell: nobody moves to where fewer people are expected
 
 
 def fit_joint(
@@ -36,7 +36,7 @@ def fit_joint(
 ) -> Floats:
     """Return the joint table of greatest entropy with the fitted marginals, all together off by 1 in 100,000 people.
 
-    Where these contradict each other, or are slow to reach, it is what `sweeps` lead to; more, where cells are few.
+    If these contradict each other, or convergence is slow, it is the result of `sweeps` sweeps, or more for few cells.
     """
     joint = np.ones([single[name].size for name in names])
     joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)
@@ -46,7 +46,7 @@ def fit_joint(
 
 
 def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
-    """Return whole counts near to a joint table that add up to `total`, whose tables come near to the fitted ones.
+    """Return whole counts close to a joint table that add up to `total`, with marginals close to the fitted ones.
 
     >>> round_joint(np.array([[0.6, 0.4], [0.4, 0.6]]), ("a", "b"), {("a", "b"): np.eye(2)}, 2)
     array([[1, 0],

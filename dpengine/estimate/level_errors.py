@@ -1,4 +1,4 @@
-"""How far tables at the levels of a column will be off: a function of the plan and of what each level costs alone."""
+"""Predict the errors of tables at the levels of a column, from the plan and the ε of each level alone."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dpengine.spec.plan import Plan
 __all__ = ["LevelErrors", "level_axis"]
 
 TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
-MAX_WEIGHTS = 64  # of the noise in one node; of more, those within 2 % of each other are taken as one
+MAX_WEIGHTS = 64  # distinct weights of the noise in one node; of more, those within 2 % of each other are merged
 NEAR = 0.02
 
 
 @dataclass(frozen=True)
 class LevelErrors:
-    """How far each cell will be off: a function of the plan and of what each level costs."""
+    """The predicted errors of all cells: a function of the plan and of the ε of each level."""
 
     plan: Plan
     allocations: tuple[Allocation, ...]
@@ -50,7 +50,7 @@ class LevelErrors:
         return widths
 
     def error(self, table: Columns) -> ErrorDistribution:
-        """Return the distribution of the error of the cells that are known least; its mean is that of all cells."""
+        """Return the error distribution of the least accurate cells; its mean absolute error is that of all cells."""
         nodes, times = self._variances(table)
         worst, most, multiples = int(nodes.argmax()), int(times.max()), self._multiples(table)
         found = self._error_of(table, worst, most)
@@ -61,7 +61,7 @@ class LevelErrors:
         return replace(found, mean_abs=mean_abs, step=found.step * wider)
 
     def variance(self, table: Columns) -> float:
-        """Return the variance of the estimate of the cell that is known least."""
+        """Return the variance of the estimate of the least accurate cell."""
         nodes, times = self._variances(table)
         return float(nodes.max() * times.max())
 
@@ -70,7 +70,7 @@ class LevelErrors:
         return self.tree.node_variances[level_of(self.plan, table)], added_up(self.plan, table)
 
     def _multiples(self, table: Columns) -> dict[tuple[int, int], float]:
-        """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %.
+        """Return for some nodes, from the most to the least accurate, the half-width in standard deviations.
 
         Cells add up several trees: the fewest that any cell does, and the most.
         """
@@ -94,13 +94,13 @@ class LevelErrors:
 
 
 def level_axis(plan: Plan, table: Columns) -> int | None:
-    """Return the place of the column with levels in `table`; None if it lacks it."""
+    """Return the index of the column with levels in `table`; None if it has none."""
     levels = plan.resolution.levels
     return next((axis for axis, name in enumerate(table) if name in levels), None)
 
 
 def _counted(weights: Floats) -> list[tuple[float, int]]:
-    """Return different weights and how often each occurs. Near ones are taken as one of the same variance."""
+    """Return distinct weights and how often each occurs. Close ones are merged into one of the same variance."""
     logs = np.round(np.log(weights), 9)
     if np.unique(logs).size > MAX_WEIGHTS:
         logs = np.rint(logs / NEAR)

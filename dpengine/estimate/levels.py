@@ -1,12 +1,12 @@
 """Estimates, intervals and whole numbers for a column that is published at several levels.
 
 Every level was measured together with all other columns, so each combination of these is a tree of noisy counts, and
-least squares over it (`marginals.level_tree`) gives unbiased estimates that add up along the levels. How far they are
-off differs from node to node: the tree is not even.
+least squares over it (`marginals.level_tree`) gives unbiased estimates that add up along the levels. Their errors
+differ from node to node, since the tree is uneven.
 
-Whole numbers follow from these estimates; where the leaves are mostly empty, from expected counts that draw small ones
-towards 0 (`marginals.sparse_tree`). From the coarsest level to the finest, those of the children of a node are moved
-to the nearest non-negative ones that add up to it. Then the finest table is rounded, and all others are its sums. The
+Whole numbers follow from these estimates or, if the leaves are mostly empty, from expected counts that are shrunk
+towards 0 (`marginals.sparse_tree`). From the coarsest level to the finest, the children of a node are replaced by the
+nearest non-negative counts that add up to it. Then the finest table is rounded, and all others are its sums. The
 rounding keeps the sum of every group to within one. All of this is post-processing.
 """
 
@@ -64,7 +64,7 @@ class LevelEstimates:
         columns = ("", *resolution.others) if level == 0 else measured_at(self.plan)[level]
         held = tuple(name if name in resolution.levels else resolution.finest((name,))[0] for name in table)
         values = resolution.coarsen(Marginal(columns, self._nodes[level]).project(held).values, held, table)
-        # A value this near to a whole number is one; the rest comes from the order of summation.
+        # A value this close to a whole number is meant to be whole; the difference comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
@@ -93,7 +93,7 @@ class LevelEstimates:
         return float(self.estimate(())), self._errors.variance(())
 
     def variance(self, table: Columns) -> float:
-        """Return the variance of the estimate of the cell that is known least."""
+        """Return the variance of the estimate of the least accurate cell."""
         return self._errors.variance(table)
 
     def expected(self, total: int | None = None) -> Marginal[np.float64]:

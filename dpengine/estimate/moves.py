@@ -1,9 +1,9 @@
-"""Moves of single people to another value of one column, made where they bring tables nearer to wanted ones.
+"""Move single people to another value of one column where this brings tables closer to target tables.
 
-What falls is the sum of worth · (count − wanted)² over the cells of all tables; an error in a small cell is worth more.
+The objective is Σ worth · (count − wanted)² over the cells of all tables; errors in small cells have more weight.
 
-Moves are made for many people at once, the most helpful first. Since they were judged one by one, together they may go
-too far; the gain of undoing them tells how far, and as many as went too far are undone.
+Many people move at once, the most helpful moves first. Each move was judged separately, so together they may overshoot.
+The gain of undoing them shows by how much, and as many as overshot are undone.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["Tables", "kept", "move", "move_along"]
 
 Reals = npt.NDArray[np.float32]
 
-MOST = 0.5  # of the helpful moves of a batch that are tried at once
+MOST = 0.5  # fraction of the helpful moves of a batch that are tried at once
 AT_ONCE = 2**18  # prices
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables over some of the columns, all cells in one line; those of each begin at its entry of `starts`.
+    """Tables over some of the columns, with all cells in one flat array; each begins at its entry of `starts`.
 
-    `columns` has the columns of the tables below each other, and `steps` how far apart values of them are; tables of
-    fewer columns are filled up with steps of 0. One more person in a cell adds 2·`price` to what falls, and one less
-    takes 2·(`price` − `worth`) from it.
+    `columns` has a row of columns for each table, and `steps` the strides of their values; tables of fewer columns are
+    padded with strides of 0. One more person in a cell adds 2·`price` to the objective, and one fewer subtracts
+    2·(`price` − `worth`) from it.
     """
 
     columns: Ints
@@ -42,7 +42,7 @@ class Tables:
 
     @classmethod
     def over(cls, tables: Sequence[Sequence[int]], shape: Sequence[int]) -> Tables:
-        """Return tables over these columns, of so many values as `shape` says, to be filled."""
+        """Return empty tables over these columns, whose numbers of values are `shape`."""
         columns = np.zeros((max(map(len, tables), default=0), len(tables)), dtype=np.int64)
         steps, ends = np.zeros_like(columns), [0]
         for k, table in enumerate(tables):
@@ -55,7 +55,7 @@ class Tables:
         return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)))
 
     def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
-        """Set a table whose counts exceed those `wanted` by `excess`: in a cell of m, it is worth (1 + m)^−`power`."""
+        """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""
         cells = slice(self.starts[table], self.starts[table + 1])
         worth = (1 + np.maximum(wanted, 0).ravel()) ** -power
         self.worth[cells] = worth
@@ -66,7 +66,7 @@ class Tables:
         return float(((self.price - self.worth / 2) ** 2 / self.worth).sum(dtype=np.float64))
 
     def having(self, column: int) -> tuple[Ints, Ints]:
-        """Return the tables that have a column, and how far apart its values are in each."""
+        """Return the tables that have a column, and the strides of its values in each."""
         apart = np.where(self.columns == column, self.steps, 0).sum(axis=0)
         some = np.flatnonzero(apart)
         return some, apart[some, None]
@@ -89,9 +89,9 @@ class Tables:
 
 
 def kept(count: int, gain: float, undone: float) -> int:
-    """Return how many of `count` changes to keep that gain `gain` one by one, and `undone` if each is then undone.
+    """Return how many of `count` changes to keep, given the sum of their separate gains and that of undoing each.
 
-    Along the changes the sum falls as −2·gain·p + (gain + undone)·p² at the part p, if they are alike.
+    If the changes are alike, a fraction p of them changes the objective by −2·gain·p + (gain + undone)·p².
 
     >>> kept(10, 5.0, -5.0), kept(10, 5.0, 5.0)
     (10, 5)
@@ -100,16 +100,16 @@ def kept(count: int, gain: float, undone: float) -> int:
 
 
 def move(places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
-    """Give each person the best value of one column after another, as `move_along` does."""
+    """Give each person the best value of one column after another, by `move_along`."""
     for column in range(len(shape)):
         move_along(column, places, shape, tables, possible)
 
 
 def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
-    """Give each person the best value of a column, where that helps; `places` and the prices in `tables` change.
+    """Give each person the best value of a column, if that helps; `places` and the prices in `tables` are updated.
 
-    `places` has a row for each column, of so many values as `shape` says. Nobody moves to a cell of all columns that is
-    not `possible`.
+    `places` has a row for each column, whose number of values is in `shape`. Nobody moves to a cell of all columns that
+    is not `possible`.
     """
     people, own = np.arange(places.shape[1]), places[column]
     some, apart = tables.having(column)
@@ -147,7 +147,7 @@ def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:
 
 
 def _gain_of_leaving(tables: Tables, cells: Ints) -> Reals:
-    """Return what it gains to take each person out of all of their `cells`."""
+    """Return the gain of removing each person from all of their `cells`."""
     gain: Reals = (tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
     return gain
 

@@ -1,11 +1,12 @@
 """Estimates of a plan that was measured in parts: tables for ranges, tables at levels, and the rest.
 
-Each table is estimated from one part: a table for ranges from its boxes, another from the part that knows it best. So
-the estimates of two parts differ where they tell the same. The total is known from all that is unbiased, and is their
-average by precision.
+Each table is estimated from one part: a ranges table from its boxes, any other from the most accurate part. So the
+estimates of two parts for the same counts differ. The total is the average of all unbiased estimates of it, weighted by
+precision.
 
-Whole numbers begin with the model of the rest, if there is one, or with the first table for ranges. The others follow
-along what they share, at whatever level (`marginals.nested`), so that all tables agree. All of this is post-processing.
+Whole numbers begin with the model of the rest, if there is one, or with the first ranges table. Each other table keeps
+what it shares with earlier ones, at any level (`marginals.nested`), so that all tables agree. All of this is
+post-processing.
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ class EstimatesOfParts:
     model: ModelledEstimates | None = None
 
     def reads(self, table: Columns) -> tuple[str, int]:
-        """Return from which part a table is estimated."""
+        """Return the part from which a table is estimated."""
         return reads(self.plan, [one.allocation.columns for one in self.direct.marginals], table)
 
-    def _of(self, table: Columns) -> HierarchicalEstimates | LevelEstimates | UnbiasedEstimates | ModelledEstimates:
+    def _source_of(
+        self, table: Columns
+    ) -> HierarchicalEstimates | LevelEstimates | UnbiasedEstimates | ModelledEstimates:
         kind, place = self.reads(table)
         if kind == "model":
             assert self.model is not None, "a table that nothing else tells"
@@ -81,25 +84,25 @@ class EstimatesOfParts:
         """Return the estimate of each cell: unbiased, or that of boxes or a model, which is never negative."""
         if not table:
             return np.round(self._squares.estimate((), self._values), 3) + 0.0
-        return self._of(table).estimate(table)
+        return self._source_of(table).estimate(table)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         """Return the middle of each cell's interval, and the half-widths."""
         if not table:
             return self.estimate(()), np.array(self.half_width(()))
-        return self._of(table).intervals(table)
+        return self._source_of(table).intervals(table)
 
     def half_width(self, table: Columns) -> float:
         """Return the half-width of the widest interval of a cell."""
         if not table:
             return TAIL * math.sqrt(self._squares.variance(())) + ROUNDING
-        return self._of(table).half_width(table)
+        return self._source_of(table).half_width(table)
 
     def mean_abs_error(self, table: Columns) -> float:
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
         if not table:
             return MEAN_OF_NORMAL * math.sqrt(self._squares.variance(()))
-        return self._of(table).mean_abs_error(table)
+        return self._source_of(table).mean_abs_error(table)
 
     @property
     def soft(self) -> SoftEstimates:

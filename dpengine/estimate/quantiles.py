@@ -6,15 +6,15 @@ knot k count as 1, those from the next one on as 0, and in between the weight fa
 than for means, so nothing more is spent. All of this is post-processing of noisy numbers (Dwork & Roth 2014,
 Proposition 2.1), in which a row, whose weights add up to 1, is protected as in any table.
 
-The estimate takes that average for F in the middle of the piece, and straight lines between. Before, these sums, as
-parts of the people, are drawn towards those of all people as far as they are noise, as means are
-(`estimate.amounts.means_of`), and made to rise.
+The estimate takes that average as F in the middle of the interval between knots, with straight lines between. First,
+these sums, as fractions of the people, are shrunk towards those of all people as far as they are noise, like means
+(`estimate.amounts.means_of`), and made increasing.
 
-An interval needs no assumption. Let S_k be the exact sum, n the people and p the part that is asked for. If S_k ≥ p·n,
-then p·n people lie below knot k + 1; if S_k < p·n, fewer than p·n lie at knot k or below. For the first k with
-S_k ≥ p·n, the quantile is therefore between the knots k − 1 and k + 1. The interval covers all k that the noisy values
-of S_k − p·n, whose noise has a known distribution, do not contradict at 2.5 % on each side. Of a group too small for
-its noise, that is the whole range; with no noise at all, it is two pieces between knots.
+An interval needs no assumption. Let S_k be the exact sum, n the people and p the requested fraction. If S_k ≥ p·n, then
+p·n people lie below knot k + 1; if S_k < p·n, fewer than p·n lie at knot k or below. For the first k with S_k ≥ p·n,
+the quantile is therefore between the knots k − 1 and k + 1. The interval covers all k that the noisy values of S_k −
+p·n, whose noise has a known distribution, do not contradict at 2.5 % on each side. For a group too small for its noise,
+that is the whole range; without any noise, it reaches over two intervals between knots.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fit_quantiles(
 ) -> list[Ints]:
     """Return the quantiles at `parts` in each cell of `table`, in steps above the amount's low end.
 
-    `known` are the people of each cell whose amount is known. Quantiles rise with their part.
+    `known` are the people of each cell whose amount is known. Quantiles increase with their fraction.
     """
     knots, missing = len(amount.all_knots), [0.0] if amount.missing else []
     stages = [stage for stage in dict.fromkeys([*((name,) for name in table), table]) if stage]
@@ -45,7 +45,7 @@ def fit_quantiles(
         means_of(amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among)
         for k in range(knots - 1)
     ])  # fmt: skip
-    # Noise may let them fall: the middle between the nearest sums that rise from below and from above.
+    # Noise may make them decrease: take the middle between the nearest increasing sums from below and from above.
     rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     at = np.array(amount.knot_places, dtype=np.float64)
     places, heights = _with_ends(at, rising)
@@ -53,10 +53,10 @@ def fit_quantiles(
 
 
 def _with_ends(knots: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Return places and the parts of people up to them: the middles between `knots`, and both ends.
+    """Return places, which are the middles between `knots` and both ends, and the fractions of people up to them.
 
-    Straight lines go on to the ends. What they leave to 0 or to 1 there is people at the bounds themselves, such as
-    those of no income.
+    Straight lines are extended to the ends. What then remains to 0 or to 1 is people at the bounds themselves, such as
+    those without income.
     """
     middles = (knots[:-1] + knots[1:]) / 2
     low = sums[0] - (sums[1] - sums[0]) * (middles[0] - knots[0]) / (middles[1] - middles[0])
@@ -66,7 +66,7 @@ def _with_ends(knots: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _reaching(part: float, places: Floats, heights: Floats) -> Floats:
-    """Return where `heights`, which rise along their first axis, reach `part`, on straight lines between `places`.
+    """Return where `heights`, increasing along the first axis, reach `part`, on straight lines between `places`.
 
     >>> _reaching(0.5, np.array([0.0, 10.0, 20.0]), np.array([0.0, 0.25, 1.0]))
     array(13.33333333)
@@ -85,7 +85,7 @@ def quantile_intervals(
 ) -> list[tuple[Ints, Ints]]:
     """Return the ends of the 95 % interval of each quantile in each cell of `table`, in steps above the low end.
 
-    Both ends rise with the part of the people: where noise would let them fall, intervals are widened.
+    Both ends increase with the fraction of people: if noise makes them decrease, intervals are widened.
     """
     running = _running(amount, soft.estimate((*table, amount.name)))
     at, pieces = np.array(amount.knot_places), [_pieces(running, part, amount, table, soft) for part in parts]
@@ -96,7 +96,7 @@ def quantile_intervals(
 def quantile_half_widths(
     amount: Amount, rows: Floats, table: Columns, parts: Sequence[Decimal], soft: SoftEstimates
 ) -> list[Floats]:
-    """Return about how wide intervals of quantiles will be, from the middle to an end, in the amount's own unit.
+    """Predict the half-widths of intervals of quantiles, in the amount's own unit.
 
     `rows` are the expected rows of each cell of `table` with the amount as last axis.
     """
@@ -121,6 +121,6 @@ def _pieces(running: Floats, part: Decimal, amount: Amount, table: Columns, soft
     always = np.ones((1, *beyond.shape[1:]), dtype=bool)
     reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
     fits = reached & not_before
-    fits |= ~fits.any(axis=0)  # noise beyond all bounds says nothing
+    fits |= ~fits.any(axis=0)  # with unbounded noise, nothing is known
     first, beyond_last = np.maximum(fits.argmax(axis=0) - 1, 0), np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)
     return first, beyond_last

@@ -1,4 +1,4 @@
-"""From which part of a plan each table is estimated: functions of the plan and of the list of measured marginals."""
+"""Find the part of a plan from which each table is estimated, given the measured marginals."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["allocated_to", "direct_marginals", "reads"]
 
 
 def allocated_to(plan: Plan, columns: Columns) -> int | None:
-    """Return which of the plan's sets of levels a measured marginal belongs to; None if to none."""
+    """Return the index of the plan's set of levels to which a measured marginal belongs; None if it belongs to none."""
     return next((k for k, part in enumerate(plan.parts.levels) if may_measure(part, columns)), None)
 
 
 def reads(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, int]:
-    """Return from which part a table is estimated, its kind and its place; `direct` are the other measured marginals.
+    """Return the kind and the index of the part from which a table is estimated.
 
-    A table for ranges is read from its boxes, and a table of a set of levels from these. Others are read from what was
-    measured directly or is modelled, where that tells them, or else from levels, tables with amounts, or boxes. The
-    kind is *none* where nothing tells it.
+    `direct` are the measured marginals outside levels and boxes. A ranges table is read from its boxes, and a table of
+    a set of levels from these. Others are read from direct measurements or from the model if these contain them, and
+    otherwise from levels, tables with amounts, or boxes. The kind is *none* if nothing contains the table.
     """
     parts, held, wanted = plan.parts, plan.resolution.held, {*table}
     modelled = parts.rest.marginals if parts.rest is not None and not parts.ranged else ()
@@ -38,7 +38,7 @@ def reads(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, i
 
 
 def direct_marginals(plan: Plan, measured: Iterable[Columns]) -> list[Columns]:
-    """Return the measured marginals that are no levels and that no model is fitted to."""
+    """Return the measured marginals that do not belong to levels or to a model."""
     modelled = plan.parts.rest is not None and not plan.ranged
     return [each for each in measured
             if allocated_to(plan, each) is None and (not modelled or plan.has_amount(each))]  # fmt: skip

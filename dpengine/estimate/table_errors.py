@@ -1,4 +1,4 @@
-"""How far the cells of each table will be off, from the plan and what each measured marginal costs alone."""
+"""Predict the errors of the cells of each table from the plan and the ε of each measured marginal alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["table_error", "table_errors"]
 def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> ErrorDistribution:
     """Return the distribution of the error of `estimate` in a cell of `table`.
 
-    It is the same for all its cells; at levels of a column, it is that of the cells known least, and its mean that of
-    all cells.
+    It is the same for all cells. For levels of a column, it is that of the least accurate cells, and its mean absolute
+    error that of all cells.
     """
     return table_errors(plan, allocations)(table)
 
@@ -45,7 +45,7 @@ def _errors_of_tally(
 
 
 def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:
-    """Return the errors of tables that follow from levels, or from what was measured as it is."""
+    """Return the errors of tables that follow from levels or from direct measurements."""
     columns = [each.columns for each in allocations]
     direct = direct_marginals(plan, columns)
     measured = [each for each in allocations if each.columns in direct]

@@ -1,1 +1,1 @@
-"""Functions that read what strangers wrote, run in a process of their own with limits."""
+"""Run functions that read strangers' files in separate processes with limits."""

@@ -1,7 +1,7 @@
-"""The process that forks for each call of `isolation.run`, and what its forks do.
+"""The process that forks for each call of `isolation.run`, and the work of its forks.
 
-It has one thread and opens nothing, so that each fork begins clean. Whatever ends a fork (a signal, a limit, an error
-that is not the caller's) ends it without an answer.
+It has one thread and opens nothing, so that each fork starts clean. If a signal, a limit, or an error that is not the
+caller's ends a fork, there is no answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:  # Windows has no such limits
 
 __all__ = ["BEGUN", "answer_alone", "serve"]
 
-BEGUN = b"!"  # the first byte of an answer: the process is there
+BEGUN = b"!"  # the first byte of an answer: the process has started
 
 
 def serve(place: str) -> None:
@@ -64,7 +64,7 @@ def _answer_and_end(control: socket.socket, handle: int) -> None:
             threading.Thread(target=_end_with_caller, args=(connection,), daemon=True).start()
             connection.sendall(_answer(request))
     finally:
-        os._exit(0)  # what the forker would do at its end is not this process's to do
+        os._exit(0)  # the forker's exit handlers must not run in this process
 
 
 def _end_with_caller(connection: socket.socket) -> None:
@@ -77,7 +77,7 @@ def _answer(request: bytes) -> bytes:
     call = json.loads(request)
     module, _, function = call["function"].partition(":")
     work = getattr(importlib.import_module(module), function)
-    with suppress(OSError):  # where memory runs short, Linux ends this process before those that wait for it
+    with suppress(OSError):  # if memory runs short, Linux kills this process before those that wait for it
         Path("/proc/self/oom_score_adj").write_text("1000")
     with suppress(OSError):
         os.chdir(call["folder"])

@@ -1,4 +1,4 @@
-"""Run a function in a process of its own, with limits on memory, processor time, disk and open files.
+"""Run a function in a separate process, with limits on memory, processor time, disk and open files.
 
 A damaged or hostile file may make a native reader crash, or ask for more memory than there is. Here that ends the
 process that reads it, and `run` raises `Died`; nobody else notices.
@@ -81,7 +81,7 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
 
 
 def _current_folder() -> str:
-    """Return the folder that relative paths begin in, which is another one since a notebook has changed it."""
+    """Return the current folder, which a notebook may have changed since the forker started."""
     try:
         return os.getcwd()
     except FileNotFoundError:  # it was removed
@@ -114,7 +114,7 @@ def _ask_forker(request: bytes) -> bytes:
                     ours.sendall(len(request).to_bytes(8, "big") + request)
                 if answer := _read(ours):
                     return answer.removeprefix(BEGUN)
-            except BaseException:  # nobody waits any more, and it may not write to a folder that is removed
+            except BaseException:  # nobody waits any more, and the folder that it writes to may be removed
                 with suppress(OSError):
                     ours.shutdown(socket.SHUT_WR)
                 _read(ours)
@@ -155,7 +155,7 @@ def _forker_socket() -> socket.socket:
 
 
 def _discard() -> None:
-    """End the forker, if there is one. Calls that are under way come to their end."""
+    """End the forker, if there is one. Running calls finish."""
     global _forker
     with _lock:
         if _forker is not None:
@@ -167,12 +167,12 @@ def _discard() -> None:
 
 
 def _forget() -> None:
-    """Begin anew in a forked process: the forker belongs to its parent."""
+    """Forget the forker in a forked process, since it belongs to the parent."""
     global _forker, _lock, _slots
     if _forker is not None:
         process, ours = _forker
         ours.close()
-        process.returncode = 0  # it is not this process's to wait for
+        process.returncode = 0  # this process must not wait for it
     _forker, _lock, _slots = None, threading.Lock(), threading.BoundedSemaphore(_MAX_AT_ONCE)
 
 

@@ -1,4 +1,4 @@
-"""Private temporary folders that do not outlive their process for long.
+"""Private temporary folders that are removed soon after their process has ended.
 
 A folder holds copies of rows, and is removed as soon as they are not needed. A signal that nothing can catch, or a
 crash of the machine, leaves it behind; then the next process that makes one removes it. It knows abandoned folders by
@@ -14,20 +14,20 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows removes no file that is open, so an open file is a lock there
+except ImportError:  # Windows does not remove open files, so an open file is a lock there
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["ScratchFolder", "sweep"]
 
 PREFIX = "private-release-"
 
-_swept: set[str] = set()  # where abandoned folders were looked for
+_swept: set[str] = set()  # places already searched for abandoned folders
 
 
 class ScratchFolder:
     """A new folder, locked until it is discarded, that only this account may enter.
 
-    The first one of a process sweeps.
+    The first one of a process removes abandoned folders.
     """
 
     def __init__(self, prefix: str = PREFIX) -> None:
@@ -50,7 +50,7 @@ class ScratchFolder:
 def sweep() -> None:
     """Remove the folders of processes that have ended without removing them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it is in use, belongs to another account, or is gone by now
+        with suppress(OSError):  # it is in use, belongs to another account, or was removed meanwhile
             if fcntl is None:
                 (folder / "lock").unlink()
             else:

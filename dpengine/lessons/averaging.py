@@ -43,7 +43,7 @@ def averaging_attack(defence: Defence, asks: int, games: int, *, seed: int | Non
 
 
 def ask_engine(people: int, times: int, epsilon: Fraction) -> tuple[list[int], Fraction]:
-    """Publish the size of a register `times` times by the whole engine; return the answers and the ε spent.
+    """Publish the size of a register `times` times with the real engine; return the answers and the ε spent.
 
     Each request is a release: the table is read and counted, and a ledger in memory is charged.
     """

@@ -66,7 +66,7 @@ class Comparison:
         if self.gap == 0:
             return 0.0
         a = math.exp(-float(self.per_step))
-        nearer = (self.gap - 1) // 2  # the last answer that lies nearer to the lower true one
+        nearer = (self.gap - 1) // 2  # the last answer that is closer to the lower true one
         return 1 - (a ** (nearer + 1) + a ** (self.gap - nearer)) / (1 + a)
 
 

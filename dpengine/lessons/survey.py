@@ -1,8 +1,9 @@
 """A survey by local privacy, compared with one by a trusted curator who holds the true answers.
 
 Coins and noise are drawn as for a publication: fresh on every run, without a seed. Only the people may be made up.
-Local privacy hides which answer a person gave, so the curator hides the same here: one changed answer moves two counts
-by one, which takes noise of scale 2/ε. (A release hides whether a person is in the table at all: scale 1/ε is enough.)
+Local privacy hides which answer a person gave, so here the curator hides the same: one changed answer changes two
+counts by one, which needs noise of scale 2/ε. (A release hides whether a person is in the table at all: scale 1/ε is
+enough.)
 """
 
 from __future__ import annotations

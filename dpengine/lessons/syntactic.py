@@ -99,7 +99,7 @@ def entropy_diversity(classes: Classes) -> Floats:
 
     Source: Machanavajjhala et al. 2007, Definition 4.1.
     """
-    part = _part(classes)
+    part = _shares_within_class(classes)
     spread = np.bincount(classes.of, weights=-part * np.log(part), minlength=len(classes.size))
     effective: Floats = np.exp(np.maximum(spread, 0.0))
     return effective
@@ -132,7 +132,7 @@ def equal_distances(classes: Classes) -> Floats:
 
     All values count as equally far apart. Source: Li, Li & Venkatasubramanian 2007, Section 4.1.
     """
-    part, whole = _part(classes), _whole(classes)
+    part, whole = _shares_within_class(classes), _shares_of_table(classes)
     own = whole[classes.value]
     unseen = 1 - np.bincount(classes.of, weights=own, minlength=len(classes.size))
     apart = np.bincount(classes.of, weights=np.abs(part - own), minlength=len(classes.size))
@@ -149,7 +149,7 @@ def ordered_distances(classes: Classes) -> Floats:
 
     Source: Li, Li & Venkatasubramanian 2007, Section 4.1, ordered distance.
     """
-    part, whole = _part(classes), _whole(classes)
+    part, whole = _shares_within_class(classes), _shares_of_table(classes)
     size, scale = len(classes.size), len(whole)
     if scale == 1:
         return np.zeros(size)
@@ -201,7 +201,7 @@ def size_bands(classes: Classes) -> list[Band]:
     return found
 
 
-def _part(classes: Classes) -> Floats:
+def _shares_within_class(classes: Classes) -> Floats:
     """Return each entry's share of its class."""
     _check(classes, sensitive=True)
     total = np.bincount(classes.of, weights=classes.count, minlength=len(classes.size))
@@ -209,7 +209,7 @@ def _part(classes: Classes) -> Floats:
     return part
 
 
-def _whole(classes: Classes) -> Floats:
+def _shares_of_table(classes: Classes) -> Floats:
     """Return the sensitive values' shares of the whole table."""
     total = np.bincount(classes.value, weights=classes.count, minlength=len(classes.values))
     whole: Floats = total / total.sum()

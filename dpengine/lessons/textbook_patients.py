@@ -73,7 +73,7 @@ def candidates(table: Published, patient: int, *, never: frozenset[str] = frozen
 
 
 def added_rows(before: Published, after: Published) -> list[Patient]:
-    """List the rows of `after` that `before` lacks: what two k-anonymous tables reveal of a newcomer."""
+    """List the rows of `after` that `before` lacks: what two k-anonymous tables reveal about a newcomer."""
     left = list(before)
     new = []
     for row in after:

@@ -1,8 +1,8 @@
-"""How the count of a box that was not split is divided among its cells: along a slope between its neighbours.
+"""Divide the count of an unsplit box among its cells, along a slope between its neighbours.
 
-What lies within such a box was not measured. Where neighbours on both sides show that counts rise or fall through it,
-its cells follow with the lesser of both slopes (the minmod limiter, Roe 1986); otherwise they share evenly. Sums of
-boxes stay as they are. A guess from noisy numbers, and so post-processing (Dwork & Roth 2014, Proposition 2.1).
+The inside of such a box was not measured. If the neighbours on both sides show that counts rise or fall through it, its
+cells follow with the smaller of the two slopes (the minmod limiter, Roe 1986); otherwise they share evenly. Sums of
+boxes do not change. This is a guess from noisy numbers, so it is post-processing (Dwork & Roth 2014, Proposition 2.1).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["sloped"]
 
 
 def sloped(table: Floats, first: Ints, last: Ints, cells: Ints) -> Floats:
-    """Return `table`, which is even within boxes that cover it once, with a slope along each axis within each of them.
+    """Return `table` with a slope along each axis within each box; it is even within boxes that cover it once.
 
-    Boxes are from `first` to before `last`, one row a box. `cells` are the flat places of all cells, those of the first
-    box first, and so on. Counts stay non-negative.
+    Boxes are from `first` to before `last`, one row per box. `cells` are the flat places of all cells, in the order of
+    the boxes. Counts stay non-negative.
     """
     widths = last - first
     sizes = widths.prod(axis=1)
@@ -46,9 +46,9 @@ def sloped(table: Floats, first: Ints, last: Ints, cells: Ints) -> Floats:
 
 
 def _slope(sums: Floats, first: Ints, last: Ints, level: Floats, axis: int) -> Floats:
-    """Return the slope of each box along one axis: the lesser of that from before and that to after, if both agree.
+    """Return the slope of each box along one axis: the smaller of those to both neighbours, if their signs agree.
 
-    At an end of the table there is but one of them.
+    At an end of the table, there is only one neighbour.
     """
     widths, size = (last - first)[:, axis], sums.shape[axis] - 1
     sides = []
@@ -56,8 +56,8 @@ def _slope(sums: Floats, first: Ints, last: Ints, level: Floats, axis: int) -> F
         there = np.clip(outside, 0, size - 1)
         start, end = first.copy(), last.copy()
         start[:, axis], end[:, axis] = there, there + 1
-        off = (_means(sums, start, end) - level) * np.sign(outside - first[:, axis])
-        sides.append(np.where(outside == there, off / widths, np.nan))
+        difference = (_means(sums, start, end) - level) * np.sign(outside - first[:, axis])
+        sides.append(np.where(outside == there, difference / widths, np.nan))
     before, after = (np.where(np.isnan(one), other, one) for one, other in (sides, sides[::-1]))
     agree = (before * after > 0) & (widths > 1) & (widths < size)
     lesser: Floats = np.where(agree, np.sign(before) * np.minimum(np.abs(before), np.abs(after)), 0.0)

@@ -2,9 +2,9 @@
 
 Upwards, each box's own noisy count is averaged with the sum of its children's, by precision. Downwards, the difference
 between a parent and its children is spread over these by their variance (Hay et al., PVLDB 2010, Theorem 3, there for
-equal variances). This is the Gauss–Markov estimate, which the tests also solve densely. The estimate without negative
-numbers is computed the same way, but stays within {x ≥ 0} in every family, and boxes whose noisy counts look like noise
-alone are taken for empty, so that their noise adds up in no range. The count of a box that was not split is
+equal variances). This is the Gauss–Markov estimate; the tests compare it with the dense solution. The non-negative
+estimate is computed in the same way, but stays within {x ≥ 0} in every family. Boxes whose noisy counts look like noise
+alone are assumed to be empty, so that their noise does not add up in ranges. The count of a box that was not split is
 divided among its cells as its neighbours suggest (`box_slopes`): a guess, not a measurement.
 
 All of this is post-processing of noisy numbers and public structure (Dwork & Roth 2014, Proposition 2.1).
@@ -28,10 +28,10 @@ from dpengine.noise import moments
 __all__ = ["BoxTree"]
 
 
-TAIL = 2.2  # standard deviations: 95 % of Laplace noise, and of sums of it, lie within 2.12 of them
+TAIL = 2.2  # in standard deviations: 95 % of Laplace noise, and of sums of it, are within 2.12
 # Set on the shapes of benchmarks/ranges.py, and on others of their kinds:
-EMPTY = (0.8, 2.0)  # deviations below which a box is taken for empty, where few are; and where all are
-TAKEN = 0.01  # of its variance is left to a box that is taken for empty
+EMPTY = (0.8, 2.0)  # in deviations: below it a box is assumed to be empty, if few boxes are, and if all are
+TAKEN = 0.01  # fraction of its variance that an assumed empty box keeps
 ROUNDING = 0.5  # added to half-widths, since noise of very small scale is whole and mostly 0
 
 
@@ -40,7 +40,7 @@ class BoxTree:
     """A tree of noisy boxes and its estimates. Arrays over boxes are in their order."""
 
     boxes: Boxes
-    total: float | None = None  # of `expected`, where it is known better than from the boxes
+    total: float | None = None  # of `expected`, if known more accurately than from the boxes
 
     @cached_property
     def cells(self) -> Ints:
@@ -50,7 +50,7 @@ class BoxTree:
 
     @cached_property
     def _generations(self) -> list[Ints]:
-        """Places of the boxes of each generation but the first."""
+        """Indices of the boxes of each generation except the first."""
         known = self.boxes.parents < 0
         found = []
         while not known.all():
@@ -61,7 +61,7 @@ class BoxTree:
 
     @cached_property
     def leaves(self) -> Ints:
-        """Places of the boxes without children."""
+        """Indices of the boxes without children."""
         inner = np.zeros(self.cells.size, dtype=bool)
         inner[self.boxes.parents[self.boxes.parents >= 0]] = True
         return np.flatnonzero(~inner)
@@ -75,11 +75,11 @@ class BoxTree:
 
     @cached_property
     def _upwards(self) -> tuple[Floats, Floats]:
-        """Estimate of each box from itself and all boxes within it, and its variance."""
+        """Estimate of each box from itself and its descendants, and its variance."""
         return self._averaged(self.boxes.values.astype(np.float64), self._noise)
 
     def _averaged(self, own: Floats, noise: Floats) -> tuple[Floats, Floats]:
-        """Average the `own` count of each box, whose variance is `noise`, with the sums of the boxes within it."""
+        """Average the `own` count of each box, with variance `noise`, with the sum of its children."""
         value, variance = own.copy(), noise.copy()
         for places in reversed(self._generations):
             parents, family = np.unique(self.boxes.parents[places], return_inverse=True)
@@ -118,10 +118,10 @@ class BoxTree:
 
     @cached_property
     def expected(self) -> Floats:
-        """Estimate of every box without negative numbers; children add up to their parent.
+        """Non-negative estimate of every box; children add up to their parent.
 
-        Least squares as above, with next to no variance for the boxes that are taken for empty: the people of their
-        parent are in the others.
+        Least squares as above, with hardly any variance for boxes that are assumed to be empty: the people of their
+        parent are in the other children.
         """
         own, noise = self.boxes.values.astype(np.float64), self._noise.copy()
         own[self._empty] = 0.0
@@ -138,10 +138,10 @@ class BoxTree:
 
     @cached_property
     def _empty(self) -> Ints:
-        """Places of the unsplit boxes that are taken for empty: their estimate is small for its deviation.
+        """Indices of the unsplit boxes that are assumed to be empty, since their estimate is small for its deviation.
 
-        About half of the estimates of empty boxes are below 0, and hardly any others, which tells how many are empty.
-        The more there are, the larger an estimate may be and still be taken for noise.
+        About half of the estimates of empty boxes are below 0, and hardly any others, which shows how many boxes are
+        empty. The more there are, the larger an estimate may be and still be considered noise.
         """
         estimates = self.unbiased[self.leaves]
         empty = min(1.0, 2 * float((estimates < 0).mean()))
@@ -155,7 +155,7 @@ class BoxTree:
 
     @cached_property
     def order(self) -> Ints:
-        """Every cell of the table once, as flat places; each box holds a stretch of them, from `starts`."""
+        """A permutation of all cells, as flat places, in which each box is contiguous, from `starts`."""
         leaves, cells = self.leaves, self.cells[self.leaves]
         leaf = np.repeat(np.arange(leaves.size), cells)
         within = np.arange(leaf.size) - np.repeat(np.cumsum(cells) - cells, cells)
@@ -173,7 +173,7 @@ class BoxTree:
 
     @cached_property
     def starts(self) -> Ints:
-        """Start of the stretch of each box in `order`."""
+        """Start of each box in `order`."""
         starts = np.zeros(self.cells.size, dtype=np.int64)
         for places in self._generations:
             parents = self.boxes.parents[places]
@@ -205,10 +205,10 @@ class BoxTree:
     def bounds(self, columns: Columns, groups: Mapping[str, Ints] | None = None) -> tuple[Floats, Floats]:
         """Return the ends of a 95 % interval for the true count of each cell over `columns`.
 
-        `groups` gives for some columns the group of each of their cells, neighbours together: groups are then cells.
+        `groups` gives for some columns the group of each of their cells, in contiguous groups, which then act as cells.
 
         A cell is the sum of the unsplit boxes within it, uncertain by their noise alone, and of unknown parts of boxes
-        that reach beyond it: anything from none to all of their counts.
+        that extend beyond it: anything from none to all of their counts.
         """
         if columns == self.boxes.columns and not groups:
             return self._bounds_of_cells()

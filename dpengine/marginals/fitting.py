@@ -13,7 +13,7 @@ from dpengine.array_types import Floats, Ints
 __all__ = ["Margin", "largest_remainders", "project", "rake", "rake_three", "round_to_total", "round_to_totals"]
 
 TINY = 1e-100  # for a sum of 0, whose cells are all 0 and stay so
-Margin = tuple[tuple[int, ...], npt.NDArray[Any]]  # some axes of an array, rising, and the sums wanted over all others
+Margin = tuple[tuple[int, ...], npt.NDArray[Any]]  # increasing axes, and the required sums over all others
 
 
 def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float = 0.0) -> Floats:
@@ -35,14 +35,14 @@ def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float
         shape = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
         steps.append((others, wanted.reshape(shape), np.ones(shape)))
     for _ in range(sweeps):
-        off = 0.0
+        error = 0.0
         for others, wanted, ratio in steps:
             sums = np.add.reduce(table, axis=others, keepdims=True)
             if tolerance:
-                off += float(np.abs(wanted - sums).sum())
+                error += float(np.abs(wanted - sums).sum())
             np.divide(wanted, sums, out=ratio, where=sums > 0)
             table *= ratio
-        if tolerance and off <= tolerance:
+        if tolerance and error <= tolerance:
             break
     return table
 
@@ -86,8 +86,8 @@ def project(values: Floats, total: float) -> Floats:
 def round_to_totals(values: Floats, totals: Ints) -> Ints:
     """Round each row of `values` to whole numbers that add up to its entry of `totals`.
 
-    Rows are scaled to their totals first; a row of zeros is filled evenly. Running sums are rounded, so every stretch
-    of neighbouring cells keeps its sum to within one.
+    Rows are scaled to their totals first; a row of zeros is filled evenly. Running sums are rounded, so every run of
+    neighbouring cells keeps its sum to within one.
 
     >>> round_to_totals(np.array([[0.4, 0.4, 1.2], [0.0, 0.0, 0.0]]), np.array([2, 3]))
     array([[0, 1, 1],

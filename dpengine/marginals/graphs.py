@@ -29,8 +29,7 @@ def maximal(tables: Sequence[Columns]) -> list[Columns]:
 def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) -> list[tuple[Node, Node, Any]]:
     """Return the edges (parent, child, weight) of a tree of greatest weight, from the first node outwards.
 
-    `weight(parent, child)` may return anything that can be ordered. Of equal weights, the earlier edge and node are
-    taken.
+    `weight(parent, child)` may return anything that can be ordered. Ties go to the earlier edge and node.
 
     Source: Prim 1957.
 
@@ -72,7 +71,7 @@ class Components:
 
 
 def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
-    """Return the cliques in an order along a tree, or None where they overlap in a ring.
+    """Return the cliques in an order along a tree, or None if they overlap in a ring.
 
     A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number of columns add
     up to the sizes of all cliques.
@@ -88,7 +87,7 @@ def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
     if len(frozenset().union(*sets)) == sum(map(len, sets)):  # none overlap: any order is along a tree
         return list(cliques)
     columns, widest = frozenset().union(*sets), max(map(len, sets))
-    # Along a tree, each table that no other contains brings a column of its own.
+    # Along a tree, each table that no other contains adds a column of its own.
     if sum(len(each) == widest for each in {*sets}) > len(columns) - widest + 1:
         return None
     edges = spanning_tree(range(len(sets)), lambda a, b: len(sets[a] & sets[b]))

@@ -24,8 +24,8 @@ __all__ = ["LatentClasses", "find_latent_classes", "fit_latent_classes"]
 Pair = tuple[str, str]
 
 ROUNDS = 60
-STARTS = ((32, 0.7), (24, 1.0))  # of each fit: classes, and the standard deviation of the logarithms of their cells
-# The same where what the classes say beyond pairs is believed: few, in many fits, since each finds other false classes.
+STARTS = ((32, 0.7), (24, 1.0))  # per fit: number of classes, standard deviation of the log cells
+# The same if the classes are used beyond pairs: few classes in many fits, since each fit finds other spurious classes.
 FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 200
 TINY = 1e-12
 
@@ -54,7 +54,7 @@ class LatentClasses:
 
 
 def find_latent_classes(one: Mapping[str, Floats], two: Mapping[Pair, Floats]) -> LatentClasses:
-    """Find latent classes that explain all pairs: those of several fits, beside each other.
+    """Find latent classes that explain all pairs: those of several fits, combined.
 
     The arguments are those of `fit_latent_classes`.
     """
@@ -73,7 +73,7 @@ def fit_latent_classes(
 
     `one` holds the table of each column. All tables hold expected counts with one common total. They are fitted from
     two starts, and the mean is returned: each follows some noise that the other does not. A fixed function of its
-    arguments: the classes start apart by multiples of the golden section, not by chance.
+    arguments: the starting classes differ by multiples of the golden section, not at random.
     """
     total = float(next(iter(one.values())).sum())
     starts, ends = _places(one)
@@ -86,18 +86,18 @@ def fit_latent_classes(
 
 
 def _places(one: Mapping[str, Floats]) -> tuple[list[int], list[int]]:
-    """Return where the cells of each column begin and end if all columns stand side by side."""
+    """Return where the cells of each column begin and end if all columns are concatenated."""
     ends: list[int] = np.cumsum([counts.size for counts in one.values()]).tolist()
     return [0, *ends[:-1]], ends
 
 
 def _apart(one: Mapping[str, Floats], classes: int, apart: float) -> Floats:
-    """Return the columns' distributions in each of some `classes` that differ, all columns side by side."""
+    """Return distinct starting distributions for each of `classes`, with all columns concatenated."""
     cells, start = [], 1
     for counts in one.values():
         places = golden_fractions(np.arange(start, start + classes * counts.size))
         start += places.size
-        # SciPy's function for arrays would take a hundred times as long to load as these few thousand calls.
+        # Loading SciPy's function for arrays would take a hundred times as long as these few thousand calls.
         normal = np.array([*map(NormalDist().inv_cdf, np.clip(places, 1e-6, 1 - 1e-6).tolist())])
         spread = np.exp(apart * normal).reshape(classes, -1) * counts
         cells.append(spread / spread.sum(axis=1, keepdims=True))
@@ -125,9 +125,9 @@ def _fit(
 
 
 def _all_beside(one: Mapping[str, Floats], two: Mapping[Pair, Floats], weights: Mapping[Pair, float]) -> list[Floats]:
-    """Return for each column but the last its tables with all later ones side by side, as parts of all rows.
+    """Return for each column except the last its tables with all later ones, concatenated, as fractions of all rows.
 
-    A few large products are quicker than many small ones.
+    A few large products are faster than many small ones.
     """
     total, names = float(next(iter(one.values())).sum()), list(one)
     return [_beside(name, names[k + 1 :], one, two, weights) / total for k, name in enumerate(names[:-1])]
@@ -140,7 +140,7 @@ def _beside(
     two: Mapping[Pair, Floats],
     weights: Mapping[Pair, float],
 ) -> Floats:
-    """Return the weighted tables of a column with `later` ones side by side; zeros for pairs that are not there."""
+    """Return the weighted tables of a column with `later` ones, concatenated; zeros for missing pairs."""
     tables = []
     for other in later:
         if (name, other) in two:

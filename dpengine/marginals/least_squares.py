@@ -1,8 +1,8 @@
 """Weighted least squares over any set of noisy marginals, in closed form.
 
-A table splits into one component for each subset A of its columns: its sums over the other columns, minus
-their mean along every column of A. Components of different A never mix. So the best linear unbiased estimate
-of each is an average over the marginals that contain A, weighted by precision. No matrix is ever built.
+A table splits into one component for each subset A of its columns: its sums over the other columns, minus their mean
+along every column of A. Components of different A never mix. So the best linear unbiased estimate of each is an average
+over the marginals that contain A, weighted by precision. No matrix is ever built.
 
 With y_S a marginal measured with independent cell variance v_S, n_B the number of cells over columns B:
 
@@ -31,15 +31,15 @@ from dpengine.marginals.marginal import Marginal
 
 __all__ = ["LeastSquares", "NoiseTerm", "subsets"]
 
-MAX_KEPT = 2  # columns of a component that is kept: a wide table has too many larger ones
+MAX_KEPT = 2  # columns of a component that is cached: a wide table has too many larger ones
 MAX_KEPT_CELLS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseTerm:
-    """`times` independent draws from noise as that of measurement number `measured`, each weighted by `weight`.
+    """`times` independent draws of the noise of measurement number `measured`, each weighted by `weight`.
 
-    They may be from several measurements that are alike.
+    They may come from several measurements with equal noise.
     """
 
     measured: int
@@ -75,7 +75,7 @@ class LeastSquares:
 
     @cached_property
     def _holding(self) -> dict[str, list[int]]:
-        """By column, the measurements that have it."""
+        """The measurements that have each column."""
         holding: dict[str, list[int]] = {}
         for s, columns in enumerate(self.measured):
             for name in columns:
@@ -84,7 +84,7 @@ class LeastSquares:
 
     @cached_property
     def _alike(self) -> list[list[int]]:
-        """Measurements of the same variance and number of cells: the same for tables that share no column with them."""
+        """Groups of measurements of equal variance and size: alike for a table that shares no column with them."""
         alike: dict[tuple[float, int], list[int]] = {}
         for s, variance in enumerate(self.variances):
             alike.setdefault((variance, self._cells(self._sets[s])), []).append(s)
@@ -92,12 +92,12 @@ class LeastSquares:
 
     @cached_property
     def _kinds(self) -> dict[int, int]:
-        """By measurement, its place in `_alike`."""
+        """The index of each measurement's group in `_alike`."""
         return {s: kind for kind, alike in enumerate(self._alike) for s in alike}
 
     @cached_property
     def _known(self) -> dict[frozenset[str], tuple[float, dict[int, float]]]:
-        """What `_component` has found so far: tables share many components, and all of them the empty one."""
+        """Cache of `_component`: tables share many components, and all share the empty one."""
         return {}
 
     def _component(self, component: frozenset[str]) -> tuple[float, dict[int, float]]:
@@ -136,8 +136,8 @@ class LeastSquares:
     def covariance(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns of `table`, the others fixed.
 
-        It has an axis for each of `along`, and then these again. Each component has an error of its own, with the
-        covariance I − J/n along a column that it has, where J is all ones, and J along one that it has not.
+        It has an axis for each of `along`, twice. Each component has an independent error, with the covariance I − J/n
+        along a column that it has, where J is all ones, and J along one that it lacks.
         """
         sizes = [self.sizes[name] for name in along]
         total = np.zeros((*sizes, *sizes))
@@ -154,10 +154,10 @@ class LeastSquares:
     def estimator(self, values: Sequence[npt.NDArray[np.int64] | Floats]) -> Callable[[Columns], Floats]:
         """Return the unbiased least-squares estimate from the measured `values` as a function of the table.
 
-        It has one axis a column. What many tables have in common is found once. Raises ValueError for a table that
-        lies within no measured marginal.
+        The estimate has one axis per column. Parts common to several tables are computed once. Raises ValueError for a
+        table that lies within no measured marginal.
         """
-        if len(self.measured) == 1:  # the sum; also exact where the components would be too many to list
+        if len(self.measured) == 1:  # the sum; also exact if there are too many components to list
             return lambda table: Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
         kept: dict[frozenset[str], Floats] = {}
 
@@ -186,7 +186,7 @@ class LeastSquares:
         return estimate
 
     def estimate(self, table: Columns, values: Sequence[npt.NDArray[np.int64] | Floats]) -> Floats:
-        """Return the estimate of one table, as `estimator` does of many."""
+        """Return the estimate of one table; `estimator` serves many."""
         return self.estimator(values)(table)
 
     def noise(
@@ -202,12 +202,12 @@ class LeastSquares:
             outside = self._cells(frozenset(self.measured[0]) - frozenset(table))
             return tuple(NoiseTerm(0, each, outside) for each in coefficients if each)
         touching = {s for name in table for s in self._holding.get(name, ())}
-        # Those of one kind that share the same columns are alike, too.
+        # Measurements of one kind that share the same columns are alike, too.
         sharing: dict[tuple[int, Columns], list[int]] = {}
         for s in sorted(touching):
             shared = tuple(name for name in table if name in self._sets[s])
             sharing.setdefault((self._kinds[s], shared), []).append(s)
-        # Tables of the same sizes that share alike with as many of each kind have the same noise: by symmetry.
+        # By symmetry, tables of the same sizes that share alike with as many of each kind have the same noise.
         alike = frozenset((kind, tuple(map(table.index, shared)), len(of)) for (kind, shared), of in sharing.items())
         place = table.index(along) if along in table else None
         known = (tuple(self.sizes[name] for name in table), alike, place, tuple(coefficients))
@@ -217,7 +217,7 @@ class LeastSquares:
 
     @cached_property
     def _noise(self) -> dict[Hashable, tuple[NoiseTerm, ...]]:
-        """What `noise` has found so far."""
+        """Cache of `noise`."""
         return {}
 
     def _terms(

@@ -7,12 +7,12 @@ and of their variances:
     upwards     z_v = α·y + (1 − α)·S,   α = V / (V + variance of y)       the best estimate from below
     downwards   x_c = z_c + (variance of z_c) / V · (x_v − S)              the best estimate from everything
 
-This is the method of Hay, Rastogi, Miklau & Suciu (PVLDB 3, 2010, Theorem 3), for nodes of unequal numbers of children
-and levels of unequal variances; equal to the dense Gauss–Markov solution, which the tests solve too. Children add up to
-their parents exactly.
+This is the method of Hay, Rastogi, Miklau & Suciu (PVLDB 3, 2010, Theorem 3), for unequal numbers of children and
+unequal variances of levels. It equals the dense Gauss–Markov solution, with which the tests compare it. Children add up
+to their parents exactly.
 
-Variances follow on the same way. Let x_v = A·S + o, where o is independent of all that is below v. Then, with
-k = (variance of z_c) / V and B = 1 + k·(A − 1),
+Variances follow in the same passes. Let x_v = A·S + o, where o is independent of all that is below v. Then, with k =
+(variance of z_c) / V and B = 1 + k·(A − 1),
 
     x_c = B·z_c + k·(A − 1)·(the siblings' z) + k·o.
 """
@@ -36,10 +36,10 @@ NOT_MEASURED = math.inf
 
 @dataclass(frozen=True)
 class LevelTree:
-    """A tree of levels below one root: `groups[k]` gives for each node of level k + 1 its parent's place on level k.
+    """A tree of levels below one root: `groups[k]` gives for each node of level k + 1 its parent's index on level k.
 
-    The children of a node stand together, in the order of their parents. `variances` has one entry a level, the root's
-    first; that of a level which is not measured is infinite. The last level is measured.
+    The children of a node are contiguous, in the order of their parents. `variances` has one entry per level, the
+    root's first; the variance of an unmeasured level is infinite. The last level is measured.
     """
 
     groups: tuple[Ints, ...]
@@ -51,12 +51,12 @@ class LevelTree:
 
     @cached_property
     def _starts(self) -> list[Ints]:
-        """For each level but the last, where the children of each node begin."""
+        """For each level except the last, where the children of each node begin."""
         return [np.flatnonzero(np.diff(group, prepend=-1)) for group in self.groups]
 
     @cached_property
     def _upwards(self) -> tuple[list[Floats], list[Floats], list[Floats]]:
-        """By level: α of each node, the variance of its z, and V of each node, of all levels but the last."""
+        """By level: α of each node, the variance of its z, and V of each node of all levels except the last."""
         alpha: list[Floats] = [np.ones(self._sizes[-1])]
         variance: list[Floats] = [np.full(self._sizes[-1], self.variances[-1])]
         below: list[Floats] = []
@@ -79,7 +79,7 @@ class LevelTree:
         alpha, variance, below = self._upwards
         found = [variance[0]]
         a = 1 - alpha[0]
-        outside = self._of_noise(0, alpha[0])
+        outside = self._noise_variance(0, alpha[0])
         for k, group in enumerate(self.groups):
             share = variance[k + 1] / below[k][group]
             loss = share * (a[group] - 1)
@@ -87,17 +87,17 @@ class LevelTree:
             rest = loss**2 * (below[k][group] - variance[k + 1]) + share**2 * outside[group]
             found.append(b**2 * variance[k + 1] + rest)
             a = b * (1 - alpha[k + 1])
-            outside = rest + self._of_noise(k + 1, b * alpha[k + 1])
+            outside = rest + self._noise_variance(k + 1, b * alpha[k + 1])
         return tuple(found)
 
-    def _of_noise(self, level: int, weights: Floats) -> Floats:
+    def _noise_variance(self, level: int, weights: Floats) -> Floats:
         """Return the variance of a level's noise with these weights, which are 0 where it is not measured."""
         return weights**2 * self.variances[level] if self.variances[level] < math.inf else np.zeros_like(weights)
 
     def estimate(self, values: Sequence[Floats | None]) -> list[Floats]:
         """Return the estimates of all nodes by level, from noisy `values` by level: None for one not measured.
 
-        Values may have more axes after that of the nodes; these are trees of their own.
+        Values may have more axes after that of the nodes; each index of these is a separate tree.
         """
         alpha, variance, below = self._upwards
         finest = values[-1]
@@ -143,14 +143,14 @@ class LevelTree:
 
 
 def _spread(values: Floats, like: Floats) -> Floats:
-    """Return one value a node with as many axes as `like` has."""
+    """Return one value per node, with as many axes as `like`."""
     return values.reshape(-1, *(1,) * (like.ndim - 1))
 
 
 def project_groups(values: Floats, totals: Floats, group: Ints) -> Floats:
-    """Return non-negative values that add up to `totals` in each group, and are the nearest to `values` of these.
+    """Return the non-negative values nearest to `values` that add up to `totals` in each group.
 
-    Groups stand together, in order. Source: Duchi et al. 2008, Figure 1, in all groups at once.
+    Groups are contiguous, in order. Source: Duchi et al. 2008, Figure 1, in all groups at once.
 
     >>> project_groups(np.array([0.5, 0.75, -0.5, 3.0]), np.array([1.0, 2.0]), np.array([0, 0, 0, 1]))
     array([0.375, 0.625, 0.   , 2.   ])

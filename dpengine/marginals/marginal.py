@@ -1,4 +1,4 @@
-"""Columns with their numbers of cells, and tables of numbers over them: what all of estimation is made of."""
+"""Columns with their numbers of cells, and tables of numbers over them: the basic values of estimation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Domain:
         return math.prod(self.sizes)
 
     def axes(self, columns: Sequence[str]) -> tuple[int, ...]:
-        """Return the place of each of some columns. Raises ValueError for one that is not there.
+        """Return the axis of each of some columns. Raises ValueError for a missing one.
 
         >>> Domain(("a", "b", "c"), (2, 3, 4)).axes("ca")
         (2, 0)
@@ -58,7 +58,7 @@ class Domain:
         return tuple(self.names.index(name) for name in columns)
 
     def project(self, onto: Sequence[str]) -> Domain:
-        """Return the domain of some of the columns, in the order given. Raises ValueError for one that is not there.
+        """Return the domain of some of the columns, in the order given. Raises ValueError for a missing one.
 
         >>> Domain(("a", "b", "c"), (2, 3, 4)).project("ca")
         Domain(c: 4, a: 2)
@@ -66,9 +66,9 @@ class Domain:
         return Domain(tuple(onto), tuple(self.sizes[axis] for axis in self.axes(onto)))
 
     def cells(self, codes: Sequence[npt.NDArray[np.integer[Any]]]) -> Ints:
-        """Return the number of each row's cell, rows given by the codes of each column, which are below its size.
+        """Return the flat index of each row's cell, given the rows' codes of each column, all below its size.
 
-        NumPy's `ravel_multi_index` checks that, and takes six times as long.
+        NumPy's `ravel_multi_index` checks this bound, and takes six times as long.
 
         >>> Domain(("a", "b"), (2, 3)).cells([np.array([0, 1]), np.array([2, 0])])
         array([2, 3])
@@ -97,7 +97,7 @@ class Marginal(Generic[Number]):
         return Domain(self.columns, self.values.shape)
 
     def project(self, onto: Sequence[str]) -> Marginal[Number]:
-        """Sum over all other columns than `onto`, and order the axes as these are.
+        """Sum over all columns except `onto`, and order the axes like these.
 
         Raises ValueError for a column that is not there.
 

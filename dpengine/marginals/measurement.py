@@ -1,4 +1,4 @@
-"""Noisy numbers, each with the ε that it cost: a release is made from these alone."""
+"""Noisy measurements, each with the ε that it cost: a release is computed from these alone."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ AUDIT_EDGES: dict[int, tuple[float, ...]] = {1: (), 3: (10.0, 200.0), 7: (0.5, 2
 
 @dataclass(frozen=True)
 class Allocation:
-    """One marginal to measure, with its part of ε and the L1 sensitivity of its counts, in rows.
+    """A marginal to measure, with its share of ε and the L1 sensitivity of its counts, in rows.
 
-    Where rows are shared among cells (`spec.numeric.amount`), counts are whole units, `grain` of them to a row.
-    `tally` is the place of what is counted among the tallies of the plan (`spec.tallies`).
+    If rows are shared between cells (`spec.numeric.amount`), counts are in whole units, `grain` of them to a row.
+    `tally` is the index of the plan's tally that it counts (`spec.tallies`).
     """
 
     columns: Columns
@@ -63,22 +63,22 @@ class Allocation:
     grain: int = 1
     tally: int = 0
 
-    @cached_property  # like the next, asked for again and again, and fractions are slow
+    @cached_property  # this and the next are used often, and fractions are slow
     def scale(self) -> Fraction:
         """Scale of the discrete Laplace noise, in rows: sensitivity/ε."""
         return self.sensitivity / self.epsilon
 
     @cached_property
     def scale_in_units(self) -> Fraction:
-        """The same in the units in which the noise is whole."""
+        """Scale of the noise in units, in which it is whole."""
         return self.scale * self.grain
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Noisy counts of a marginal in units, one axis a column, with the allocation of ε that they cost.
+    """Noisy counts of a marginal in units, one axis per column, with the allocation of ε that they cost.
 
-    Where neighbouring cells were merged before counting, `merged` gives for each axis the merged bin of every cell.
+    If neighbouring cells were merged before counting, `merged` gives for each axis the merged bin of every cell.
     """
 
     allocation: Allocation
@@ -99,7 +99,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A step that steers what is measured next: its description, mechanism and cost."""
+    """A private choice that decides what is measured next: its description, mechanism and cost."""
 
     what: str
     mechanism: str
@@ -133,10 +133,10 @@ class Audit:
 class Boxes:
     """Noisy counts of boxes of cells of one table, each box within its parent: a tree that grew while it was measured.
 
-    `first` and `last` have one row a box and one column for each of `columns`: the first cell of the box and the one
-    past its last. Boxes are in the order in which they were measured, which may be after boxes within them; the parent
-    of a root is -1. Roots cover the table, and children their parent. `parts` are allocations of `epsilon`: from a root
-    to any cell they add up to exactly `PARTS`, so a person's row spends ε once.
+    `first` and `last` have one row per box and one column for each of `columns`: the first cell of the box and the one
+    past its last. Boxes are in the order in which they were measured, possibly after boxes within them; the parent of a
+    root is -1. Roots cover the table, and children their parent. `parts` are shares of `epsilon`: from a root to any
+    cell they add up to exactly `PARTS`, so a person's row spends ε once.
     """
 
     columns: Columns
@@ -155,9 +155,9 @@ class Boxes:
 
     @property
     def cost(self) -> Fraction:
-        """The ε that a row spends: the parts of all boxes that hold its cell, of one sum for every cell.
+        """The ε that a row spends: the sum of the shares of all boxes that hold its cell, equal for all cells.
 
-        Counts the parts cell by cell, whatever the tree says of parents. Raises ValueError where cells differ.
+        Adds up the shares cell by cell, without relying on the parents in the tree. Raises ValueError if cells differ.
         """
         spent = np.zeros([size + 1 for size in self.shape], dtype=np.int64)
         for corner in product((False, True), repeat=len(self.shape)):  # each box as differences at its corners
@@ -173,10 +173,10 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class FoundKeys:
-    """The keys of a universe whose noisy numbers are `least` or more, by their places, in order.
+    """The keys of a universe whose noisy counts are at least `least`, by their places, in order.
 
-    All `universe` keys got noise, those without people too. Of very many that reached `least`, those with the largest
-    numbers are kept.
+    All `universe` keys got noise, also those without people. If very many reach `least`, those with the largest counts
+    are kept.
     """
 
     columns: Columns
@@ -189,7 +189,7 @@ class FoundKeys:
 
     @classmethod
     def none(cls, name: str, among: Universe, epsilon: Fraction, rows: int) -> FoundKeys:
-        """Return that no key is found yet, with the share of `epsilon` that `among` says, at `rows` rows a person."""
+        """Return an empty result, with the share of `epsilon` that `among` declares, at `rows` rows per person."""
         share, empty = epsilon * among.share, np.empty(0, dtype=np.int64)
         return cls((name,), among.keys, least_shown(among.keys, rows / share, among.chance), share, rows, empty, empty)
 
@@ -204,12 +204,12 @@ class FoundKeys:
         return self.sensitivity / self.epsilon
 
 
-Search: TypeAlias = Boxes | FoundKeys  # what the cells of a column are found from: steps of its range, or its keys
+Search: TypeAlias = Boxes | FoundKeys  # the cells of a column are found from it: steps of its range, or keys
 
 
 @dataclass(frozen=True, slots=True)
 class QuantileShare:
-    """The part of ε with which quantiles of an amount, at `parts` of the people, are chosen in each cell of a table.
+    """The share of ε for choosing quantiles of an amount, at fractions `parts` of the people, in each cell of a table.
 
     `columns` are sorted. One person has at most `sensitivity` rows.
     """
@@ -223,7 +223,7 @@ class QuantileShare:
 
 @dataclass(frozen=True, slots=True)
 class ChosenQuantiles:
-    """Quantiles that were chosen privately: places on the amount's grid, one axis a column and a last one for parts."""
+    """Privately chosen quantiles: places on the amount's grid, with one axis per column and a last one for `parts`."""
 
     share: QuantileShare
     places: Ints
@@ -231,12 +231,12 @@ class ChosenQuantiles:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All noisy results of one release: marginals, and choices, audit, boxes, quantiles if the strategy has them.
+    """All noisy results of one release: marginals, and choices, audit, boxes and quantiles if the strategy has them.
 
-    `more_boxes` are those of further tables for ranges. `searches` are what the cells of columns were found from,
-    before all else was measured. Whether tables of three columns and more start from latent classes, `by_classes`, was
-    chosen privately (`marginals.pairwise`). Where a model was fitted to marginals while measuring, `fit` keeps both, so
-    that it need not be fitted again: it is not stored.
+    `more_boxes` are those of further ranges tables. `searches` are the measurements from which cells were found, before
+    everything else. `by_classes`, whether tables of three and more columns start from latent classes, was chosen
+    privately (`marginals.pairwise`). If a model was fitted to marginals while measuring, `fit` caches both, so that it
+    need not be fitted again; it is not stored.
     """
 
     marginals: tuple[Measurement, ...]
@@ -263,7 +263,7 @@ class Measurements:
         return None
 
     def with_fit_of(self, drawn: Measurements) -> Measurements:
-        """Return these with the model that was fitted to `drawn`, if they are the same numbers as read from a store."""
+        """Return these with the model that was fitted to `drawn`, if their numbers are equal."""
         if drawn.fit is None or len(self.marginals) != len(drawn.marginals):
             return self
         fitted_to, model = drawn.fit
@@ -277,7 +277,7 @@ class Measurements:
     def cost(self) -> Fraction:
         """The ε of everything that was measured and chosen, added up exactly (basic composition).
 
-        Raises ValueError where boxes over different cells cost different parts of ε.
+        Raises ValueError if boxes over different cells cost different shares of ε.
 
         Source: Dwork & Roth 2014, Theorem 3.16.
         """

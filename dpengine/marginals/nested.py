@@ -1,7 +1,7 @@
-"""Tables that agree although they stand at different levels of a column: what they share, and rounding to it.
+"""Make tables at different levels of a column agree: find what they share, and round to it.
 
-A table tells its own columns and the coarser levels of these. So a table of ages and one of sex by 20-year groups of
-age share these groups, and the second can follow the first, or the first the second.
+A table determines its own columns and their coarser levels. So a table of ages and one of sex by 20-year groups of age
+share these groups, and either can be made to agree with the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpengine.spec.categories.resolution import Resolution
 
 __all__ = ["NO_LEVELS", "Counted", "follow", "in_one", "tree_order"]
 
-NO_LEVELS = Resolution({}, frozenset())  # of tables whose columns stand at one level each
+NO_LEVELS = Resolution({}, frozenset())  # of tables whose columns are at one level each
 
 
 class Counted(Protocol):
@@ -34,14 +34,14 @@ class Counted(Protocol):
 
 
 def tree_order(resolution: Resolution, tables: Sequence[Columns]) -> list[Columns] | None:
-    """Return tables in an order in which one follows another along what they share, or None if they close a ring."""
-    told = {resolution.known(table): table for table in tables}
-    order = junction_order([*told])
-    return None if order is None else [told[each] for each in order]
+    """Order tables so that what each shares with earlier ones lies in one of these; None if they close a ring."""
+    by_known = {resolution.known(table): table for table in tables}
+    order = junction_order([*by_known])
+    return None if order is None else [by_known[each] for each in order]
 
 
 def in_one(resolution: Resolution, earlier: Sequence[Columns], tables: Sequence[Columns]) -> Columns | None:
-    """Return the columns of one table that `tables`, which close a ring, are sums of; None if it closes one too."""
+    """Return the columns of one table whose sums are `tables`, which close a ring; None if it closes a ring too."""
     joint = tuple(sorted({name for table in tables for name in table}))
     if len({*resolution.declared(joint)}) < len(joint):
         return None  # two levels of one column
@@ -53,7 +53,7 @@ def follow(
 ) -> Marginal[np.int64]:
     """Round a table of expected counts so that it keeps the counts that it shares with one of `earlier`.
 
-    That is the table with which it shares most; without any, it keeps the `total`.
+    This is the one with which it shares most; without any, it keeps the `total`.
     """
     clique = expected.columns
     known = [(resolution.shared(clique, each.columns), each) for each in earlier]
@@ -74,7 +74,7 @@ def follow(
 
 
 def _groups(resolution: Resolution, table: Marginal[np.float64], shared: Columns, shape: tuple[int, ...]) -> Ints:
-    """Return for each cell of the flat table the place of its cell in a table of the `shared` columns."""
+    """Return for each cell of the flat table the index of its cell in a table of the `shared` columns."""
     held = resolution.held(shared, table.columns)
     assert held is not None, "columns that the table tells"
     found = np.zeros((1,) * len(table.columns), dtype=np.int64)

@@ -1,9 +1,9 @@
-"""A model of every pair of columns, and so of any table, fitted to noisy totals, columns and pairs.
+"""A model of every pair of columns, and hence of any table, fitted to noisy totals, columns and pairs.
 
-A pair that was measured is its noisy table, drawn towards a guess from all others (`marginals.shrinkage`). A pair that
-was not measured is composed through columns that both depend on, as in a tree of conditional independence (Chow & Liu
-1968), or left independent. A table of more columns is the one of greatest entropy with the pairs' tables, by iterative
-proportional fitting; or, if that was found to be nearer to the truth, the one nearest to latent classes in relative
+A measured pair is its noisy table, shrunk towards a guess from all others (`marginals.shrinkage`). An unmeasured pair
+is composed through columns on which both depend, as in a tree of conditional independence (Chow & Liu 1968), or left
+independent. A table of more columns is the one of greatest entropy with the pairs' tables, by iterative proportional
+fitting; or, if a private test says that this is closer to the truth, the one closest to latent classes in relative
 entropy (Csiszár 1975).
 
 The model is a fixed function of the measurements: nothing here sees exact counts.
@@ -41,7 +41,7 @@ Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their fir
 
 EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
 RAKING_SWEEPS = 15
-RAKED = 1e-5  # part of all rows: margins that are off by so many are near enough
+RAKED = 1e-5  # fraction of all rows by which margins may be off
 TOUCH_UP_SWEEPS = 3
 TABLE_SWEEPS = 6
 COMPOSITIONS = 2
@@ -51,14 +51,14 @@ UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was mea
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Expected counts of every column and every pair of columns (names in order), which agree with each other.
+    """Expected counts of every column and every pair of columns (names sorted), which agree with each other.
 
-    Where a table of all columns was measured too, it is `whole`, and every table is a sum of it. Errors are `even`
-    over small and large cells where tables were measured themselves; those of a model grow with the count. If cells are
-    few and noise is small besides, `noise` has each table as measured, non-negative, with the noise's deviation.
+    If a table of all columns was measured too, it is `whole`, and every table is a sum of it. Errors are `even` over
+    small and large cells if tables were measured directly; those of a model grow with the count. If also cells are few
+    and noise is small, `noise` has each table as measured, non-negative, with the standard deviation of the noise.
 
-    Tables of three columns or more start from the latent `classes`, if there are any; else all cells start alike, which
-    gives the table of greatest entropy.
+    Tables of three and more columns start from the latent `classes`, if there are any. Otherwise all cells start alike,
+    which gives the table of greatest entropy.
     """
 
     total: float
@@ -97,7 +97,7 @@ class Pairwise:
         return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
 
     def with_classes(self) -> Pairwise:
-        """Return the same with latent classes that are found in the pairs."""
+        """Return this model with latent classes fitted to its pairs."""
         with _on_one_thread():
             return replace(self, classes=find_latent_classes(self.one, self.two))
 
@@ -107,10 +107,10 @@ def fit(
 ) -> Pairwise:
     """Fit the model for columns of the given `sizes` to the `measured` marginals.
 
-    With `nearby`, cells of measured pairs may follow what is seen around them: 1 % nearer, for half as much time again.
-    With `by_classes`, tables of three columns or more start from latent classes.
+    With `nearby`, cells of measured pairs may follow their neighbours: 1 % more accurate, in 1.5 times the time. With
+    `by_classes`, tables of three columns or more start from latent classes.
 
-    Raises KeyError for a column that was not measured by itself.
+    Raises KeyError for a column without a measurement of its own.
     """
     with _on_one_thread():
         found = _fit(sizes, measured, nearby)
@@ -140,7 +140,7 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
             guess = along_tree[pair] if pair in along_tree else model.independent(pair)
             composed = model.compositions(pair, near)[:1]
             model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
-    if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
+    if len(pairs) >= len(sizes):  # a tree is modelled exactly
         model.join(pairs, near, nearby)
     found = Pairwise(total, single, model.two)
     for one in measured:
@@ -154,22 +154,22 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
 
 
 def _on_one_thread() -> AbstractContextManager[Any]:
-    """Multiply matrices on one thread: threads that wait for each other double the time that small products take."""
+    """Multiply matrices on one thread: threads that wait for each other double the time of small products."""
     limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
     return limited
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # takes a hundred times as long to find them as to limit them
+    return ThreadpoolController()  # finding them takes a hundred times as long as limiting them
 
 
 def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     """Shrink a noisy table of two columns or more towards a model of its own sums; return non-negative counts.
 
-    `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more exact than its cells, so
-    cells are drawn towards a model of the columns and pairs, unless they differ clearly from it. This is free: the
-    sums are post-processing of the table.
+    `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more accurate than its cells,
+    so cells are shrunk towards a model of the columns and pairs, unless they clearly differ from it. This costs
+    nothing: the sums are post-processing of the table.
     """
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
@@ -193,7 +193,7 @@ class _Pairs:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """The place of each column in their order."""
+        """The index of each column."""
         return {name: k for k, name in enumerate(self.one)}
 
     def independent(self, pair: Pair) -> Floats:
@@ -223,7 +223,7 @@ class _Pairs:
         return guess, likely
 
     def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats], *, nearby: bool) -> None:
-        """Update the pair from the guess that makes its noisy tables likeliest."""
+        """Update the pair from the guess under which its noisy tables are most likely."""
         found = [self.updated(pair, tables, guess) for guess in guesses]
         best = max(range(len(found)), key=lambda k: found[k][1])
         self.two[pair] = found[best][0]
@@ -231,7 +231,7 @@ class _Pairs:
             self.two[pair] = self.updated(pair, tables, guesses[best], shrink_nearby)[0]
 
     def join(self, pairs: Mapping[Pair, Sequence[Measurement]], near: Neighbours, nearby: bool) -> None:
-        """Draw all pairs towards latent classes fitted to all of them."""
+        """Shrink all pairs towards latent classes fitted to all of them."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
         for pair, table in fit_latent_classes(self.one, self.two, weights).items():
             common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
@@ -242,20 +242,20 @@ class _Pairs:
                 self.two[pair] = (self.two[pair] + common) / 2
 
     def tree(self, pairs: Iterable[Pair]) -> list[Pair]:
-        """Return the measured pairs of strongest dependence that close no ring."""
+        """Return a spanning tree of the measured pairs with the strongest dependence."""
         parts = Components(self.one)
         strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair]))
         return [pair for pair in strongest_first if parts.add(*pair)]
 
     def neighbours(self) -> Neighbours:
-        """Return the tables of all pairs known so far, by both of their columns: the first is the table's first."""
+        """Return the tables of all pairs known so far, by both orders of their columns."""
         near: dict[str, dict[str, Floats]] = {name: {} for name in self.one}
         for (a, b), table in self.two.items():
             near[a][b], near[b][a] = table, table.T
         return near
 
     def along_tree(self, tree: Sequence[Pair], near: Neighbours) -> dict[Pair, Floats]:
-        """Return the tables of all pairs that the tree joins: products of conditional tables along its paths."""
+        """Return the tables of all pairs that the tree connects: products of conditional tables along its paths."""
         steps: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
         for a, b in tree:
             steps[a].append((b, near[a][b] / self.one[a][:, None]))
@@ -282,7 +282,7 @@ class _Pairs:
 
 
 def merge(table: npt.NDArray[Number], merged: tuple[Ints, ...]) -> npt.NDArray[Number]:
-    """Sum neighbouring cells of `table` into merged bins, given for each axis as rising whole numbers from 0.
+    """Sum neighbouring cells of `table` into merged bins, given for each axis as increasing integers from 0.
 
     >>> merge(np.array([1.0, 2.0, 3.0]), (np.array([0, 0, 1]),))
     array([3., 3.])
@@ -305,7 +305,7 @@ def grand_total(measured: Sequence[Measurement]) -> float:
 def _fit_margins(
     table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], sweeps: int = RAKING_SWEEPS
 ) -> Floats:
-    """Rake a table of two columns, as `fitting.rake` does: by factors of rows and columns, which are few.
+    """Rake a table of two columns like `fitting.rake`, by factors of its rows and columns.
 
     Source: Sinkhorn 1967.
     """
@@ -314,12 +314,12 @@ def _fit_margins(
     near = RAKED * float(rows.sum())
     for _ in range(sweeps):
         sums = table @ across
-        off = np.abs(rows - down * sums).sum()
+        error = np.abs(rows - down * sums).sum()
         down = rows / sums
         sums = down @ table
-        off += np.abs(columns - across * sums).sum()
+        error += np.abs(columns - across * sums).sum()
         across = columns / sums
-        if off <= near:
+        if error <= near:
             break
     fitted: Floats = down[:, None] * table * across
     return fitted

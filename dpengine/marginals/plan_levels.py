@@ -1,4 +1,4 @@
-"""What may be measured at the levels of a plan's column, and the tree that the counts are (`marginals.level_tree`)."""
+"""The marginals at the levels of a plan's column, and the tree of their counts (`marginals.level_tree`)."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ __all__ = [
 
 
 def measured_at(plan: Plan) -> list[Columns]:
-    """Return what is measured at the root, of all other columns, and at each level, from the coarsest to the finest."""
+    """Return the marginals at the root, over all other columns, and at each level, from the coarsest to the finest."""
     levels, others = plan.resolution.levels, plan.resolution.others
     return [others, *((name, *others) for name in levels)]
 
 
 def may_measure(plan: Plan, columns: Columns) -> bool:
-    """Return whether `columns` are measured with the levels of `plan`: the root only for tables without a level."""
+    """Return whether `columns` may be measured with the levels of `plan`; the root only if a table has no level."""
     root, *levels = measured_at(plan)
     return columns in levels or (columns == root and any(level_of(plan, table) == 0 for table in plan.marginals))
 
 
 def level_of(plan: Plan, table: Columns) -> int:
-    """Return the place of the level of `table`: 0 for the root, if it lacks the column with levels."""
+    """Return the index of the level of `table`: 0 for the root, if it lacks the column with levels."""
     levels = plan.resolution.levels
     return next((k for k, name in enumerate(levels, start=1) if name in table), 0)
 
 
 def added_up(plan: Plan, table: Columns) -> Ints:
-    """Return how many cells of all other columns each cell of `table` adds up, one axis a column, most of size 1.
+    """Return how many cells each cell of `table` adds up, one axis per column, most of size 1.
 
-    They are those of the columns that it lacks, times those within a coarser level of a column that it has.
+    This is the number of cells of the columns that it lacks, times those within a coarser level of a column that it
+    has.
     """
     resolution, finest = plan.resolution, plan.resolution.finest(table)
     found = np.full((1,) * len(table), plan.cells(tuple(name for name in resolution.others if name not in finest)))
@@ -57,7 +58,7 @@ def added_up(plan: Plan, table: Columns) -> Ints:
 
 
 def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
-    """Return whether the counts that were measured are different levels of `plan`, the finest among them."""
+    """Return whether the measured counts are distinct levels of `plan`, including the finest."""
     measured, wanted = [each.columns for each in of_counts(plan, allocations)], measured_at(plan)
     return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
 
@@ -74,9 +75,9 @@ def tree_of(plan: Plan, variances: Mapping[Columns, float]) -> LevelTree:
 
 
 def level_groups(plan: Plan) -> tuple[Ints, ...]:
-    """Return for each level the place of each node's parent, from the coarsest level, whose parent is the root."""
+    """Return for each level the index of each node's parent, from the coarsest level, whose parent is the root."""
     levels = plan.resolution.levels
     root = np.zeros(plan.column(levels[0]).size, dtype=np.int64)
     finer = (plan.resolution.groups(fine, coarse) for coarse, fine in pairwise(levels))
-    # A place at the finer level leads to one at the coarser level: both are in the order of the tree.
+    # Map places at the finer level to the coarser level; both are in the order of the tree.
     return (root, *finer)

@@ -1,8 +1,8 @@
-"""Smoothing: the counts of one column, estimated from noisy ones along the order of its cells and by their sizes.
+"""Estimate the counts of one column from noisy ones, by the order of its cells and by their sizes.
 
-Of two descriptions of a column, the noisy counts themselves say how likely each is, and so how much it weighs:
+There are two descriptions of a column. The noisy counts themselves give the likelihood of each, and hence its weight:
 
-* counts come in any order from one unknown distribution of sizes;
+* counts come, in any order, from one unknown distribution of sizes;
 * counts follow a level that moves along the cells, in small steps or, rarely, a jump. Some cells are heaps or gaps:
   their counts come from the distribution of sizes instead.
 
@@ -25,19 +25,19 @@ MIN_TO_SMOOTH = 8  # cells
 SIZES_TOLD = range(3, 513)  # numbers of cells that are compared: more take the square in time and memory
 SMALL_SIZES = 6
 SIZE_ROUNDS = 10
-LITTLE_NOISE = 0.004  # of a mean count: levels then tell nothing more
+LITTLE_NOISE = 0.004  # of a mean count: beyond it, levels say nothing more
 STEP = 0.07  # between levels, of their logarithms
-STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as parts of it: the likeliest weighs most
-HEAPS = (0.03, 0.2)  # parts of cells that are heaps or gaps, likewise
-JUMPS = 0.02  # part of the steps that lead to any level
+STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as fractions of it, weighted by likelihood
+HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
+JUMPS = 0.02  # fraction of the steps that lead to any level
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     """Estimate the counts of one column from noisy ones; return non-negative counts that add up to `total`.
 
-    `scale` is that of the noise. Where cells come in any order, it is the mean of two estimates, from neighbouring
-    cells and from cells of like size. Each is up to a third nearer than a projection for some columns, and farther for
-    others.
+    `scale` is that of the noise. For cells in any order, the result is the mean of two estimates, from neighbouring
+    cells and from cells of similar size. Each is up to a third more accurate than a projection for some columns, and
+    less accurate for others.
     """
     in_order = _by_neighbours(noisy, scale, total)
     if noisy.size not in SIZES_TOLD:
@@ -55,17 +55,17 @@ def _by_level(noisy: Floats, scale: float, likely: Floats, by_size: Floats) -> t
 
     A level's logarithm moves by Laplace steps. A count is spread around its level as a Poisson count is, and by the
     width between levels. `likely` and `by_size` are the densities of the noisy counts and their posterior means if
-    sizes come in any order. Of all steps and parts of heaps, none is likelier before the noisy counts are seen.
+    sizes come in any order. The prior over steps and fractions of heaps is uniform.
 
     Source: the forward and backward sums of Baum et al. 1970.
     """
-    half = scale / 2  # levels are even below half of the noise, and rise by a factor above
+    half = scale / 2  # levels are evenly spaced below half of the noise, and grow by a factor above
     places = STEP * np.arange(int(np.log1p(max(float(noisy.max()), scale) / half) / STEP) + 2, dtype=np.float64)
     levels = half * np.expm1(places)
     spread = np.sqrt((levels + (STEP * (levels + half)) ** 2 / 12) / 2)
-    off = np.abs(noisy[:, None] - levels)
-    near = density(off, spread, scale)
-    counts = np.maximum(levels + np.sign(noisy[:, None] - levels) * posterior_median(off, spread, scale), 0.0)
+    distances = np.abs(noisy[:, None] - levels)
+    near = density(distances, spread, scale)
+    counts = np.maximum(levels + np.sign(noisy[:, None] - levels) * posterior_median(distances, spread, scale), 0.0)
 
     moves = np.exp(-np.abs(places[:, None] - places) / np.array(STEPS)[:, None, None])
     moves = (1 - JUMPS) * moves / moves.sum(axis=2, keepdims=True) + JUMPS / levels.size
@@ -88,7 +88,7 @@ def _by_level(noisy: Floats, scale: float, likely: Floats, by_size: Floats) -> t
     weight = float(weights.mean() / (weights.mean() + np.exp(in_any_order - best)))
     weights /= weights.sum()
 
-    # What a level adds to a cell's expected count, beyond that from its size alone.
+    # The correction by a level of the expected count that follows from size alone.
     more = (1 - heaps) * (near * (counts - by_size[:, None]))[:, None, None] / (most[..., None] * seen)
     expected = by_size.copy()
     after, back = np.ones(forward.shape[1:]), moves.transpose(0, 2, 1)
@@ -111,7 +111,7 @@ def _by_size(noisy: Floats, scale: float, total: float) -> tuple[Floats, Floats]
     """
     small: Floats = np.geomspace(max(scale / 8, 1.0), max(4 * scale, 2.0), SMALL_SIZES)
     sizes = np.sort(np.concatenate([[0.0], small, np.maximum(noisy, 0.0), project(noisy, total)]))
-    sizes = sizes[np.diff(sizes, prepend=-1.0) > 0]  # np.unique would load masked arrays, which take longer
+    sizes = sizes[np.diff(sizes, prepend=-1.0) > 0]  # np.unique would import masked arrays, which takes longer
     likely = np.exp(-np.abs(noisy[:, None] - sizes) / scale) + 1e-300
     prior = 1 / (sizes + scale)
     prior /= prior.sum()

@@ -1,16 +1,16 @@
-"""Expected counts of a tree whose leaves are mostly empty, by empirical Bayes: empty places stay empty.
+"""Expected counts of a tree whose leaves are mostly empty, by empirical Bayes.
 
 Least squares takes the noise of an empty leaf as seriously as that of a full one. Here the distribution of the true
-counts of leaves is estimated from their noisy counts, with no assumption on its form (Kiefer & Wolfowitz 1956), and so
-is the part of groups of leaves that are empty as a whole. The mean and the variance of each leaf given the noisy counts
-then replace its own noisy count and the variance of its noise:
+counts of leaves is estimated from their noisy counts, without assumptions on its form (Kiefer & Wolfowitz 1956), and so
+is the fraction of groups of leaves that are entirely empty. The mean and the variance of each leaf given the noisy
+counts then replace its own noisy count and the variance of its noise:
 
     upwards     z_v = α·y + (1 − α)·S,   α = V / (V + variance of y),   with the sums S and V over the children
     downwards   x_c = z_c + (variance of z_c) / V · (x_v − S)
 
-Where noise alone explains a leaf, its variance is near 0: it adds no noise to the sums above, and takes no part of
-what these are corrected by. Errors of the means are not independent, since all follow from one estimated distribution.
-So V is raised on each measured level until it explains how far S is from the noisy counts there.
+If noise alone explains a leaf, its variance is near 0: it adds no noise to the sums above, and gets no share of their
+corrections. Errors of the means are not independent, since all follow from one estimated distribution. So V is raised
+on each measured level until it explains the differences between S and the noisy counts there.
 
 All functions take noisy numbers and public structure, so nothing here costs privacy. The results are estimates that are
 biased towards 0 where counts are small: intervals follow from least squares (`marginals.level_tree`), not from these.
@@ -28,10 +28,10 @@ from dpengine.marginals.level_tree import LevelTree
 
 __all__ = ["expected_counts", "given_noisy"]
 
-MIN_LEAVES = 500  # of fewer, their distribution is not known well enough
+MIN_LEAVES = 500  # with fewer leaves, their distribution is too uncertain
 MOSTLY = 0.5  # of the leaves are empty
-FAR = 20.0  # in scales of the noise; larger counts have no neighbours to be drawn to
-ROUNDS, FEW_ROUNDS, WORK = 300, 50, 10**8  # of the estimation at most; fewer where rounds × leaves would be beyond this
+FAR = 20.0  # in scales of the noise; larger counts are not shrunk
+ROUNDS, FEW_ROUNDS, WORK = 300, 50, 10**8  # of the estimation at most; fewer if rounds × leaves would exceed this
 NEAR = 1e-5  # change of a round after which it ends
 
 
@@ -72,10 +72,11 @@ def expected_counts(tree: LevelTree, values: Sequence[Floats | None], scale: flo
 
 
 def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floats, float]:
-    """Return the mean and the variance of each true count given all noisy ones, and the part of true counts that are 0.
+    """Return the mean and variance of each true count given all noisy ones, and the fraction of true counts that are 0.
 
     The noise is discrete Laplace of `scale`. All counts below a `parent` are 0, or all are drawn from one distribution.
-    How often either happens and that distribution follow from the noisy counts (EM). Variances are above 0.
+    The probabilities of both cases and the distribution are estimated from the noisy counts (EM). Variances are above
+    0.
 
     >>> noisy = np.array([0, 1, -1, 2, -2, 0, 0, 1] * 100 + [60, 61, 0, 1] * 20)
     >>> mean, variance, empty = given_noisy(noisy, np.arange(noisy.size) // 4, 1.0)
@@ -87,7 +88,7 @@ def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floa
     near = counts < 0.75 * FAR * scale
     likely = np.exp(-np.abs(counts[near][:, None] - grid) / scale + np.maximum(-counts[near], 0)[:, None] / scale)
     prior, some = np.full(grid.size, 1 / grid.size), 0.5  # of counts below parents with people, and how many these are
-    surplus = counts / scale  # log-likelihood that a parent has people, over that it has none
+    surplus = counts / scale  # log-likelihood ratio of a parent with people to one without
     for _ in range(min(ROUNDS, max(FEW_ROUNDS, WORK // noisy.size))):
         posterior = likely * prior
         known = posterior.sum(axis=1)

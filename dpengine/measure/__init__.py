@@ -1,1 +1,1 @@
-"""Exact counts to noisy measurements: which marginals, with which part of ε, and by which mechanism."""
+"""Turn exact counts into noisy measurements: which marginals, with which share of ε, by which mechanism."""

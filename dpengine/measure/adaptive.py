@@ -1,11 +1,11 @@
-"""Wide tables: which pairs of columns to measure, and how finely, chosen privately while measuring.
+"""Measure wide tables: choose privately, while measuring, which pairs of columns to measure, and at which resolution.
 
-Part of ε measures the total and, where single columns will be noisy, how strongly columns depend on each other. Unless
-that is worth it, all the rest measures single columns. Otherwise part measures every single column, and a model that
-takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model gets most
-wrong, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). How ε is
-divided follows from the *public error*: the expected error of the single columns had they all of ε, a function of ε,
-sizes, the noisy total and the number of rows that the plan states alone.
+Part of ε measures the total and, if single columns will be noisy, how strongly columns depend on each other. If they
+depend too weakly, all the rest measures single columns. Otherwise part measures every single column, and a model that
+takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model predicts
+worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). The division
+of ε follows from the *public error*: the expected error of the single columns if they had all of ε. It is a function of
+ε, sizes, the noisy total and the number of rows that the plan states, and of nothing else.
 
 Exact counts come in; only noisy numbers and private choices go out. All decisions (phases, parts of ε, merged bins,
 candidates) depend on public structure and on what was measured before. So the whole is ε-differentially private by
@@ -13,8 +13,8 @@ adaptive composition (Dwork & Roth 2014, Theorem 3.16 and section 3.5.1): the pa
 up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows, so for every
 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/part;
-* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and times a weight
-  of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
+* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and multiplied by a
+  weight of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
 * sum of the strengths of dependence above noise of k pairs, 4·k·Δ (`pair_selection.dependence`);
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part. Where
@@ -62,20 +62,20 @@ from dpengine.translation.catalogue import mark
 __all__ = ["measure_adaptively"]
 
 TOTAL_PART = 0.01
-WHERE_STATED = 0.2  # times that, if the owner states about how many rows there are
-COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
+WHERE_STATED = 0.2  # times that, if the owner states a rough number of rows
+COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
 LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
 NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-WORTH = {1: 0.7, 2: 0.5}  # times the loss of columns that the first pairs have to gain, by the number of phases
-FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the answer whether they do
+WORTH = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by the number of phases
+FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the private answer whether they do
 LEAST_FOR_ANSWER = PARTS // 500  # of ε, for this answer
-SURE = 0.75  # times the noise of that answer, added to it: pairs that are not worth it are seldom taken for it
-CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: what a cell gains less than is not counted
-ONE_PHASE = 5.0  # times what the first pairs lose by half of ε: if a second phase gains less, one is enough
+SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
+CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
+ONE_PHASE = 5.0  # times the loss of the first pairs with half of ε: if a second phase gains less, one is enough
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
@@ -91,7 +91,7 @@ class _Phase:
     part: float
     budget: int
     error: float  # the public error
-    gain: float  # of a pair picked first, in rows; infinite where it is not known
+    gain: float  # of a pair picked first, in rows; infinite if unknown
 
 
 def measure_adaptively(
@@ -134,9 +134,8 @@ def measure_adaptively(
 def _measure_total(run: Run) -> float:
     """Measure the number of rows; return it, at least 1.
 
-    It only decides how ε is divided: single columns tell it better. So if the owner states about how many rows there
-    are, it is measured more coarsely, and that number is returned, moved as far as twice the scale of the noise around
-    the noisy one.
+    It only decides how ε is divided; single columns give a better total. So if the owner states a rough number of rows,
+    it is measured more coarsely, and the stated number is returned, clipped to the noisy one ± twice the noise scale.
     """
     first, stated = next(iter(run.workload.sizes)), run.workload.rows_about
     parts = PARTS * TOTAL_PART * max(1.0, float(run.epsilon) / run.sensitivity / 0.1) ** -0.3
@@ -149,7 +148,7 @@ def _measure_total(run: Run) -> float:
 
 
 def _reserve_for_whole(run: Run, total: float) -> int:
-    """Put parts of ε aside for the table of all columns, if there is one: fewer if it would have more noise."""
+    """Reserve parts of ε for the table of all columns, if there is one: fewer if it would have more noise."""
     whole = run.workload.whole
     if not whole:
         return 0
@@ -160,7 +159,7 @@ def _reserve_for_whole(run: Run, total: float) -> int:
 
 
 def _public_error(run: Run, total: float, for_whole: int) -> float:
-    """Return the expected error of the single columns, as a fraction of the rows, with all of ε not put aside."""
+    """Return the expected error of the single columns, as a fraction of the rows, with all unreserved ε."""
     per_row = float(run.epsilon) / run.sensitivity
     if for_whole:
         per_row *= 1 - for_whole / PARTS
@@ -176,12 +175,12 @@ def _part_for_columns(run: Run, error: float) -> float:
 
 
 def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> float:
-    """Return what a pair picked first would gain, in rows; 0 if all that is left had better measure single columns.
+    """Return the gain of a pair picked first, in rows; 0 if all remaining ε should measure single columns.
 
-    In all tables together, the strongest pairs, as many as would be picked first, have to gain above their noise what
-    columns lose that get `for_columns` alone, and the more, the less exactly this can be measured. It is measured more
-    coarsely where they have to gain much, and not at all if the public error is tiny, or so large that no dependence
-    were enough.
+    The strongest pairs, as many as would be picked first, have to gain more above their noise, summed over all tables,
+    than columns lose by getting only `for_columns`, plus a margin for the noise of this answer. The answer is coarser
+    if they have to gain much. It is not asked if the public error is tiny, or so large that no dependence could be
+    enough.
     """
     for_pairs = run.left - for_columns
     if for_pairs < LEAST_FOR_PAIRS:
@@ -205,7 +204,7 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
 def _measure_pairs_in_phases(run: Run, error: float, gain: float) -> None:
     """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three.
 
-    `gain` is what a pair picked first gains, in rows.
+    `gain` is the gain of a pair picked first, in rows.
     """
     resolutions = merged_bins(run.model())
     parts = PHASES[_phases(run, error)]
@@ -217,7 +216,7 @@ def _measure_pairs_in_phases(run: Run, error: float, gain: float) -> None:
 
 
 def _phases(run: Run, error: float) -> int:
-    """Return in how many phases to measure pairs at most: in one if a tree is all that is asked for."""
+    """Return the maximum number of phases for measuring pairs: one if only a tree is requested."""
     if error > LARGE_ERROR or len(run.workload.pairs) < len(run.workload.sizes):
         return 1
     return 2 if error > SMALL_ERROR else 3
@@ -255,16 +254,16 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
 
 
 def _how_wrong_to_decide(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> float:
-    """Measure how wrong the model is, with more of the phase's budget where it is hard to tell from chance."""
+    """Measure the model's error, with more of the phase's budget if it is hard to distinguish from chance."""
     clear = PARTS * run.noise(PARTS) / (0.1 * _by_chance(pairs))
     return _how_wrong(run, pairs, max(phase.budget // 100, min(int(clear), phase.budget // 25)))
 
 
 def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
-    """Return whether it ends the phases that the model is `wrong` by so many rows.
+    """Return whether the model's error, `wrong`, in rows, ends the phases.
 
-    Measure all pairs at once if it is wrong by much more than their noise; none if columns look independent, unless a
-    private answer says that some pairs gain.
+    Measure all pairs at once if it is much larger than their noise; none if columns look independent, unless a private
+    answer says that some pairs gain.
     """
     independent = phase.number == 0 and math.isinf(phase.gain) and wrong < BY_CHANCE * _by_chance(pairs)
     if wrong > (1.0 if independent else ALL_AT_ONCE[phase.number]) * _seen_noise(run, pairs, run.left / len(pairs)):
@@ -276,7 +275,7 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: 
 def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:
     """Return whether a second phase would gain too little for the noise that half of the budget adds to the first.
 
-    What the first picks gain is no longer wrong; a second phase can gain from the rest.
+    The first picks remove their gain from the error; a second phase can gain from the rest.
     """
     if math.isinf(phase.gain) or phase.phases != 2:
         return False
@@ -288,7 +287,7 @@ def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float
 
 
 def _seen_noise(run: Run, pairs: Sequence[Candidate], parts: float) -> float:
-    """Return the mean over pairs of Σ min(M, noise), in rows, were each measured with `parts` of ε."""
+    """Return the mean over pairs of Σ min(M, noise), in rows, if each was measured with `parts` of ε."""
     scale = run.noise(parts)
     return sum(float(np.minimum(one.model, scale).sum()) for one in pairs) / len(pairs)
 
@@ -296,7 +295,7 @@ def _seen_noise(run: Run, pairs: Sequence[Candidate], parts: float) -> float:
 def _by_chance(pairs: Sequence[Candidate]) -> float:
     """Return the mean over pairs of the expected Σ|X − M| of Poisson counts X with means M.
 
-    So far independent columns look dependent. E|X − M| is about √(2M/π), and at most 2M.
+    Independent columns look this dependent. E|X − M| is about √(2M/π), and at most 2M.
     """
     cells = (one.model for one in pairs)
     return sum(float(np.minimum(np.sqrt(2 / math.pi * m), 2 * m).sum()) for m in cells) / len(pairs)
@@ -320,11 +319,11 @@ def _first_picks(run: Run, error: float, live: int) -> int:
 
 
 def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int) -> tuple[int, float]:
-    """Return how many pairs to pick so that measuring them gains most, and the gain in all, in rows.
+    """Return how many pairs to pick so that measuring them gains most, and the total gain, in rows.
 
-    The model is `wrong` by so many rows in the mean pair. This is taken to vary as an exponential distribution, of
-    which the worst are picked: a fraction p of the pairs, wrong by 1 − ln p times the mean. Each of these has the noise
-    of its part of `budget` instead.
+    `wrong` is the model's mean error per pair, in rows. Errors are assumed to be exponentially distributed, and the
+    worst are picked: a fraction p of the pairs has a mean error of 1 − ln p times `wrong`. After measuring, each has
+    the noise of its part of `budget` instead.
     """
     cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))
     below = np.concatenate([[0.0], cells.cumsum()])
@@ -340,7 +339,7 @@ def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:
-    """Measure the pairs, with parts of ε as the square root of the weighted cells that will be seen above the noise."""
+    """Measure the pairs, with parts of ε in proportion to the root of the weighted cells that will exceed the noise."""
     importance = [float(run.workload.weight(one.pair)) for one in picked]
     scale = run.noise(parts / len(picked))
     weights = np.ones(len(picked))

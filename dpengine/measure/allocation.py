@@ -1,8 +1,8 @@
 """Divide ε by calculation: over marginals by three direct rules or by numerical optimisation, and over tallies.
 
 Neighbouring tables differ in the rows of one person, at most `plan.unit.rows`; each row changes one cell of a marginal
-by one. So every marginal has L1 sensitivity `plan.unit.rows`, and its part ε_S buys discrete Laplace noise of scale
-sensitivity/ε_S. The parts compose by addition (Dwork & Roth 2014, Theorem 3.16) and add up to ε exactly.
+by one. So every marginal has L1 sensitivity `plan.unit.rows`, and with its share ε_S it gets discrete Laplace noise of
+scale sensitivity/ε_S. The shares compose by addition (Dwork & Roth 2014, Theorem 3.16) and add up to ε exactly.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ __all__ = [
     "weight_within",
 ]
 
-MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
+MAX_JOINT_CELLS = 2_000_000  # cells of a table of all columns through which others agree
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 
 def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
-    """Divide ε over the tables that are asked for, by three rules.
+    """Divide ε over the requested tables, by three rules.
 
     Each follows from minimising the total variance Σ w_S·n_S·2/ε_S² of independent marginals of n_S cells and weight
     w_S, which is 1 unless a plan says otherwise, under Σ ε_S = ε:
@@ -57,10 +57,10 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     3. Otherwise the maximal tables are measured, with ε_S in proportion to the cube root of w_S·n_S, and combined by
        least squares. This is within 0.1 % of numerical optimisation on the cases in the tests.
 
-    A measured table weighs as much as the heaviest of the published tables that are its sums.
+    The weight of a measured table is that of the heaviest published table among its sums.
 
-    Columns are in sorted order, so that the order of a plan's tables changes nothing. Raises `PlanError` if the tables
-    could not be made to agree.
+    Columns are sorted, so the order of a plan's tables changes nothing. Raises `PlanError` if the tables cannot be made
+    to agree.
     """
     tables = maximal(plan.supports)
     if len(tables) == 1:
@@ -81,7 +81,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     split = allocate_by_cells(plan, tables)
     if small:
         whole = allocate_by_cells(plan, [everything])
-        # Judged on what costs something: a table that another contains changes what is measured by its weight alone.
+        # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
         if total_variance(plan, whole, judged) <= total_variance(plan, split, judged):
             split = whole
@@ -89,7 +89,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
 
 
 def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
-    """Return `found`, or maximal `tables` beside contained ones of more weight, where that gives less variance."""
+    """Return `found`, or maximal `tables` beside contained ones of more weight, if that gives less variance."""
     heavy = sorted(
         tuple(sorted(table))
         for table, weight in plan.weights.items()
@@ -105,9 +105,9 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, 
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
-    """Return the parts of ε for tables with amounts, beside tables of counts that a model needs not measure at all.
+    """Return the shares of ε for tables with amounts, beside tables of counts for a model.
 
-    They are those that the tables with amounts would have by `allocate_by_cells`, were all tables measured.
+    They are the shares of `allocate_by_cells` if all tables were measured.
     """
     soft = maximal([table for table in plan.supports if plan.has_amount(table)])
     every = allocate_by_cells(plan, [*soft, *maximal(plan.marginals)]) if soft else ()
@@ -115,7 +115,7 @@ def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
 
 
 def check_rings(plan: Plan) -> None:
-    """Refuse tables of means that could agree only through a table too large to write down. Raises `PlanError`."""
+    """Refuse tables of means that could agree only through a too large table. Raises `PlanError`."""
     for name in plan.amounts(()):
         tables = maximal([table for table in plan.marginals if name in plan.amounts(table)])
         columns = tuple({column for table in tables for column in table})
@@ -132,15 +132,15 @@ def check_rings(plan: Plan) -> None:
 
 
 def _is_small(plan: Plan, columns: Columns) -> bool:
-    """Return whether a table of these columns can be measured: its cells can be written down, and its units counted."""
+    """Return whether a table of these columns is small enough to measure: in cells, and in units."""
     countable = plan.grain(columns) <= MAX_GRAIN and plan.grain(columns) * (plan.rows_about or 1) <= 2**62
     return plan.cells(columns) <= MAX_TABLE_CELLS and countable
 
 
 def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
-    """Return the allocation of a part of ε to a marginal: one person moves it by `plan.unit.rows` rows in L1.
+    """Return the allocation of a share of ε to a marginal, which one person changes by `plan.unit.rows` rows in L1.
 
-    In a table of distinct persons it is the most cells of a person (`spec.tallies`).
+    For a table of distinct persons, it is the bound on the cells of a person (`spec.tallies`).
     """
     tally = plan.tally_of(columns)
     return Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)
@@ -149,8 +149,8 @@ def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
 def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Columns] = ()) -> tuple[Allocation, ...]:
     """Divide ε over `tables` in proportion to the cube roots of their weighted cells, rounded to thousandths.
 
-    The weight of a table is that of the heaviest published one within it. Those `apart` are measured alone, so they
-    and their sums do not count in larger tables.
+    The weight of a table is that of the heaviest published one within it. Those `apart` are measured separately, so
+    they and their sums do not count in larger tables.
     """
     weights = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
     total = sum(weights)
@@ -160,7 +160,7 @@ def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Col
 
 
 def root_of_cells(cells: float) -> int:
-    """Return the cube root of a number of weighted cells, in thousandths: in proportion to these, ε is divided."""
+    """Return the cube root of a number of weighted cells, in thousandths: ε is divided in proportion to it."""
     root: float = cells ** (1 / 3)
     return max(1, round(1000 * root))
 
@@ -182,12 +182,12 @@ def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether maximal tables overlap in a ring whose joint table is too large to write down."""
     if plan.cells(plan.released) <= MAX_JOINT_CELLS:
         return False
-    # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
+    # Along a tree each table adds a column of its own, so more tables than columns close a ring.
     return len(tables) > len(plan.released) or junction_order(tables) is None
 
 
 def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
-    """Divide ε over candidate marginals for the least total variance found; directly, if that is no worse.
+    """Divide ε over candidate marginals for the least total variance that is found; directly, if that is as good.
 
     Candidates are the maximal tables, the common columns of any two of them, the table of all columns and, if tables
     have weights, each published table. With e_S the part of ε for marginal S, the total variance is
@@ -220,7 +220,7 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
 def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
     """Return the variance summed over all cells of `tables`, times their weights.
 
-    It is that of continuous Laplace noise, so that ε changes no ranking.
+    It is that of continuous Laplace noise, so that rankings do not depend on ε.
     """
     variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
     if len(allocations) == 1:  # every published cell is a plain sum
@@ -232,7 +232,7 @@ def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequen
 
 
 def _own_weight(plan: Plan, table: Columns) -> float:
-    """Return the weight of a published table, with or without one of its amounts; of another, of those within it."""
+    """Return the weight of a published table, with or without one of its amounts, or of those within another table."""
     counted = {name for name in table if not plan.has_amount((name,))}
     own = [weight for published, weight in plan.weights.items() if {*published} == counted]
     return float(own[0]) if own else weight_within(plan, table)
@@ -249,7 +249,7 @@ def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:
-    """Return weights of `candidates`, the largest 1: dividing ε by them gives the least total variance found."""
+    """Return weights of `candidates`, the largest 1, by which dividing ε gives the least total variance found."""
     from scipy.optimize import minimize  # here, since it takes long to load and few plans need it
 
     costs: dict[frozenset[str], float] = defaultdict(float)  # of each component
@@ -289,7 +289,7 @@ def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:
     for tally in plan.tallies:
         alone = tally.plan.at(1)
         judged = alone.supports if alone.weights else maximal(alone.supports)
-        # Weights of a plan are in proportion to its least one, and these differ between tallies.
+        # Weights of a plan are relative to its smallest one, which differs between tallies.
         least = min((plan.weights[table] for table in alone.marginals), default=1) if plan.weights else 1
         variance = float(least) * total_variance(alone, allocate_directly(alone), judged)
         roots.append(max(1, round(1000 * variance ** (1 / 3))))

@@ -1,12 +1,12 @@
-"""One table whose ranges matter: measured in boxes of neighbouring cells, finely only where there are people.
+"""Measure a table whose ranges matter in boxes of neighbouring cells, finely only where there are people.
 
-The sum of a long stretch of separately measured cells has the noise of all of them. So the table is measured from
-the whole downwards. Each box is split into as many boxes as its own noisy count deserves, and into fewer where the box
-that it comes from is even. If that is less than two, all that is left of ε measures the box once more: together with
-neighbours of which the same is true, as long as a split of them all would be of no use either. With many people per
-unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al. 2010; fan-outs as in
-Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, there of two levels) or a
-partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). No ε is spent on deciding: noisy counts that are paid for decide.
+The sum of a long range of separately measured cells has the noise of all of them. So the table is measured from the
+whole downwards. Each box is split into more boxes the larger its own noisy count is, and into fewer if its siblings are
+even. If that is less than two, all remaining ε measures the box once more, together with such neighbours as long as
+splitting all of them would not be worth it either. With many people per unit of noise everything is split down to
+cells, and this is a hierarchical histogram (Hay et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an
+adaptive grid (the same authors, ICDE 2013, there of two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB
+2014). No ε is spent on these decisions, which follow from noisy counts that are paid for.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the nu
 # Chosen on the simulated tables of benchmarks/ranges.py and on others of their kinds, at εN = 10² to 10⁵, by the mean
 # error over these. Near these values it hardly changes. Pairs are for one axis, and for several.
 ROOT = (PARTS // 10, PARTS * 7 // 100)  # of ε for the total, and again for several strata: of one column, of more
-NOISE = 3.0  # people per unit of noise that make a box worth splitting
-FAN_OUT = 12  # up to this many boxes are measured at once, with all that is left; if there are more, in several levels
+NOISE = 3.0  # people per unit of noise from which a box is worth splitting
+FAN_OUT = 12  # up to this many boxes are measured at once, with all remaining ε; more of them in several levels
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
 MOST = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
-EVEN = 2.0  # a box is split in full where siblings differ by 1/EVEN of their mean, and less where they are more even
-LEAST = 0.1  # of its people count for the split of a box in any case
-TO_TELL = 4  # siblings, to tell whether they are even
+EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
+LEAST = 0.1  # fraction of its people that always count for the split of a box
+TO_TELL = 4  # siblings needed to judge whether they are even
 
 
 def strata(column: Column) -> Axis:
-    """Return the first cell of each stratum, cells that are measured apart, and the number of all cells.
+    """Return the first cell of each stratum, which are measured separately, and the number of all cells.
 
-    *other*, *missing* and each value of a column without order are strata of their own.
+    *other*, *missing* and each value of a column without order are separate strata.
 
     >>> from dpengine.spec.domain import YesNo
     >>> strata(YesNo(name="smokes"))
@@ -86,7 +86,7 @@ def measure_boxes(
 
 
 def blank_boxes(columns: tuple[str, ...], shape: tuple[int, ...], epsilon: Fraction, sensitivity: int) -> Boxes:
-    """Return a single box of no rows over the whole table, as if it had all of ε."""
+    """Return a single empty box over the whole table, as if it had all of ε."""
     zero, ends = np.zeros((1, len(shape)), dtype=np.int64), np.array([shape], dtype=np.int64)
     return Boxes(columns, shape, epsilon, sensitivity, np.array([-1]), zero, ends, np.array([PARTS]), np.array([0]))
 
@@ -110,7 +110,7 @@ class _GrowingTree:
         return parents, first, last, parts, values
 
     def add(self, parents: Ints, first: Ints, last: Ints, parts: Ints) -> Ints:
-        """Measure one generation of boxes; return their places."""
+        """Measure one generation of boxes; return their indices."""
         values = self._exact(first, last)
         for part in np.unique(parts):
             these = parts == part
@@ -129,7 +129,7 @@ class _GrowingTree:
         return total
 
     def split(self, places: Ints, left: Ints, family: Ints) -> tuple[Ints, Ints, Ints]:
-        """Split boxes of the last generation; return the next ones, the ε that they have, and their families.
+        """Split boxes of the last generation; return the next ones, their remaining ε, and their families.
 
         Boxes have `left` parts of ε. Siblings have the same number in `family`.
         """
@@ -160,7 +160,7 @@ class _GrowingTree:
         return added[rest > 0], rest[rest > 0], siblings[rest > 0]
 
     def _gather(self, places: Ints, first: Ints, last: Ints, left: Ints, group: Ints) -> None:
-        """Measure each group of siblings once more as one box, which comes between them and their parent."""
+        """Measure each group of siblings once more as one box, inserted between them and their parent."""
         if not places.size:
             return
         parents = self._boxes[-1][0]
@@ -180,9 +180,9 @@ def _several(widths: Ints) -> Ints:
 
 
 def _unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> Floats:
-    """Return for each box how far it and its siblings are from even, beyond their noise, as a part of their mean.
+    """Return for each box how uneven it and its siblings are, beyond their noise, as a fraction of their mean.
 
-    1 where siblings are too few to tell. What the noise may hide counts as uneven: about a standard deviation of it.
+    1 if there are too few siblings. Unevenness that noise may hide is included: about one standard deviation of it.
     """
     _, family = np.unique(family, return_inverse=True)
     cells = widths.prod(axis=1).astype(np.float64)
@@ -199,9 +199,10 @@ def _unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> 
 def _together(
     first: Ints, last: Ints, people: npt.NDArray[np.floating[Any]], ends: npt.NDArray[np.bool_], family: Ints
 ) -> Ints:
-    """Return for each box the number of its group: siblings that fill one box, or a box by itself.
+    """Return for each box the index of its group: siblings that fill one box, or a single box.
 
-    All boxes of a group are `ends`, and no split of them all is worth it. Families are halved until that is so.
+    All boxes of a group are `ends`, and splitting the whole group is not worth it. Families are halved until this
+    holds.
     """
     _, group = np.unique(family, return_inverse=True)
     rows = np.arange(group.size)
@@ -221,7 +222,7 @@ def _together(
 
 
 def _hull(first: Ints, last: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """Return the ends of the least box around each group of boxes."""
+    """Return the ends of the smallest box around each group of boxes."""
     low = np.full((int(group.max()) + 1, first.shape[1]), np.iinfo(np.int64).max)
     high = np.zeros_like(low)
     np.minimum.at(low, group, first)
@@ -230,7 +231,7 @@ def _hull(first: Ints, last: Ints, group: Ints) -> tuple[Ints, Ints]:
 
 
 def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut boxes into `splits` pieces along each axis; return the box that each piece comes from, and its two ends."""
+    """Cut boxes into `splits` pieces along each axis; return the parent and the two ends of each piece."""
     pieces = splits.prod(axis=1)
     family = np.repeat(np.arange(pieces.size), pieces)
     number = np.arange(family.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -243,10 +244,11 @@ def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[np.floating[Any]]:
-    """Return into how many boxes a box with `people` per unit of noise is worth splitting; `several` axes, or one.
+    """Return into how many boxes a box with `people` per unit of noise is worth splitting, along one or `several` axes.
 
-    With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
-    balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
+    With k boxes along one axis, the noise in a range grows like √k and the error from uneven boxes falls like 1/k, so
+    they balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1,
+    2).
     """
     people = np.maximum(people, 0)
     return np.where(several == 0, people ** (2 / 3), people)

@@ -1,8 +1,8 @@
-"""Divide ε over the levels of a column: every level that a plan uses may be measured, each with a part of ε.
+"""Divide ε over the levels of a column: every level that a plan uses may be measured, with a share of ε.
 
 A level is measured together with all other columns of the plan that have cells, so that the counts of every combination
-of these are a tree (`marginals.level_tree`), and every published count is a sum over one level. A row moves one cell of
-each measured marginal by one, whatever its level. So each has the sensitivity of any marginal, and the parts add up to
+of these are a tree (`marginals.level_tree`), and every published count is a sum over one level. A row changes one cell
+of each measured marginal by one, whatever its level. So each has the sensitivity of any marginal. The shares add up to
 what the tables with amounts, which are measured beside them, leave of ε.
 """
 
@@ -25,19 +25,19 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["allocate_levels", "cells_of_levels"]
 
-PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that they are the same on every machine
-STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
+PARTS = 1_000  # shares of ε are multiples of 1/PARTS: a coarse grid, so that they are the same on every machine
+STEPS = (200, 50, 12, 3, 1)  # sizes of the moves of the search, in such parts
 
 
 def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:
     """Divide `epsilon` over the levels of `plan` for the least sum of squares of each published table's mean variance.
 
-    So tables of one weight count alike, however many cells they have, and one that is far off counts more than several
-    that are near. A weight multiplies the variance of its table. The variances are those of least squares over the
-    tree, in closed form, and parts are thousandths of ε.
+    So tables of equal weight count equally, however many cells they have, and one inaccurate table counts more than
+    several accurate ones. A weight multiplies the variance of its table. The variances are those of least squares over
+    the tree, in closed form, and parts are thousandths of ε.
     """
     measured, others = measured_at(plan), plan.resolution.others
-    # By the level of a table, the cells that one of its cells adds up, times its weight.
+    # For each level, the cells that a cell of its tables adds up, times their weights.
     added: list[list[float]] = [[] for _ in measured]
     for table in plan.marginals:
         added[level_of(plan, table)].append(float(added_up(plan, table).mean() * float(plan.weights.get(table, 1))))
@@ -51,9 +51,9 @@ def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:
 
 
 def cells_of_levels(plan: Plan) -> float:
-    """Return how many cells, each measured with all of ε, would have the total variance of the tables of `plan`.
+    """Return the number of cells, each measured with all of ε, whose total variance is that of the tables of `plan`.
 
-    Cells count as often as their table weighs.
+    Cells are weighted like their table.
     """
     tree = tree_of(
         plan, {each.columns: float(each.scale / plan.unit.rows) ** 2 for each in allocate_levels(plan, Fraction(1))}

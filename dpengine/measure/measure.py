@@ -1,4 +1,4 @@
-"""Exact counts + noise → measurements: here private counts meet the noise that makes them public."""
+"""Add noise to exact counts: the step that turns private counts into public measurements."""
 
 from __future__ import annotations
 

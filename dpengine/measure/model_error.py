@@ -1,11 +1,11 @@
-"""How wrong a model of pairs is about the tables of a workload, seen privately.
+"""Measure privately how far a model of pairs is from the tables of a workload.
 
-The sum of |X − M| over the cells of n tables moves by at most n·Δ for a person with Δ rows, whatever the model M, which
-follows from what was measured before. Such sums are published as an audit; and they are the scores by which models are
-compared that differ in tables of three columns and more.
+The sum of |X − M| over the cells of n tables changes by at most n·Δ for a person with Δ rows, whatever the model M,
+which follows from earlier measurements. Such sums are published as an audit. They are also the scores for comparing
+models that differ in tables of three and more columns.
 
-The part of ε for the audit, and whether small and large cells have sums of their own, follow from noisy totals alone. A
-row moves one sum of each table either way, so all sums together move by at most n·Δ.
+The part of ε for the audit, and whether small and large cells have separate sums, follow from noisy totals alone. A row
+changes one sum of each table either way, so all sums together change by at most n·Δ.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ AUDIT_OF_ALL = 1.0  # times the root of Δ/(rows·ε), the part of ε between th
 CLEAR_BY_SIZE = 100  # times the noise of a table's sum: with more rows, cells are parted by size
 
 CLASSES_PART = PARTS // 200  # of ε, to choose whether tables of three columns and more follow latent classes
-CLEARLY = 12  # times the noise scale of a table's sum: by how much classes have to be nearer; by chance, 1 in e⁶ is
-MOST_NEARER = 0.05  # of all rows: where classes would have to be nearer than that, it is not asked
+CLEARLY = 12  # noise scales of a table's sum: the margin by which classes must be closer; by chance, 1 in e⁶ is
+MOST_NEARER = 0.05  # of all rows: if the margin is larger, nothing is asked
 
 
 def part_for_classes(run: Run, total: float) -> Fraction | None:
-    """Take the part of ε for `with_classes`; None where there are no such tables, or the answer would be too noisy."""
+    """Take the part of ε for `with_classes`; None if there are no such tables, or the answer would be too noisy."""
     wide = any(len(table) > 2 for table in run.workload.audited)
     if run.workload.whole or not wide or CLEARLY * run.noise(CLASSES_PART) > MOST_NEARER * total:
         return None
@@ -45,10 +45,10 @@ def part_for_classes(run: Run, total: float) -> Fraction | None:
 
 
 def with_classes(run: Run, model: Pairwise, epsilon: Fraction) -> Pairwise:
-    """Choose whether tables of three columns and more follow latent classes; return the model with them, or as it is.
+    """Choose whether tables of three and more columns follow latent classes; return the model with or without them.
 
-    Pairs stay as they are. Latent classes fit the pairs of most tables well, but what they say beyond pairs is often
-    wrong: so they have to be clearly nearer to the truth than the tables of greatest entropy.
+    Pairs do not change. Latent classes fit the pairs of most tables well, but what they imply beyond pairs is often
+    wrong. So they must be clearly closer to the truth than the tables of greatest entropy.
     """
     tables = [table for table in run.workload.audited if len(table) > 2]
     sensitivity = _moved(run, tables)
@@ -93,7 +93,7 @@ def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audi
 
 
 def _off(run: Run, table: Columns, expected: Floats) -> Ints:
-    """Return how far the `expected` counts of a table are off in each cell, in 256ths of a row."""
+    """Return the absolute error of the `expected` counts of a table in each cell, in 256ths of a row."""
     return np.abs(GRAIN * run.counts[table] - np.rint(GRAIN * expected).astype(np.int64))
 
 
@@ -102,5 +102,5 @@ def _off_in_all(run: Run, tables: Sequence[Columns], model: Pairwise) -> int:
 
 
 def _moved(run: Run, tables: Sequence[Columns]) -> int:
-    """Return by how many 256ths of a row a person moves sums over all cells of `tables`: each row one cell of each."""
+    """Return the sensitivity of sums over all cells of `tables`, in 256ths of a row: a row changes one cell of each."""
     return GRAIN * len(tables) * run.sensitivity

@@ -1,4 +1,4 @@
-"""Pairs of columns as candidates: how wrong the model is about each, and which are chosen privately."""
+"""Choose privately the pairs of columns that the model predicts worst."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 GRAIN = 256  # counts and models are compared in these parts of a row
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
 MOVED = 4  # rows: one row more or less changes `dependence` by less, with its margins
-THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
+THRESHOLD = 0.7  # of the noise scale: the error from which a cell is worth measuring
 SELECTION_ODDS = 12.0  # of choosing to measuring, in the budget, if one cell is seen above noise
 
 
@@ -40,7 +40,7 @@ class Candidate:
     model: Floats
 
     def wrong(self) -> Ints:
-        """Return how far the model is off in each cell, in 256ths of a row."""
+        """Return the absolute error of the model in each cell, in 256ths of a row."""
         return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
 
     def score(self, scale: float) -> int:
@@ -56,10 +56,10 @@ class Candidate:
 def dependence(counts: Ints, above: int = 0) -> int:
     """Return 2·Σ (x − a·b/n − t)⁺ over the cells of a pair, in 256ths of a row, rounded down, for t = `above`, in rows.
 
-    a and b are the pair's exact margins. Without t this is Σ |x − a·b/n|: there are as many rows too many as too few.
-    Those too many are in fewer cells, and so more of them are above t. One row more changes it by less than `MOVED`:
-    x − a·b/n gains n/(n + 1) in the row's own cell and as much in all others together, since a·b/n is scaled down, and
-    loses n/(n + 1) over the cells of each of the row's two margins. So Σ (x − a·b/n − t)⁺ gains or loses less than 2.
+    a and b are the pair's exact margins. Without t this is Σ |x − a·b/n|, since excess and deficit are equal in sum.
+    The excess is in fewer cells, so more of it is above t. One row more changes it by less than `MOVED`: x − a·b/n
+    gains n/(n + 1) in the row's own cell and as much in all others together, since a·b/n is scaled down, and loses n/(n
+    + 1) over the cells of each of the row's two margins. So Σ (x − a·b/n − t)⁺ gains or loses less than 2.
 
     >>> dependence(np.array([[5, 0], [0, 5]])) / GRAIN, dependence(np.array([[5, 0], [0, 5]]), above=1) / GRAIN
     (10.0, 6.0)
@@ -73,11 +73,11 @@ def dependence(counts: Ints, above: int = 0) -> int:
 
 
 def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:
-    """Measure the mean `dependence`, `above` so many rows, of the strongest pairs that close no ring, `most` at most.
+    """Measure the mean `dependence` in excess of `above` of the strongest pairs without a ring, at most `most` of them.
 
-    In rows. How many they are follows from the workload and `most`, whatever the counts. Taking the strongest first
-    finds the set of so many pairs without a ring whose sum is greatest (Kruskal 1956). Each pair weighs at most `MOVED`
-    rows more or less for every row, and so each such set, and the greatest sum, at most that times the number of pairs.
+    The result is in rows. The number of pairs k follows from the workload and `most`, not from the counts. Taking the
+    strongest first finds the set of k pairs without a ring whose sum is greatest (Kruskal 1956). One row changes each
+    pair by at most `MOVED` rows, so it changes each such set, and the greatest sum, by at most k times that.
     """
     strengths = {pair: dependence(run.counts[pair], above) for pair in run.workload.pairs}
     joined = Components(name for pair in strengths for name in pair)
@@ -95,7 +95,7 @@ def measure_dependence(run: Run, parts: float, most: int, above: int) -> float:
 def weighted(score: int, weight: Fraction) -> int:
     """Return `score`·`weight`, rounded down, for a weight of 1 at most.
 
-    Scores that differ by at most a whole number Δ still do: ⌊a·w⌋ − ⌊b·w⌋ ≤ ⌈(a − b)·w⌉ ≤ Δ.
+    Scores that differ by at most a whole number Δ do so after weighting: ⌊a·w⌋ − ⌊b·w⌋ ≤ ⌈(a − b)·w⌉ ≤ Δ.
 
     >>> weighted(-7, Fraction(1, 2)), weighted(7, Fraction(1))
     (-4, 7)
@@ -111,7 +111,7 @@ def full_resolution(run: Run, pair: Pair, model: Pairwise) -> Candidate:
 def list_candidates(
     run: Run, live: Sequence[Pair], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
 ) -> list[Candidate]:
-    """Return each of the `live` pairs at full resolution, and at the coarser ones that differ in shape."""
+    """Return each of the `live` pairs at full resolution, and at coarser ones of different shapes."""
     found = []
     for pair in live:
         full = full_resolution(run, pair, model)
@@ -134,7 +134,7 @@ def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
 def _bins(counts: Floats, min_count: float) -> Ints:
     """Greedily merge neighbouring cells until a bin holds `min_count`; return the bin of every cell.
 
-    A cell that holds as much by itself stands alone.
+    A cell that holds this much is a bin by itself.
     """
     labels, label, held = [], -1, math.inf
     for count in counts:
@@ -157,7 +157,7 @@ def _multiples(run: Run, candidates: Sequence[Candidate]) -> Floats:
 
 
 def selection_part(run: Run, candidates: Sequence[Candidate], picks: int, budget: int) -> float:
-    """Return the part of the budget for choosing: more if fewer cells of a typical pair will be seen above noise."""
+    """Return the part of the budget for choosing: more if fewer cells of a typical pair will exceed the noise."""
     scale = run.noise(budget / picks)
     seen = dict.fromkeys((candidate.pair for candidate in candidates), 0)
     for candidate, multiple in zip(candidates, _multiples(run, candidates), strict=True):

@@ -1,11 +1,10 @@
-"""Strategies for a plan whose tables are measured apart: those for ranges, those at levels, and the rest.
+"""Strategies for a plan that is measured in parts: ranges tables, tables at levels, and the rest.
 
 ε is divided between the parts as it is between tables: by the cube roots of weighted cells (`measure.allocation`). A
-table for ranges is measured in boxes with its share (`measure.hierarchical`); it is asked for its ranges, whose noise
-is that of many cells, and its cells count for that. Tables at several levels of a column are measured as levels
-(`measure.levels`). The rest is measured as it is beside ranges, and else by a model (`measure.adaptive`).
-Tables with amounts are always measured as they are. A row spends the share of each part once, and the shares add up to
-ε exactly.
+ranges table is measured in boxes with its share (`measure.hierarchical`); its cells get more weight, since a range has
+the noise of many cells. Tables at several levels of a column are measured as levels (`measure.levels`). The rest is
+measured directly if there are ranges tables, and otherwise by a model (`measure.adaptive`). Tables with amounts are
+always measured directly. A row spends the share of each part once, and the shares add up to ε exactly.
 """
 
 from __future__ import annotations
@@ -76,20 +75,20 @@ class InParts(Private):
 
     @cached_property
     def _direct(self) -> list[Columns]:
-        """The tables that are measured as they are: those with amounts, and beside ranges all of the rest."""
+        """The tables that are measured directly: those with amounts and, beside ranges tables, all of the rest."""
         with_amounts = [table for table in self.plan.supports if self.plan.has_amount(table)]
         rest = self.plan.parts.rest
         return maximal([*with_amounts, *(rest.supports if rest is not None and self._ranged else ())])
 
     @cached_property
     def workload(self) -> Workload | None:
-        """What the rest is modelled by; None where it is measured as it is."""
+        """The workload of the model of the rest; None if the rest is measured directly."""
         rest = self.plan.parts.rest
         return None if rest is None or self._ranged else Workload.of(rest)
 
     @cached_property
     def _shares(self) -> list[Fraction]:
-        """The part of ε of each table for ranges, of each set of levels, of each direct table, and of the model."""
+        """The shares of ε of each ranges table, each set of levels, each direct table, and the model."""
         plan, rest = self.plan, self.plan.parts.rest
         roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in self._ranged]
         roots += [root_of_cells(_least_weight(plan, part) * cells_of_levels(part)) for part in self._levels]
@@ -101,7 +100,7 @@ class InParts(Private):
 
     @cached_property
     def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
-        """The allocations of boxes and of marginals that are measured as they are, and what is left for the model."""
+        """The allocations of boxes and of directly measured marginals, and the rest of ε for the model."""
         shares = iter(self._shares)
         boxes = [allocate(self.plan, table, next(shares)) for table in self._ranged]
         of_levels = [one for part in self._levels for one in allocate_levels(part, next(shares))]
@@ -115,7 +114,7 @@ class InParts(Private):
 
     @property
     def plan_id(self) -> str:
-        """What each table costs decides; sums of these tables are free. Pairs of the rest are chosen later."""
+        """The cost of each table determines it; sums of these tables are free. Pairs of the rest are chosen later."""
         boxes, direct, _rest = self._parts
         if len(boxes) == 1 and not self._levels:
             return self.plan.identity(
@@ -141,7 +140,7 @@ class InParts(Private):
         self._check_agreement()
 
     def _check_agreement(self) -> None:
-        """Refuse tables that could agree only through one that is too large to write down."""
+        """Refuse tables that could agree only through a too large table."""
         earlier, direct = self._counted
         plan, resolution = self.plan, self.plan.resolution
         if tree_order(resolution, [*earlier, *direct]) is not None:
@@ -172,7 +171,7 @@ class InParts(Private):
 
     @property
     def _counted(self) -> tuple[list[Columns], list[Columns]]:
-        """The tables of counts that are made to agree: of models, boxes and levels, and those measured as they are."""
+        """The tables of counts that are made to agree: those of models, boxes, levels, and direct ones."""
         plan, rest = self.plan, self.plan.parts.rest
         every = [measured_at(part)[-1] for part in self._levels]
         modelled = [rest.counted] if rest is not None and self.workload is not None else []
@@ -218,10 +217,10 @@ class InParts(Private):
 
 
 def cells_apart(plan: Plan) -> float:
-    """Return how many cells, each measured with all of ε, have the total variance of counts measured apart.
+    """Return how many cells, each measured with all of ε, have the total variance of counts measured in parts.
 
     If V_k is that of a part measured with all of ε, shares in proportion to the cube roots of V_k leave Σ V_k/share_k²,
-    which is (Σ V_k^(1/3))³. Tables with amounts are measured by themselves either way.
+    which is (Σ V_k^(1/3))³. Tables with amounts are measured separately in either case.
     """
     rest = plan.parts.rest
     tables = maximal([table for table in rest.marginals if not plan.amounts(table)]) if rest is not None else []
@@ -231,5 +230,5 @@ def cells_apart(plan: Plan) -> float:
 
 
 def _least_weight(plan: Plan, part: Plan) -> float:
-    """Return the least weight of the tables of a part: its own weights are in proportion to this one."""
+    """Return the smallest weight of the tables of a part; its own weights are relative to this."""
     return float(min(plan.weights[table] for table in part.marginals)) if plan.weights else 1.0

@@ -1,17 +1,17 @@
 """Quantiles of amounts chosen privately in each cell of a table, for plans that ask for few quantiles and no means.
 
-Part of what the table with the amount costs measures it as before: that gives counts, intervals, and where the quantile
-may lie. The rest chooses the quantile there, among the steps of the amount, by permute-and-flip on exact ranks. Noisy
-counts between knots know a rank only as well as all of their noise allows, and nothing within a piece; the choice has
-the noise of one rank, and no knots. So it is better for one quantile, and worse for many, which divide its ε.
+Part of the ε of the table with the amount measures it as before: this gives counts, intervals, and the range in which
+the quantile may lie. The rest chooses the quantile in this range, among the steps of the amount, by permute-and-flip on
+exact ranks. A rank from noisy counts at knots has the noise of all of them, and says nothing between knots; the choice
+has the noise of one rank, and no knots. So it is better for one quantile, and worse for many, which divide its ε.
 
 The score of a step v, for the part p of n people, is 0 if v is the quantile, else minus the distance from p·n to the
-ranks that v has: max(0, #(x < v) − p·n, p·n − #(x ≤ v)). One row more, below v, at v or above, moves each of the last
-two by 1 − p or by −p, so it moves the score by at most max(p, 1 − p), which is the sensitivity Δ of a row; k rows of a
-person by k·Δ. A row lies in one cell of the table. So the choices of one part in all cells cost one person no more than
-ε_part, whatever cells their rows are in: rows a in one cell and b in another shift the two log probabilities by at most
-ε_part·a/k and ε_part·b/k. The choices of the parts of a table share its ε evenly and add up (basic composition). Among
-which steps is chosen depends on noisy counts that are paid for, and on the plan.
+ranks that v has: max(0, #(x < v) − p·n, p·n − #(x ≤ v)). One more row, below, at or above v, changes each of the last
+two by 1 − p or by −p, so it changes the score by at most max(p, 1 − p), which is the sensitivity Δ of a row; k rows of
+a person change it by k·Δ. A row is in one cell of the table. So the choices of one part in all cells cost one person no
+more than ε_part, whatever cells their rows are in: rows a in one cell and b in another shift the two log probabilities
+by at most ε_part·a/k and ε_part·b/k. The choices of the parts of a table share its ε evenly and add up (basic
+composition). The candidate steps depend only on noisy counts that are paid for, and on the plan.
 
 Source: permute-and-flip, McKenna & Sheldon 2020; the score as for medians in Smith 2011, "Privacy-preserving
 statistical estimation with optimal convergence rates", and in the libraries OpenDP and Tumult.
@@ -37,11 +37,11 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quantiles", "row_sensitivity", "scores"]
 
-SHARE = Fraction(7, 10)  # of the ε of a table with an amount, where quantiles of it are chosen
+SHARE = Fraction(7, 10)  # of the ε of a table with an amount, if quantiles of it are chosen
 ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 ENOUGH = 100  # expected people of a cell per unit of 1/ε of one quantile, below which nothing is chosen
-LINES = 0.1  # of a piece between knots: how far straight lines in it are typically off the quantile's rank
-MARGIN = 1.25  # by which a choice must be expected to be better than the noisy table
+LINES = 0.1  # of an interval between knots: the typical error of linear interpolation in a quantile's rank
+MARGIN = 1.25  # factor by which a choice must be expected to be better than the noisy table
 TAIL = 2.2  # standard deviations that hold 95 % of sums of Laplace noise
 FEWEST, MOST = 32, 1000  # candidates, unless there are fewer steps
 
@@ -49,11 +49,11 @@ FEWEST, MOST = 32, 1000  # candidates, unless there are fewer steps
 def divide_for_quantiles(
     plan: Plan, divided: Sequence[Allocation]
 ) -> tuple[tuple[Allocation, ...], tuple[QuantileShare, ...]]:
-    """Return the allocations with less ε where quantiles are chosen, and the parts of ε for the choices.
+    """Return the allocations, with less ε for tables whose quantiles are chosen, and the shares of ε for the choices.
 
-    Nothing is chosen where means, sums or slopes of the amount are asked for as well: quantiles then come with these at
-    no cost. Nor is it where groups are expected to be too small for it, or where the noisy table is expected to be as
-    good. All of this follows from the plan.
+    Nothing is chosen if means, sums or slopes of the amount are requested as well: quantiles then come with these at no
+    cost. Nor if groups are expected to be too small, or if the noisy table is expected to be as good. All of this
+    follows from the plan.
     """
     shares: list[QuantileShare] = []
     for allocation in divided:
@@ -66,7 +66,7 @@ def divide_for_quantiles(
 
 
 def _less(allocation: Allocation, within: Sequence[QuantileShare], divided: Sequence[Allocation]) -> Allocation:
-    """Return the allocation without `SHARE` of its ε, if it is the first one that holds some of the quantiles."""
+    """Return the allocation without `SHARE` of its ε, if it is the first one that holds some chosen quantiles."""
     own = any(_first_with(each, divided) is allocation for each in within)
     return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation
 
@@ -76,7 +76,7 @@ def _first_with(share: QuantileShare, divided: Sequence[Allocation]) -> Allocati
 
 
 def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, ...], str]]) -> list[QuantileShare]:
-    """Return the quantiles within a measured table that are worth choosing, as shares that have all of its ε."""
+    """Return the quantiles within a measured table that are worth choosing, each as if it had all of its ε."""
     amounts = [name for name in allocation.columns if isinstance(plan.column(name), Amount)]
     if len(amounts) != 1 or amounts[0] in {*plan.means(()), *plan.sums(())} or plan.associations(()):
         return []
@@ -91,7 +91,7 @@ def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, .
 
 
 def _is_worthwhile(plan: Plan, share: QuantileShare, tables: int) -> bool:
-    """Return whether a choice is expected to be nearer than the noisy table, with noise in ranks, in units of 1/ε."""
+    """Return whether a choice is expected to be more accurate than the noisy table, by their noise in ranks."""
     amount, cells = plan.amount(share.amount), plan.cells(share.columns)
     people = (plan.rows_about or ASSUMED_ROWS) / cells * float(share.epsilon) / plan.unit.rows
     each = len(share.parts) * tables / float(SHARE)
@@ -117,7 +117,7 @@ def scores(counts: Ints, part: Decimal) -> Ints:
 
 
 def row_sensitivity(part: Decimal) -> int:
-    """Return by how much one row moves each of `scores` at most, in their units."""
+    """Return the most by which one row changes each of `scores`, in their units."""
     p, q = Fraction(part).as_integer_ratio()
     return max(p, q - p)
 
@@ -138,10 +138,10 @@ class Contest:
 
 
 def contests(counts: Ints, measured: Measurement, amount: Amount, share: QuantileShare) -> Iterator[Contest]:
-    """Yield the choices of all quantiles in all cells of a table, which cost ε in all as `share` says.
+    """Yield the choices of all quantiles in all cells of a table, which cost the ε of `share` in total.
 
     `counts` are exact: one axis for each of `share.columns`, and one for the bins of the amount's steps. `measured` is
-    a noisy table that holds these columns and the amount; only it decides among which steps is chosen.
+    a noisy table that holds these columns and the amount; it alone decides which steps are candidates.
     """
     stepped, guess = at_steps(amount), _Guess(measured, amount, share)
     bins, middles = stepped.declared_size, stepped.middles
@@ -156,9 +156,9 @@ def contests(counts: Ints, measured: Measurement, amount: Amount, share: Quantil
 
 
 def choose_quantiles(counts: Ints, measured: Measurement, amount: Amount, share: QuantileShare) -> ChosenQuantiles:
-    """Choose the quantiles of each cell of a table, with ε in all as `share` says; the arguments are as in `contests`.
+    """Choose the quantiles of each cell of a table with the ε of `share` in total; arguments are as in `contests`.
 
-    They rise with their part: sorting them is post-processing.
+    They are sorted to increase with their fraction, which is post-processing.
     """
     chosen = np.empty((math.prod(counts.shape[:-1]), len(share.parts)), dtype=np.int64)
     for each in contests(counts, measured, amount, share):
@@ -168,7 +168,7 @@ def choose_quantiles(counts: Ints, measured: Measurement, amount: Amount, share:
 
 
 class _Guess:
-    """Where quantiles may lie, from noisy counts at knots alone: all that is known before they are chosen."""
+    """The range in which quantiles may lie, from noisy counts at knots alone."""
 
     def __init__(self, measured: Measurement, amount: Amount, share: QuantileShare) -> None:
         kept = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
@@ -184,9 +184,9 @@ class _Guess:
         self._heights = self._parts_up_to()
 
     def _parts_up_to(self) -> Floats:
-        """Return for each cell the part of its people up to the middle of each piece, drawn to all where it is noise.
+        """Return the fraction of each cell's people up to each interval's middle, shrunk towards that of everybody.
 
-        With as many imagined people, spread as all are, as the number of people is uncertain by.
+        It adds pseudo-counts, distributed like all people, in the size of the uncertainty of the number of people.
         """
         knots = self._running.shape[1]
         everybody = np.maximum(np.diff(self._running.sum(axis=0), prepend=0.0), 1e-9).cumsum()
@@ -198,9 +198,9 @@ class _Guess:
         return found
 
     def candidates(self, cell: int, part: float, middles: Ints, per_rank: float) -> Ints:
-        """Return bins of steps within the interval of a quantile, about evenly many for people who are expected there.
+        """Return bins of steps within the interval of a quantile, about evenly spaced in expected people.
 
-        `per_rank` is how much a person's distance from the rank weighs in the choice. Permute-and-flip does best among
+        `per_rank` is the weight of a rank difference of one person in the choice. Permute-and-flip does best among
         candidates that are about as far apart as its noise.
         """
         low, high = self._interval(cell, part)

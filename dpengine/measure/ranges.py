@@ -1,4 +1,4 @@
-"""The strategy for a plan whose tables are all sums of one table for ranges: it is measured in boxes."""
+"""The strategy for a plan whose tables are all sums of one ranges table, which is measured in boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Hierarchical", "boxes_of"]
 
 
 def boxes_of(plan: Plan, counts: Ints, allocation: Allocation) -> Boxes:
-    """Measure a table in boxes with its part of ε."""
+    """Measure a table in boxes with its share of ε."""
     axes = [strata(plan.column(name)) for name in allocation.columns]
     return measure_boxes(allocation.columns, axes, counts, allocation.epsilon, allocation.sensitivity)
 

@@ -1,4 +1,4 @@
-"""Whether tables that are measured would have so much noise for the expected rows that a model is better.
+"""Decide whether measured tables would have so much noise for the expected rows that a model is better.
 
 Functions of the plan alone, by which *auto* decides.
 """
@@ -18,15 +18,15 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
 
-MEASURE_ALL = 0.15  # of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
+MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
-MEASURE_ALL_LARGER = 1.0  # the same where some of them have three columns or more, of which a model of pairs tells less
+MEASURE_ALL_LARGER = 1.0  # the same if some of them have three or more columns, about which a model of pairs says less
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
-SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
+SPARSE_EPSILON = 1.2  # of a row; beyond it most noise is 0, and direct counts are hard to beat
 
 
 def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Return whether noise in the one table that holds all others would exceed its counts, if these are known."""
+    """Return whether noise in the one table that holds all others would exceed its counts, if rows are stated."""
     per_row = float(plan.for_tables) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
@@ -34,7 +34,7 @@ def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 
 def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Return whether a model of pairs is needed, or is predicted to be nearer than tables that are measured.
+    """Return whether a model of pairs is needed, or is predicted to be more accurate than measured tables.
 
     Tables in a ring that agree without a model too get one if the number of rows is stated and noise is clearly too
     much: without a model, their errors are known exactly. Where one table of all columns is measured, its sums are hard

@@ -1,4 +1,4 @@
-"""Where the values of a column lie, measured before its tables: from this alone its cells are found.
+"""Measure where the values of a column lie, before its tables; its cells are found from this alone.
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people
@@ -31,7 +31,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["Exact", "blank_searches", "check_searches", "search"]
 
-Exact: TypeAlias = "Ints | tuple[Ints, Ints]"  # the rows in each step; or the places of keys with rows, and their rows
+Exact: TypeAlias = "Ints | tuple[Ints, Ints]"  # rows of each step; or places of keys with rows, and their rows
 
 
 def search(plan: Plan, counts: Sequence[Exact]) -> tuple[Search, ...]:
@@ -50,9 +50,9 @@ def _search(plan: Plan, name: str, exact: Exact) -> Search:
 
 
 def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
-    """Add noise to all keys of the universe, and keep of those that are shown the `most` with the largest numbers.
+    """Add noise to all keys of the universe, and keep the `most` shown keys with the largest noisy counts.
 
-    Of equal numbers those are kept that come first. Which are kept follows from what is shown, so it costs nothing.
+    Ties go to the first keys. The selection follows from what is shown, so it costs nothing.
     """
     places, values = sparse_histogram(*exact, none.universe, none.scale, none.least)
     kept = np.sort(np.argsort(-values, kind="stable")[:most])
@@ -60,7 +60,7 @@ def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
 
 
 def blank_searches(plan: Plan) -> tuple[Search, ...]:
-    """Return what `search` might return, made without data or noise, to try what follows: as many keys as possible."""
+    """Return a possible result of `search` with as many keys as possible, without data or noise, for dry runs."""
     return tuple(_blank(plan, name) for name in plan.finds)
 
 

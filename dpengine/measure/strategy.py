@@ -1,8 +1,8 @@
 """Strategies: which marginals of a plan are measured, by which mechanism, and why. Functions of the plan alone.
 
-*direct* measures what is asked (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive* chooses
-privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges matter,
-how finely to measure it (`measure.ranges`).
+*direct* measures the requested tables (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive*
+chooses privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges
+matter, how finely to measure it (`measure.ranges`).
 
 *auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
 that its columns and pairs are better evidence than its own noisy counts; or tables overlap in a ring, and measuring
@@ -59,12 +59,12 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
 
-FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
+FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
 MAX_SYNTHETIC = 20_000_000  # rows
 
 
 class Direct(Strategy):
-    """Measure what is asked, with ε divided by rules."""
+    """Measure the requested tables, with ε divided by rules."""
 
     closed_form = True
 
@@ -88,7 +88,7 @@ class Direct(Strategy):
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
-        """Marginals and parts of ε before quantiles are chosen with some of it: they add up to ε exactly.
+        """Marginals and shares of ε, before the choice of quantiles takes some of it; they add up to ε exactly.
 
         Raises `PlanError` if tables cannot agree.
         """
@@ -158,7 +158,7 @@ def _holding(share: QuantileShare, noisy: Sequence[Measurement]) -> Measurement:
 
 
 class _WithoutChoices(Direct):
-    """Measure what is asked; quantiles come from noisy tables alone."""
+    """Measure the requested tables; quantiles come from noisy tables alone."""
 
     @property
     def _shared(self) -> tuple[tuple[Allocation, ...], tuple[QuantileShare, ...]]:
@@ -166,7 +166,7 @@ class _WithoutChoices(Direct):
 
 
 class Optimised(Direct):
-    """Measure marginals with the parts of ε that make the predicted error least."""
+    """Measure marginals with the shares of ε that minimise the predicted error."""
 
     @property
     def why(self) -> str:
@@ -199,7 +199,7 @@ class Levels(_WithoutChoices):
 
     @property
     def plan_id(self) -> str:
-        """The tables decide what each level is worth, and what tables with amounts cost."""
+        """The tables determine the share of each level and of tables with amounts."""
         soft = ((each.columns, str(each.epsilon)) for each in self._soft)
         return self.plan.identity("levels", *map(sorted, self.plan.marginals), *soft, *self.plan.weights_payload)
 
@@ -210,19 +210,19 @@ class Levels(_WithoutChoices):
 
 
 class Tallied(_WithoutChoices):
-    """Measure tables of rows and tables of distinct persons, each tally directly with a part of ε."""
+    """Measure tables of rows and tables of distinct persons, each tally directly with a share of ε."""
 
     @property
     def why(self) -> str:
-        if len(self._each) == 1:
-            return self._each[0].why
+        if len(self._by_tally) == 1:
+            return self._by_tally[0].why
         return _(
             "Direct: tables of rows and of persons are measured apart, and ε is divided so that the predicted error is "
             "least in all of them together."
         )
 
     @cached_property
-    def _each(self) -> tuple[Direct, ...]:
+    def _by_tally(self) -> tuple[Direct, ...]:
         parts = divide_over_tallies(self.plan)
         return tuple(_WithoutChoices(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
 
@@ -232,17 +232,17 @@ class Tallied(_WithoutChoices):
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
-        return tuple(replace(one, tally=k) for k, each in enumerate(self._each) for one in each.allocations)
+        return tuple(replace(one, tally=k) for k, each in enumerate(self._by_tally) for one in each.allocations)
 
     @property
     def plan_id(self) -> str:
         cells = (tally.cells for tally in self.plan.tallies)
-        return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._each), strict=True))
+        return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._by_tally), strict=True))
 
     def check(self) -> None:
         if self.plan.strategy in ("adaptive", "optimised"):
             raise PlanError(_("tables of distinct persons are measured directly: use strategy: direct or auto"))
-        for each in self._each:
+        for each in self._by_tally:
             each.check()
 
     def blank(self) -> Measurements:
@@ -303,7 +303,7 @@ class Adaptive(Private):
 
     @property
     def plan_id(self) -> str:
-        """It names all tables, since pairs are chosen later; a single maximal table stands for its sums."""
+        """It names all tables, since pairs are chosen later; a single maximal table represents its sums."""
         tables = maximal(self.plan.supports)
         if len(tables) > 1:
             return self.plan.key
@@ -325,7 +325,7 @@ class Adaptive(Private):
 
 
 def decide(plan: Plan) -> Strategy:
-    """Return the strategy by which `plan` is measured, deciding what *auto* stands for.
+    """Return the strategy by which `plan` is measured, resolving *auto*.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> decide(plan).why
@@ -335,17 +335,17 @@ def decide(plan: Plan) -> Strategy:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
-        return resolved(private if _is_long(plan) or _is_better_apart(private) else plan)
+        return resolved(private if _has_large_ranges(plan) or _is_better_apart(private) else plan)
     tables = maximal(plan.supports)
-    if not (_is_long(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
+    if not (_has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
 
 def resolved(plan: Plan) -> Strategy:
-    """Return the strategy by which the plan of a release was measured: *auto* stands there for *direct*.
+    """Return the strategy by which the plan of a release was measured; there, *auto* means *direct*.
 
-    Nothing is decided anew, so that a release of an earlier version stays what it was.
+    No decision is made again, so a release of an earlier version stays what it was.
     """
     if plan.tallied:
         return Tallied(plan)
@@ -361,7 +361,7 @@ def resolved(plan: Plan) -> Strategy:
 
 
 def _is_better_apart(plan: Plan) -> bool:
-    """Return whether tables at levels have to be measured apart from the rest, or have less noise in total so."""
+    """Return whether measuring levels separately from the rest is necessary or gives less noise in total."""
     if not plan.in_parts:
         return False
     if not plan.resolution.is_small:
@@ -369,5 +369,5 @@ def _is_better_apart(plan: Plan) -> bool:
     return not plan.ranged and cells_apart(plan) < cells_of_levels(plan)
 
 
-def _is_long(plan: Plan) -> bool:
+def _has_large_ranges(plan: Plan) -> bool:
     return any(plan.cells(table) > FLAT_CELLS for table in plan.ranged)

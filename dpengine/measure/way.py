@@ -1,4 +1,4 @@
-"""What every strategy is: a decided way to measure a plan, which costs ε exactly."""
+"""The base of all strategies: a decided way to measure a plan, which costs ε exactly."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["MAX_ADAPTIVE_SCALE", "Private", "Strategy"]
 
-MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
+MAX_ADAPTIVE_SCALE = 1_000  # beyond it, even the total is meaningless, and there may be too many synthetic rows
 
 Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
 
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here.
+    """A decided way to measure `plan`; if *auto* chose *adaptive*, `plan` has that strategy here.
 
-    What finds cells was measured before, or is yet to be (`measure.search`): a strategy is of the tables alone.
+    A strategy is for the tables alone; cells are found by an earlier measurement (`measure.search`).
     """
 
     plan: Plan
@@ -42,43 +42,43 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def marginals(self) -> Sequence[Columns]:
-        """The marginals whose exact counts are wanted."""
+        """The marginals whose exact counts are needed."""
 
     @property
     def tallies(self) -> Sequence[int] | None:
-        """Which of the plan's tallies each of `marginals` belongs to; None where there is but one."""
+        """The index of the tally of each of `marginals`; None if there is only one tally."""
         return None
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
-        """Marginals and their parts of ε, if these are known before measuring; else none."""
+        """Marginals and their shares of ε, if known before measuring; otherwise none."""
         return ()
 
     @property
     @abstractmethod
     def plan_id(self) -> str:
-        """The name under which the ledger knows a release: plans that measure the same are one release, drawn once.
+        """The identity of a release in the ledger: plans that measure the same are one release, drawn once.
 
         Raises `PlanError` as `check` does.
         """
 
     @abstractmethod
     def check(self) -> None:
-        """Refuse a plan that cannot be measured, or whose counts noise would bury.
+        """Refuse a plan that cannot be measured, or whose counts would be lost in noise.
 
         Costs nothing and needs no data. Raises `PlanError`.
         """
 
     def at(self, epsilon: object) -> Strategy:
-        """Return the same way of measuring at another ε, at which *auto* might decide otherwise."""
+        """Return the same strategy at another ε, even if *auto* would decide differently there."""
         return replace(self, plan=self.plan.at(epsilon))
 
     def measure(self, counted: Counter) -> Measurements:
         """Measure the tables, for exactly `plan.for_tables`.
 
         `counted` is called once, with `marginals`. The result is `plan.for_tables`-differentially private for
-        `plan.unit`, when one person is added or removed. No progress is reported: how far a measurement is depends on
-        its noise, which nobody may see before it is paid for.
+        `plan.unit`, when one person is added or removed. No progress is reported: the progress of a measurement depends
+        on its noise, which nobody may see before it is paid for.
         """
         measured = self._measure(counted(self.marginals))
         if measured.cost != self.plan.for_tables:
@@ -91,7 +91,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def blank(self) -> Measurements:
-        """Return zeros in the form of what `measure` returns: made without data or noise, to try what follows."""
+        """Return zeros in the form of the result of `measure`, without data or noise, for dry runs."""
 
     def _zeros(self, columns: Columns, epsilon: Fraction) -> Measurement:
         """Return one marginal of zeros."""
@@ -100,7 +100,7 @@ class Strategy(ABC):
 
 
 class Private(Strategy):
-    """A strategy steered by what was measured before: how wrong it will be is known by simulation only."""
+    """A strategy that depends on its own earlier measurements: its error is known only by simulation."""
 
     closed_form = False
 

@@ -29,8 +29,8 @@ class Workload:
 
     `sizes` are the numbers of cells of all columns, names in sorted order. `pairs` may be measured. The error of the
     model is measured on the tables in `audited`. `whole` is a table of all columns: what is left of ε measures it.
-    `weights` says of some columns and pairs how important they are, compared with the most important tables, at 1.
-    `rows_about` is the number of rows that the plan states, if it does.
+    `weights` gives the importance of some columns and pairs, relative to the most important tables, at 1. `rows_about`
+    is the number of rows that the plan states, if it does.
     """
 
     sizes: Mapping[str, int]
@@ -42,7 +42,7 @@ class Workload:
 
     @classmethod
     def of(cls, plan: Plan) -> Workload:
-        """Return the workload of `plan`; up to `MAX_AUDITED` tables, spread evenly, stand for all in the audit."""
+        """Return the workload of `plan`; up to `MAX_AUDITED` tables, spread evenly, represent all in the audit."""
         pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
         largest = maximal(plan.marginals)
         whole = largest[0] if len(largest) == 1 and len(plan.counted) > 1 else ()
@@ -56,18 +56,18 @@ class Workload:
         return cls(sizes, pairs, audited, whole, weights, plan.rows_about)
 
     def weight(self, part: Columns) -> Fraction:
-        """Return how important a column or pair is: as the most important table that has it, which is 1 at most."""
+        """Return the importance of a column or pair: that of the most important table that has it, at most 1."""
         return self.weights.get(part, Fraction(1))
 
     @property
     def marginals(self) -> list[Columns]:
-        """The marginals whose exact counts are wanted."""
+        """The marginals whose exact counts are needed."""
         return list(dict.fromkeys([*((name,) for name in self.sizes), *self.pairs, *self.audited]))
 
 
 @dataclass
 class Run:
-    """A measurement under way: the parts of ε that are left, what was measured, and what was chosen."""
+    """The state of a measurement: the parts of ε that are left, the measurements, and the choices."""
 
     workload: Workload
     counts: Mapping[Columns, Ints]
@@ -76,7 +76,7 @@ class Run:
     left: int = PARTS
     measured: list[Measurement] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-    fitted: tuple[tuple[int, bool], Pairwise] | None = None  # the last model, and to how many measurements
+    fitted: tuple[tuple[int, bool], Pairwise] | None = None  # the last model, and how many measurements it has
 
     def take(self, parts: float) -> Fraction:
         """Take about `parts` of ε, at least one and at most what is left; return this amount.
@@ -121,7 +121,7 @@ class Run:
         return np.sqrt([float(size) for size in self.workload.sizes.values()])
 
     def model(self, *, nearby: bool = False) -> Pairwise:
-        """Fit the model to everything measured so far; once, as long as nothing more is measured."""
+        """Fit the model to everything measured so far, or return the last one if nothing new was measured."""
         asked = len(self.measured), nearby
         if self.fitted is None or self.fitted[0] != asked:
             self.fitted = asked, fit(self.workload.sizes, self.measured, nearby=nearby)

@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 def add_noise(values: Sequence[int], scale: Fraction) -> list[int]:
     """Add independent discrete Laplace noise of `scale` = Δ/ε to each of `values`, exactly.
 
-    ε-differentially private if one person moves the values by at most Δ in total (in L1): then the probability of any
+    ε-differentially private if one person changes the values by at most Δ in total (in L1): then the probability of any
     outcome changes by a factor of at most exp(Δ/scale).
 
     Source: Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2009 (discrete noise).
@@ -116,7 +116,7 @@ def ratio_interval(first: int, second: int, scale: Fraction) -> tuple[float, flo
     """
     total, width = first + second, float(scale)
     estimate = min(1.0, max(0.0, first / total)) if total > 0 else 0.5
-    if total <= 4 * width + 1:  # above, θ·total outruns the half-width, which changes by at most ln 20 < 3 scales
+    if total <= 4 * width + 1:  # above, θ·total outgrows the half-width, which changes by at most ln 20 < 3 scales
         return estimate, 0.0, 1.0
 
     def above(part: float) -> float:

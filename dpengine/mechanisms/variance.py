@@ -1,8 +1,8 @@
 """The variance of a bounded number from one noisy measurement of three cells, with an interval.
 
 A value at the place t of its range, 0 at the lower bound and 1 at the upper one, has the weights (1 − t)², 2t(1 − t)
-and t². They are not negative and add up to 1, so one row more or less moves the three sums A, B and C of weights by
-exactly 1 in L1, whatever its value; a person with k rows moves them by at most k. Laplace noise of scale k/ε in each
+and t². They are not negative and add up to 1, so one row more or less changes the three sums A, B and C of weights by
+exactly 1 in L1, whatever its value; a person with k rows changes them by at most k. Laplace noise of scale k/ε in each
 sum is therefore ε-differentially private, and the three numbers give the number of rows, the mean and the variance:
 
     n = A + B + C,   n·mean = B/2 + C,   n·mean of squares = C.
@@ -28,11 +28,11 @@ __all__ = ["MEAN_CONFIDENCE", "VARIANCE_CONFIDENCE", "beyond_noise", "three_sums
 
 Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
-MEAN_CONFIDENCE = 0.995  # that the mean is in its set; and
-VARIANCE_CONFIDENCE = 0.955  # that the variance is in its own where the mean is right: 95 % for both together
-LEAST_TOTAL = 12  # times the scale: from there on, totals outrun half-widths, which change by less than 8 scales
+MEAN_CONFIDENCE = 0.995  # that the mean is in its set
+VARIANCE_CONFIDENCE = 0.955  # that the variance is in its set, given the right mean: 95 % for both together
+LEAST_TOTAL = 12  # times the scale: beyond it, totals grow faster than half-widths, which change by less than 8 scales
 MEANS = 65  # at which the variance's set is worked out
-APART = 1e-3  # weights are made to differ by this part of the largest, for which the tail has a closed form
+APART = 1e-3  # weights are made to differ by this fraction of the largest, so that the tail has a closed form
 
 
 def three_sums(rows: int, places: int, squares: int, steps: int) -> tuple[int, int, int]:
@@ -47,7 +47,7 @@ def three_sums(rows: int, places: int, squares: int, steps: int) -> tuple[int, i
 
 
 def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, float, float]:
-    """Estimate the variance from A, B and C with noise of `scale`: (estimate, low, high), as parts of the range².
+    """Estimate the variance from A, B and C with noise of `scale`: (estimate, low, high), as fractions of the range².
 
     It is the variance of the rows themselves, divided by their number. At the true mean μ and variance V, both
     Σ weights·(t − μ) and Σ weights·((t − μ)² − V) are 0, and the same expressions in the noisy numbers are noise
@@ -68,7 +68,7 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
         return estimate, 0.0, 0.25
 
     def mean_off(means: Floats, side: int) -> Bools:
-        return beyond_noise(_of_the_mean(means), side * (above - means * total), width, MEAN_CONFIDENCE)
+        return beyond_noise(_weights_for_mean(means), side * (above - means * total), width, MEAN_CONFIDENCE)
 
     least = _crossing(lambda means: mean_off(means, 1), 1.0, 1)[0]
     most = _crossing(lambda means: ~mean_off(means, -1), 1.0, 1)[0]
@@ -76,7 +76,7 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
     squares = first * means**2 - middle * means * (1 - means) + last * (1 - means) ** 2
 
     def off(variances: Floats, side: int) -> Bools:
-        shares = _of_the_variance(means, variances)
+        shares = _weights_for_variance(means, variances)
         return beyond_noise(shares, side * (squares - variances * total), width, VARIANCE_CONFIDENCE)
 
     low = _crossing(lambda variances: off(variances, 1), 0.25, len(means))
@@ -95,8 +95,8 @@ def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -
 
     `shares` has a row of three wᵢ for each of `off`. For continuous Laplace noise and different weights the tail beyond
     t is Σ cᵢ·exp(−t/(wᵢ·scale)) with cᵢ = wᵢ⁴/∏ⱼ(wᵢ² − wⱼ²). A larger weight only widens the sum of independent
-    symmetric unimodal draws, so weights that are too near each other are made larger. A discrete Laplace draw is within
-    1 of a continuous one, so the sum of the weights is taken off first.
+    symmetric unimodal draws, so weights that are too close to each other are made larger. A discrete Laplace draw is
+    within 1 of a continuous one, so the sum of the weights is subtracted first.
 
     Source: Anderson 1955 (sums of symmetric unimodal draws); Kotz, Kozubowski & Podgórski 2001 (the tail).
 
@@ -116,18 +116,18 @@ def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -
     return outside
 
 
-def _of_the_mean(means: Floats) -> Floats:
+def _weights_for_mean(means: Floats) -> Floats:
     """Return the weights of A, B and C in Σ weights·(t − μ)."""
     return np.stack([-means, 0.5 - means, 1 - means], axis=1)
 
 
-def _of_the_variance(means: Floats, variances: Floats) -> Floats:
+def _weights_for_variance(means: Floats, variances: Floats) -> Floats:
     """Return the weights of A, B and C in Σ weights·((t − μ)² − V)."""
     return np.stack([means**2, -means * (1 - means), (1 - means) ** 2], axis=1) - variances[:, None]
 
 
 def _crossing(under: Callable[[Floats], Bools], end: float, count: int) -> Floats:
-    """Return up to where each of `count` numbers between 0 and `end` is still `under` what is looked for."""
+    """Return by bisection, for each of `count` numbers, the largest value from 0 to `end` at which `under` holds."""
     low, high = np.zeros(count), np.full(count, end)
     for _ in range(40):
         middle = (low + high) / 2

@@ -71,8 +71,8 @@ def perturb(exact: Ints, scale: Fraction | int | str) -> Ints:
     """Add independent discrete Laplace noise of `scale` to every number of an array, exactly.
 
     All counts become public here and nowhere else, so a test can watch this one function and force its results. Each
-    call draws afresh. Arrays of Python's own whole numbers stay such. If one person moves the numbers by at most Δ in
-    all (in L1), any outcome is at most exp(Δ/scale) times as likely with them as without.
+    call draws fresh noise. Arrays of Python integers stay arrays of Python integers. If one person changes the numbers
+    by at most Δ in total (in L1), any outcome is at most exp(Δ/scale) times as likely with them as without.
 
     Raises as `discrete_laplace` does. Source: Ghosh, Roughgarden & Sundararajan 2009.
 
@@ -87,8 +87,8 @@ def perturb(exact: Ints, scale: Fraction | int | str) -> Ints:
 def likelihoods(scale: Fraction | int | str) -> tuple[int, dict[int, int]]:
     """Return the probabilities from which the sampler draws at `scale`, for audits: (m, {k: P(⌊X/m⌋ = k) in 2^-64}).
 
-    Each is cut off to whole parts and off by less than one; the tails, which more bits decide, are left out. m is 1 for
-    scales up to 12.
+    Each is truncated to a whole number, so its error is less than one; the tails, which more bits decide, are left out.
+    m is 1 for scales up to 12.
 
     >>> unit, chances = likelihoods(1)
     >>> unit, round(chances[0] / 2**64, 6), round(chances[1] / chances[0], 6)

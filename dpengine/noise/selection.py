@@ -4,7 +4,7 @@ Probabilities are exact, as in `noise.discrete_laplace`. A coin that lands heads
 64-bit word with an interval around exp(−x); while the word lies inside, both get more bits. Both mechanisms use
 such coins and uniform draws alone.
 
-Neighbouring tables differ in one person, who moves no score by more than the sensitivity Δ.
+Neighbouring tables differ in one person, who changes no score by more than the sensitivity Δ.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _WORD = 2.0**64
 _RELATIVE = 1e-12  # far above what a float loses on exp(−x) for x ≤ 64
 _FAR = 2000  # exp(−2000) is 0 as a float
 _FIRST_TRIES = 1024
-_NODES = 32  # of Gauss's rule on each stretch of an integral
+_NODES = 32  # of Gauss's rule on each interval of an integral
 _LANES = 2**18  # numbers worked on at once
 
 
 class Draw(Protocol):
-    """A mechanism that returns the place of a candidate by its score."""
+    """A mechanism that draws the index of a candidate by its score."""
 
     def __call__(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int: ...
 
@@ -43,14 +43,14 @@ class Draw(Protocol):
 def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
     """Draw the place of a candidate, preferring high `scores`, by permute-and-flip.
 
-    Every candidate r flips a coin that lands heads with probability exp(ε·(score_r − max)/2Δ), and one of
-    those with heads is drawn uniformly. This equals walking through the candidates in random order and taking the
-    first with heads. ε-differentially private if adding or removing one person moves no score by more than
-    `sensitivity` Δ, and never worse in expected score than the exponential mechanism.
+    Every candidate r flips a coin that lands heads with probability exp(ε·(score_r − max)/2Δ), and one of those with
+    heads is drawn uniformly. This equals walking through the candidates in random order and taking the first with
+    heads. ε-differentially private if adding or removing one person changes no score by more than `sensitivity` Δ, and
+    never worse in expected score than the exponential mechanism.
 
-    `monotone` says that one person moves all scores the same way, as with counts: none goes down when somebody is
-    added. Then ε/Δ stands for ε/2Δ, since the mechanism is the largest of scores with exponential noise (Ding et
-    al. 2021), where a person shifts the bar for each candidate by at most Δ instead of 2Δ.
+    `monotone` says that one person changes all scores in the same direction, as with counts: none goes down when
+    somebody is added. Then ε/Δ replaces ε/2Δ, since the mechanism is the largest of scores with exponential noise (Ding
+    et al. 2021), where a person shifts the bar for each candidate by at most Δ instead of 2Δ.
 
     `scores` is a vector of whole numbers, not empty, of 64 bits or Python's own; `epsilon` and `sensitivity` are above
     0. Raises ValueError otherwise.
@@ -172,7 +172,7 @@ def _below_exp(word: int, x: Fraction) -> bool:
 
 
 def _gaps(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) -> tuple[Ints, Fraction]:
-    """Return how far each score lies below the best, and the weight of one step of that in the exponent."""
+    """Return how far each score is below the best, and the weight of one unit of this in the exponent."""
     if scores.ndim != 1 or scores.size == 0:
         raise ValueError("there must be at least one candidate, in one row")
     large = scores.dtype == object and all(type(score) is int for score in scores)
@@ -193,7 +193,7 @@ def _weights(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) 
 
 
 def _exponents(gaps: Ints, unit: Fraction) -> Floats:
-    """Return gap·unit as floats, up to `_FAR`; whole numbers beyond 64 bits are divided as they are."""
+    """Return gap·unit as floats, up to `_FAR`; integers beyond 64 bits are divided exactly."""
     if gaps.dtype != object:
         return np.multiply(gaps, float(unit), dtype=np.float64)
     over, under = unit.numerator, unit.denominator

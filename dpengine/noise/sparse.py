@@ -1,20 +1,20 @@
-"""The noisy histogram of a universe too large to write down: exactly the cells of it that reach a threshold.
+"""The noisy histogram of a universe too large to write down: exactly those of its cells that reach a threshold.
 
 Give every key of a public universe its number of people plus discrete Laplace noise of `scale`, keys without people
-too, and show the keys whose noisy number is `least` or more. If one person moves the numbers by at most Δ in all, the
-whole noisy histogram is Δ/scale-differentially private, with δ = 0, and leaving out its small numbers is
-post-processing. That would take as much time and memory as the universe has keys. So the same distribution is drawn
-by its parts. Of the n keys without people, each reaches `least` with the same probability
-q = P(X ≥ least) = a^least/(1 + a), a = exp(−1/scale), independently of all else. So
+too, and show the keys whose noisy number is `least` or more. If one person changes the numbers by at most Δ in total,
+the whole noisy histogram is Δ/scale-differentially private, with δ = 0, and leaving out its small numbers is
+post-processing. Doing so literally would take time and memory in proportion to the universe. So the same distribution
+is drawn in parts. Of the n keys without people, each reaches `least` with the same probability q = P(X ≥ least) =
+a^least/(1 + a), a = exp(−1/scale), independently of all else. So
 
 * how many of them do is Binomial(n, q): drawn as the place of a uniform number among the sums of its probabilities,
   which are bounded in whole numbers (`exact_exp`) as closely as the bits of that number that were drawn require;
 * which ones, given how many, is a uniform choice without replacement;
 * what they show is `least` plus a geometric number of ratio a, since P(X = least + g | X ≥ least) = (1 − a)·a^g.
 
-Keys with people get their own noise. What is shown has exactly the distribution of the whole histogram above `least`,
-and is in the order of the universe, so nothing tells which of its keys have people. The time and the memory it takes do
-depend on how many keys have people: see the promise of a release on time and memory.
+Keys with people get their own noise. The result has exactly the distribution of the whole histogram above `least`, and
+is in the order of the universe, so it does not show which of its keys have people. Its running time and memory do
+depend on how many keys have people: a release promises nothing about time and memory.
 
 `least` follows from the size of the universe, the scale and a chance alone (`threshold`), never from the rows.
 
@@ -119,7 +119,7 @@ def _different(keys: int, size: int) -> Ints:
 
 
 def _without_people(numbers: Ints, places: Ints) -> Ints:
-    """Return the places of the keys without people that have these numbers among all such keys, counted from 0."""
+    """Return the places of the keys without people with these indices among all such keys, counted from 0."""
     return numbers + np.searchsorted(places - np.arange(places.size), numbers, side="right")
 
 

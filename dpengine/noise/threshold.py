@@ -1,4 +1,4 @@
-"""The least noisy number of a key that is shown, from public numbers alone; nothing is drawn here.
+"""Compute the threshold from which the noisy count of a key is shown, from public numbers alone; nothing is drawn here.
 
 A key without people has discrete Laplace noise X for its number. With a = exp(−1/scale), it reaches t ≥ 1 with
 probability q = P(X ≥ t) = a^t/(1 + a). So of all keys without people in a universe, any at all does with probability
@@ -14,7 +14,7 @@ from dpengine.noise.exact_exp import Bounds, exp_between, quotient
 
 __all__ = ["GUARD", "MAX_KEYS", "chance_of_reaching", "least_shown", "tail"]
 
-MAX_KEYS = 2**62  # of a universe, so that places in it are numbers of 64 bits
+MAX_KEYS = 2**62  # keys of a universe, so that places in it fit in 64 bits
 GUARD = 160  # bits beyond those compared: a power of up to 2^62 factors loses 64 of them
 
 

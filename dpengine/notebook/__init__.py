@@ -1,1 +1,1 @@
-"""What notebooks show: HTML and pictures without scripts, in which every text is escaped."""
+"""Displays for notebooks: HTML and pictures without scripts, in which every text is escaped."""

@@ -1,4 +1,4 @@
-"""Fragments of HTML for notebooks: made from templates, safe to show in any page, on light and on dark ground.
+"""HTML fragments for notebooks, made from templates: safe in any page, light or dark.
 
 They hold no script and no style sheet, since nbviewer, GitHub and editors remove these. Text has the colour of the page
 around it, and pictures are SVG within the fragment. Every value is escaped by the templates.
@@ -19,7 +19,7 @@ __all__ = ["render"]
 
 
 def render(template: str, **values: object) -> str:
-    """Return the fragment that a template makes of `values`, in the language that is spoken."""
+    """Return the fragment that a template makes of `values`, in the current language."""
     return _templates().get_template(f"{template}.html.j2").render(values)
 
 

@@ -30,7 +30,7 @@ class Interval:
 def chart(intervals: Sequence[Interval], *, title: str, axis: str) -> dict[str, Any]:
     """Return the values from which the template `intervals.svg.j2` draws at least one interval.
 
-    The picture has places in pixels. `title` says what it shows, for those who do not see it.
+    Coordinates are in pixels. `title` is the description for people who do not see the picture.
     """
     low, high = min(each.low for each in intervals), max(each.high for each in intervals)
     ticks = axis_ticks(low, high)

@@ -1,4 +1,4 @@
-"""What the replicates of a release are made from, and of each of its parts, where it was measured in parts."""
+"""The input of a release's replicates, and of each of its parts if it was measured in parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Basis", "basis_of", "check_tallies"]
 
 @dataclass(frozen=True)
 class Basis:
-    """What replicates of a release are made from: its plan, its name, what was measured, and its estimates.
+    """The input of replicates: a release's plan, its name, its measurements, and its estimates.
 
     `allocations` are those of the measured marginals that were not merged. `numbers` gives the published numbers of a
     table with amounts, by the names of their columns. `mean_errors` gives a model's mean absolute error for cells of
@@ -73,7 +73,7 @@ class Basis:
 
 
 def basis_of(result: Result) -> Basis:
-    """Return what the replicates of `result` are made from."""
+    """Return the input of the replicates of `result`."""
     check_tallies(result.plan)
     estimates = result.estimates
     allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)

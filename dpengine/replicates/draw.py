@@ -1,15 +1,15 @@
-"""Draw tables as the release could have come out: its estimates, with fresh errors of the same distribution.
+"""Draw replicates: the estimates of a release with fresh errors of the same distribution.
 
-A reader who adds up cells, subtracts groups or fits a regression computes the same from each draw. How widely the
-results differ from the one of the release says how far that one may be off.
+A reader who adds up cells, subtracts groups or fits a regression computes the same from each draw. The spread of the
+results around that of the release shows its possible error.
 
 The draws are public, and cost no privacy. They are a fixed function of a finished release (Dwork & Roth 2014,
 Proposition 2.1): no function here takes a table of people or an exact count. Their randomness is expanded from the name
 of the release, so that anyone can make the same draws again. The noise in the release itself is not: it came from the
 operating system, before that name existed. A draw is the published estimate plus a number that every reader can
-compute, and so tells nothing that the estimate does not. In particular it is not the truth plus other noise: what the
-release is off by stands in every draw. (Of boxes of cells, the estimate is the unbiased one, before negative numbers
-are removed: it follows from measurements that were paid for like all others.)
+compute, so it reveals nothing that the estimate does not. In particular, it is not the truth plus other noise: every
+draw contains the release's own error. (Of boxes of cells, the estimate is the unbiased one, before negative numbers are
+removed: it follows from measurements that were paid for like all others.)
 
 The distribution of the errors is
 
@@ -24,7 +24,8 @@ The distribution of the errors is
   divides it anew, by chance.
 
 Amounts get the exact noise of the tables in which they were measured, for the people whose amount is known and for
-their sum, from which a mean follows. Published means of small groups are drawn towards others, and so are off by less.
+their sum, from which a mean follows. Published means of small groups are drawn towards others, so their errors are
+smaller.
 """
 
 from __future__ import annotations
@@ -57,17 +58,17 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["DRAWS", "MAX_CELLS", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts"]
 
 DRAWS = 50
-MAX_CELLS = 100_000  # of all tables, or of all that was measured: some 250 MB of memory, 40 MB of text
+MAX_CELLS = 100_000  # of all tables, or of all measurements: about 250 MB of memory, 40 MB of text
 SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
-MAX_SOLVED = 2000  # cells of the columns of a table, up to which its errors add up to theirs exactly
+MAX_SOLVED = 2000  # cells of all columns of a table, up to which its errors add up to those of the columns exactly
 UNIQUE = 1e-10
 SWEEPS = 8  # over the columns of larger ones, until their errors nearly add up
 DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Dirichlet distribution
 DECIMALS, FILE_DECIMALS = 2, 6
 
-_DRAW = ""  # as the name of a column: no column of a plan is called so
+_DRAW = ""  # the name of the axis of draws: no column of a plan has it
 
 
 def fits(result: Result) -> bool:
@@ -164,12 +165,12 @@ def _with_sums(plan: Plan, table: Columns) -> list[str]:
 
 
 def cells_drawn(plan: Plan, tables: Sequence[Columns]) -> int:
-    """Return how many cells the replicates of some tables have, those of amounts included."""
+    """Return the number of cells of the replicates of some tables, including those of amounts."""
     return sum(plan.cells(table) * (1 + 2 * len(_with_sums(plan, table))) for table in tables)
 
 
 def _cells(basis: Basis, tables: Sequence[Columns]) -> int:
-    """Return how many cells are drawn: those of all tables, or of all that was measured."""
+    """Return the number of drawn cells: those of all tables, or of all measurements."""
     shape = basis.plan.cells
     trees = (*basis.trees, *([basis.tree] if basis.tree is not None else []))
     boxes = sum(shape(each.boxes.columns) for each in trees)
@@ -177,13 +178,13 @@ def _cells(basis: Basis, tables: Sequence[Columns]) -> int:
 
 
 def _published(basis: Basis, table: Columns) -> Floats:
-    """Return the estimates of a table as its file has them, so that a file gives the same replicates."""
+    """Return the estimates of a table, rounded as in its file, so that a file gives the same replicates."""
     rounded: Floats = basis.estimate(table).round(FILE_DECIMALS)
     return rounded
 
 
 def _uniforms(release_id: str, what: object, shape: Sequence[int]) -> Floats:
-    """Return numbers between 0 and 1, one axis for the draws, then `shape`: a fixed function of what is given."""
+    """Return numbers between 0 and 1, one axis for the draws, then `shape`: a fixed function of the arguments."""
     start = int.from_bytes(hashlib.sha256(f"replicates {release_id} {what}".encode()).digest()[:8], "big")
     return uniforms(DRAWS * math.prod(shape), start).reshape(DRAWS, *shape)
 
@@ -203,7 +204,7 @@ def _normal(release_id: str, what: object, shape: Sequence[int]) -> Floats:
 
 
 def _with_draws(squares: LeastSquares) -> LeastSquares:
-    """Return the same estimator for all draws at once: the draw is a column that every table has.
+    """Return an estimator for all draws at once, in which the draw is a column of every table.
 
     A component without that column is averaged over draws with the weights of the one that has it, so each draw is
     estimated as by itself.
@@ -220,7 +221,7 @@ def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
 
 
 def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
-    """Return the same of least squares over all measured marginals, each for itself at its level."""
+    """Return the errors of least squares over all measured marginals, each at its own level."""
     squares = _with_draws(least_squares(basis.plan, basis.allocations))
     noise = [
         _in_rows(_noise(basis.release_id, k, float(each.scale_in_units), basis.plan.shape(each.columns)), each.grain)
@@ -231,7 +232,7 @@ def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
 
 
 def _of_levels(basis: Basis) -> Callable[[Columns], Floats]:
-    """Return the same of least squares over the levels of a column."""
+    """Return the errors of least squares over the levels of a column."""
     noise = [
         _noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
         for k, each in enumerate(basis.allocations)
@@ -268,9 +269,9 @@ def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
 
 
 def _of_columns(basis: Basis) -> tuple[dict[str, Floats], Floats]:
-    """Return the errors of single columns and of the total, which they add up to.
+    """Return the errors of single columns and of the total, to which they add up.
 
-    As in the model, the total follows from the totals and columns that were measured, a column also from pairs.
+    As in the model, the total follows from the measured totals and columns, and a column also from pairs.
     """
     counts = [each for each in basis.allocations if not basis.plan.has_amount(each.columns)]
     columns = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 3))
@@ -329,7 +330,7 @@ def _with_sums_of(errors: Floats, variance: Floats, singles: Sequence[Floats]) -
 
 
 def _trend(basis: Basis, what: object, size: int) -> Floats:
-    """Return for each draw a trend along a column: a line up or down, and a step of its own for each value."""
+    """Return for each draw a trend along a column: a straight line, plus an independent deviation for each value."""
     line = np.linspace(-math.sqrt(3), math.sqrt(3), size) if size > 1 else np.zeros(1)
     up = np.sign(_uniforms(basis.release_id, (what, "direction"), (1,)) - 0.5)
     steps = _normal(basis.release_id, (what, "steps"), (size,))
@@ -344,7 +345,7 @@ def _along(axis: int, shape: Sequence[int]) -> list[int]:
 def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
     """Return estimate and replicates of the table whose boxes were measured, with its columns after the draws.
 
-    The estimate here may be negative, so that sums of many boxes are right on average.
+    The estimate may be negative, so that sums of many boxes are unbiased.
     """
     boxes, cells = tree.boxes, tree.cells
     noise = np.empty((DRAWS, cells.size))
@@ -365,7 +366,7 @@ def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
 
 
 def _leaf_of_cells(tree: BoxTree) -> Ints:
-    """Return for every cell the place of the unsplit box that holds it."""
+    """Return for every cell the index of the unsplit box that holds it."""
     leaves = tree.leaves[np.argsort(tree.starts[tree.leaves])]
     leaf = np.empty(math.prod(tree.boxes.shape), dtype=np.int64)
     leaf[tree.order] = np.repeat(leaves, tree.cells[leaves])

@@ -159,7 +159,7 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
 
 
 def basis_from(source: Source) -> Basis:
-    """Return what the replicates of a bundle are made from, after checking that it is whole.
+    """Return the input of a bundle's replicates, after verifying the bundle.
 
     Raises `ReleaseError` with every fault, and for a release whose boxes of cells were measured: these are not in it.
     """
@@ -231,7 +231,7 @@ def read_me(basis: Basis) -> str:
 
 
 def _of_means(plan: Plan) -> str:
-    """Return how replicates of means are made, by the first table that has some; else nothing."""
+    """Return the recipe for replicates of means, for the first table that has some; otherwise nothing."""
     for table in plan.marginals:
         for name in (*plan.means(table), *plan.sums(table)):
             file = _quoted(table_files(plan)[table].removeprefix("tables/"))
@@ -269,7 +269,7 @@ def _lines(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> Iterato
 
 
 def _numbers(members: Archive, file: str, table: Columns, plan: Plan) -> dict[str, Floats]:
-    """Read the numbers of a table from its file, which was verified before."""
+    """Read the numbers of a table from its verified file."""
     names = header(plan, table)
     blocks = list(safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), names))
     return {

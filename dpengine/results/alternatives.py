@@ -37,16 +37,17 @@ __all__ = [
 
 STRATEGIES = ("direct", "optimised", "adaptive")
 ALL_CELLS = "all cells, on average"
-COMPARED_TRIALS = 1  # a mean over tables, which one trial tells to about a tenth
+COMPARED_TRIALS = 1  # the error of a mean over tables from one trial
 SEARCH_TRIALS = 2
 SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
 _SIZE_BOUNDS = (1, 10, 100, 1000)
 
 
 def allocations_of(plan: Plan) -> tuple[Allocation, ...]:
-    """Return the marginals that are measured, with their parts of ε; not for adaptive.
+    """Return the measured marginals with their shares of ε; not for *adaptive*.
 
-    *auto* is *direct* here, even if it would decide otherwise at this ε. Raises `PlanError` if tables cannot agree.
+    *auto* means *direct* here, even if it would decide differently at this ε. Raises `PlanError` if tables cannot
+    agree.
     """
     return resolved(plan).allocations
 
@@ -99,7 +100,7 @@ def mostly_noise_shares(
 ) -> dict[Columns, float]:
     """Return `mostly_noise_share` of each of `tables`.
 
-    Cells that are `known`, of the plan at another ε, are not counted again; those that are counted are added.
+    `known` caches the cells of the plan at another ε; new ones are added.
     """
     known = {} if known is None else known
     error = table_errors(plan, allocations_of(plan))
@@ -139,9 +140,9 @@ def compare_strategies(
     """Compare the strategies of `STRATEGIES` over `epsilons`, one row an ε and one column a strategy after `epsilon`.
 
     A number is the mean over tables of the sum of absolute errors, as a fraction of all rows: predicted exactly for
-    *direct* and *optimised*, simulated on the mock table for *adaptive*. A strategy that this plan cannot have is left
-    out, and its fault is returned by its name; if it cannot have it at some ε only, the number there is NaN. `progress`
-    receives the name of each stage.
+    *direct* and *optimised*, simulated on the mock table for *adaptive*. A strategy that is impossible for this plan is
+    left out, and its fault is returned by its name; if it is impossible only at some ε, the number there is NaN.
+    `progress` receives the name of each stage.
     """
     import pandas as pd
 
@@ -171,10 +172,10 @@ def compare_strategies(
 def epsilon_by_trials(
     plan: Plan, half_width: float, epsilons: Sequence[Fraction], before_each: Callable[[], None] = lambda: None
 ) -> Fraction | None:
-    """Return the least of the rising `epsilons` at which 95 in 100 cells of every table were within ±`half_width`.
+    """Return the smallest of increasing `epsilons` at which 95 % of each table's cells were within ±`half_width`.
 
     It serves adaptive plans, whose errors can only be simulated: a binary search makes a few trials on the mock table
-    at each ε that it looks at. Returns None if no ε is enough. `before_each` is called before each trial; if it raises,
+    at each ε that it tries. Returns None if no ε is enough. `before_each` is called before each trial; if it raises,
     this ends.
     """
 
@@ -201,17 +202,17 @@ def simulate_errors(
     size = np.digitize(true, _SIZE_BOUNDS)
     cells = np.bincount(size, minlength=len(SIZES))
     kinds = ("raw estimate", "set to 0 where negative", "consistent count")
-    off, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
+    errors, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
     start, draws = time.monotonic(), 0
     while draws < max_draws and (draws == 0 or time.monotonic() - start < seconds):
         drawn = preview(plan).tables[table]
         estimate = drawn["estimate"].to_numpy()
         for kind, numbers in enumerate((estimate, np.maximum(estimate, 0), drawn["count"].to_numpy())):
-            off[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
+            errors[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
             bias[kind] += np.bincount(size, numbers - true, len(SIZES))
         draws += 1
     rows = [
-        (SIZES[k], cells[k], kind, off[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
+        (SIZES[k], cells[k], kind, errors[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
         for k in range(len(SIZES))
         for j, kind in enumerate(kinds)
         if cells[k]

@@ -23,7 +23,7 @@ __all__ = ["Answer", "Expected", "Group", "conclude", "expect", "reopen"]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How wrong an answer will be, as far as the question alone decides it.
+    """The expected error of an answer, as far as it follows from the question alone.
 
     `half_width` is the half-width of the 95 % interval, in units of the answer; None if it depends on the number of
     rows and the question does not say roughly how many there are. `mean_abs` is the mean absolute error, or an upper
@@ -51,8 +51,8 @@ class Answer:
     """A paid answer, as it may be shown to anyone.
 
     `value` is a number, or for the most common value a label; `low` and `high` are its 95 % interval. A chosen value
-    has `reach` instead, as in `Expected`. `drawn` holds what the mechanism gave: noisy whole numbers, or the index of
-    the chosen candidate. All else follows from it. An answer by group has no value of its own, but `groups`.
+    has `reach` instead, as in `Expected`. `drawn` holds the result of the mechanism: noisy whole numbers, or the index
+    of the chosen candidate. Everything else follows from it. An answer by group has no value of its own, but `groups`.
     """
 
     question: Question
@@ -89,11 +89,11 @@ class Answer:
 
 
 def expect(question: Question) -> Expected:
-    """Return how wrong the answer will be: a function of the question alone, exact from the noise's distribution.
+    """Return the expected error of the answer, computed exactly from the noise's distribution and the question alone.
 
     The error of clamping to the bounds and rounding to the grid depends on the rows and is not included. For averages
     and shares the result is an upper bound, reached at the ends of the range; it is nearly one for variances. By group,
-    it is the error of each group, and of averages, shares and variances that of a group of average size.
+    it is the error of each group; for averages, shares and variances, that of a group of average size.
 
     >>> expect(Question(dataset="clinic-2026", epsilon="1", statistic=Count())).half_width
     3.0

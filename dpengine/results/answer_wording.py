@@ -16,7 +16,7 @@ __all__ = ["answer_interval", "answer_value", "describe", "describe_expected", "
 
 
 def number(value: float | Decimal, error: float) -> str:
-    """Return a number with the digits that an error of this size leaves meaningful.
+    """Write a number with the digits that are meaningful for an error of this size.
 
     >>> number(1234567.891, 120.0), number(38.7523587, 0.006), number(0.5, 3.0)
     ('1,234,568', '38.7524', '0.5')
@@ -41,7 +41,7 @@ def answer_value(answer: Answer | Group, statistic: Statistic) -> str:
 
 
 def answer_interval(answer: Answer | Group, statistic: Statistic) -> str:
-    """Return the interval of the true value; for a chosen value, how near it is to the best; "" for many groups."""
+    """Return the interval of the true value; for a chosen value, its distance from the best; "" for many groups."""
     if answer.low is None or answer.high is None:
         return _nearness(answer) if isinstance(answer, Answer) and answer.value is not None else ""
     half, unit, factor = _half(answer), "", 1
@@ -91,7 +91,7 @@ def describe(answer: Answer) -> Iterator[str]:
 
 
 def describe_expected(question: Question, expected: Expected) -> str:
-    """Say how wrong an answer will be.
+    """Describe the expected error of an answer.
 
     >>> from dpengine.results.answer import expect
     >>> from dpengine.spec.query import Count

@@ -1,4 +1,4 @@
-"""Price one release that answers many counts at least as exactly as they were answered one by one.
+"""Price one release that answers many counts at least as accurately as separate questions did.
 
 A count under conditions on declared columns is a sum of cells of a table over those columns; a release that holds the
 table answers it, and every other question of the kind, at one price.
@@ -25,7 +25,7 @@ __all__ = ["Batch", "price_batch"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Questions that cost `apart` one by one; a release of `plan` answers each at least as exactly, at its ε."""
+    """Questions that cost `apart` separately; a release of `plan` answers each at least as accurately, at its ε."""
 
     questions: tuple[Question, ...]
     apart: Fraction
@@ -35,8 +35,8 @@ class Batch:
 def price_batch(questions: Sequence[Question]) -> Batch | None:
     """Price the release that answers those `questions` that are sums of cells; None if there is no such release.
 
-    These are counts with the same privacy unit whose conditions are on cells of columns declared alike; it takes at
-    least two. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
+    These are counts with the same privacy unit and conditions on cells of identically declared columns; at least two
+    are needed. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
     cells has the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
     counts = [each for each in questions if isinstance(each.statistic, Count) and each.where and not each.by]

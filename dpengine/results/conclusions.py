@@ -1,6 +1,6 @@
 """Means by group and small regressions from a table of counts, to see whether two tables lead to the same conclusions.
 
-A cell stands for the middle of its bin, for 1 (yes) or 0 (no). Cells without a number, *other* and *missing* of a
+The value of a cell is the middle of its bin, or 1 (yes) or 0 (no). Cells without a number, *other* and *missing* of a
 numeric column, are left out.
 """
 
@@ -27,7 +27,7 @@ def numeric(plan: Plan) -> list[str]:
 
 
 def scores(column: Column) -> Floats:
-    """Return the number that each cell of a column stands for; NaN where there is none.
+    """Return the numeric value of each cell of a column; NaN if it has none.
 
     >>> scores(Number(name="age", edges=[0, 10, 40])).tolist()
     [5.0, 25.0, nan, nan]
@@ -56,7 +56,7 @@ def released_counts(result: Result, columns: Columns) -> Ints:
 def exact_measure(plan: Plan, measure: Measure, counts: Ints) -> Floats:
     """Return the mean or sum of an amount in each cell, from counts whose last axis is the amount, in its units.
 
-    Rows are shared between knots so that both follow exactly. A mean of nobody is NaN.
+    Rows are shared between knots in such a way that both follow exactly. The mean of an empty cell is NaN.
 
     >>> pay = {"name": "pay", "kind": "amount", "from": 0, "to": 10, "step": 1, "missing": False}
     >>> plan = Plan(dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "yesno"}, pay],
@@ -76,7 +76,7 @@ def exact_measure(plan: Plan, measure: Measure, counts: Ints) -> Floats:
 
 
 def group_means(plan: Plan, columns: Columns, counts: Ints) -> tuple[Ints, Floats]:
-    """Return for each cell of the first of two columns how many rows count, and the mean of the second in them.
+    """Return for each cell of the first of two columns its number of rows, and the mean of the second column in them.
 
     >>> plan = Plan(dataset="d", epsilon=1, tables=[["smokes", "age"]], columns=[
     ...     {"name": "smokes", "kind": "yesno", "other": False, "missing": False},
@@ -95,8 +95,8 @@ def group_means(plan: Plan, columns: Columns, counts: Ints) -> tuple[Ints, Float
 def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, float]:
     """Return the least-squares coefficients of the first column on the others, one row of the table a person.
 
-    A numeric column enters by its number, another by its values, compared with the first of them. Empty if there are
-    no rows or no one solution.
+    A numeric column is one regressor; any other column has one for each value except the first. Empty if there are no
+    rows, or no unique solution.
 
     >>> plan = Plan(dataset="d", epsilon=1, tables=[["age", "smokes"]], columns=[
     ...     {"name": "smokes", "kind": "yesno", "other": False, "missing": False},

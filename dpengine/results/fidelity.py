@@ -1,4 +1,4 @@
-"""How far tables counted from the synthetic rows are from the published ones."""
+"""Compare tables counted from the synthetic rows with the published ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["compare"]
 def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     """Compare each published table with the one counted from synthetic rows.
 
-    If persons are counted beside rows, these are the tables of the plan's first tally, as the rows are.
+    If persons are counted beside rows, only the tables of the plan's first tally are compared, as the rows have it.
     Rows are written out with their values, read back into cells, and counted. Returns one row a table, the total last:
     `table`, `cells`, `mean_off` and `most_off` (distances of a cell's count from the published one, scaled to `rows` if
     that is another number), and `exact` (the fraction of cells that are not off). Raises `ReleaseError` as
@@ -44,7 +44,7 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     scale = count / published if published else 1.0
     compared = []
     for table, counts in counted.items():
-        off = np.abs(counts - scale * result.counts(table).ravel())
-        off[off < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
-        compared.append((name_of(table), off.size, off.mean(), off.max(), float((off == 0).mean())))
+        errors = np.abs(counts - scale * result.counts(table).ravel())
+        errors[errors < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
+        compared.append((name_of(table), errors.size, errors.mean(), errors.max(), float((errors == 0).mean())))
     return pd.DataFrame(compared, columns=["table", "cells", "mean_off", "most_off", "exact"])

@@ -1,8 +1,8 @@
 """A mock table of the declared shape and rough size, on which previews draw their noise and errors are simulated.
 
 It is a fixed function of the plan. Numbers are common in the middle of their range, categories get rarer in declared
-order, one value in a hundred is *other*, two are *missing*; three invented latent classes of people make the columns
-depend on each other a little. It looks like data and knows nothing of any.
+order, one value in a hundred is *other*, two are *missing*; three invented latent classes make the columns depend on
+each other a little. It looks like data but does not depend on any.
 """
 
 from __future__ import annotations

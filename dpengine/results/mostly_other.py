@@ -1,4 +1,4 @@
-"""Columns whose rows a release has mostly in *(other)*: most often, a format or a spelling was declared wrong."""
+"""Find columns that are mostly *(other)* in a release, usually because a format or a spelling was declared wrong."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["mostly_other"]
 def mostly_other(result: Result) -> list[str]:
     """Return the columns of which more than half of all rows are in *(other)*, beyond what noise explains.
 
-    It follows from the published intervals, so it tells nothing that the release does not. Values that were found are
-    left out, since those of few people are meant to be in *(other)*, and so are counts of distinct persons.
+    It follows from the published intervals, so it reveals nothing that the release does not. Columns with found values
+    are left out, since values of few people belong in *(other)*, and so are counts of distinct persons.
     """
     plan = result.plan
     if plan.tallied:

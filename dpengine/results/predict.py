@@ -1,8 +1,8 @@
-"""Predict how wrong a release will be, before anything is spent: functions of the plan alone.
+"""Predict the errors of a release before anything is spent: functions of the plan alone.
 
 Under *direct* and *optimised* the distribution of every error follows from the noise (`estimate.error_distribution`).
 Under *adaptive* it depends on what will be chosen, so releases of the mock table (`results.mock_table`) are simulated.
-That table knows nothing of the owner's, whose errors may be smaller or larger.
+The mock table does not depend on the owner's table, whose errors may be smaller or larger.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ __all__ = ["epsilon_for", "half_width_curves", "measure_curves", "measure_half_w
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 # Trials of large plans are slow.
 MIN_TRIALS, MAX_TRIALS = 4, 16
-MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless `MIN_TRIALS` have more
-MAX_TRIED_TABLES = 2_000  # of more, one trial alone is made: their mean is known well
+MAX_SIMULATED_CELLS = 800_000  # total seconds of all trials, unless `MIN_TRIALS` take longer
+MAX_TRIED_TABLES = 2_000  # with more tables, one trial is enough: their mean is accurate
 
 
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
@@ -51,7 +51,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
     column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`,
     averaged over the people of the mock table's cells; and one for each covariance, correlation and slope, in the cell
-    of the middle person, since of the smallest cells nothing is known. With `epsilons`, the same for each of them,
+    of the median person, since nothing is known about the smallest cells. With `epsilons`, the same for each of them,
     after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*; `frame.attrs["simulated"]`
     says which. Raises `PlanError` for an unusable ε.
     """
@@ -80,10 +80,10 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 def predict_by_trials(
     plan: Plan, trials: int | None = None, before_each: Callable[[], None] = lambda: None
 ) -> pd.DataFrame:
-    """Return `predict(plan)`, from as many `trials` as are asked for where errors can only be simulated.
+    """Return `predict(plan)`, from this number of `trials` if errors can only be simulated.
 
-    One trial is off by about a tenth in the mean over tables, and by more in one table. `before_each` is called before
-    each; if it raises, this ends.
+    One trial has an error of about a tenth in the mean over tables, and of more in a single table. `before_each` is
+    called before each; if it raises, this ends.
     """
     import pandas as pd
 
@@ -99,9 +99,10 @@ def predict_by_trials(
 
 
 def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
-    """Return the half-widths of what a table says of amounts, for the people of the mock table's cells.
+    """Return the half-widths of a table's numbers of amounts, averaged over the people of the mock table's cells.
 
-    Their names are those of the published columns. Every amount that is measured in the table has that of its mean.
+    Their names are those of the published columns. Every amount that is measured in the table has an entry for its
+    mean.
     """
     plan = strategy.plan
     found: dict[str, float] = {}
@@ -120,14 +121,14 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
     for pair in plan.associations(table):
         soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
-        found[pair.column] = _of_the_middle_person(wide, rows.sum(axis=(-2, -1)))
+        found[pair.column] = _median_over_people(wide, rows.sum(axis=(-2, -1)))
     return found
 
 
-def _of_the_middle_person(widths: Floats, people: Floats) -> float:
-    """Return the half-width that at most half of the people have more than: of small cells it may be beyond measure.
+def _median_over_people(widths: Floats, people: Floats) -> float:
+    """Return the median half-width over people; that of small cells may be unbounded.
 
-    >>> _of_the_middle_person(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))
+    >>> _median_over_people(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))
     20.0
     """
     order = np.argsort(widths, axis=None)
@@ -184,16 +185,16 @@ def _simulated_errors(
 def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:
     """Return the least ε, in millionths, at which every cell of every published table is within ±`half_width`.
 
-    "Within" holds with probability `confidence` for each cell by itself. Raises `PlanError` if no ε in range does it,
-    and where the plan is adaptive, or *auto* would be at the ε that is found: errors can only be simulated there, so
-    try some values with `predict`.
+    "Within" holds with probability `confidence` for each cell by itself. Raises `PlanError` if no ε in range is enough,
+    or if the plan is adaptive, or *auto* would be at that ε: errors can only be simulated then, so try some values with
+    `predict`.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> float(epsilon_for(plan, half_width=10))
     0.284349
     """
     strategy = decide(plan)
-    if not strategy.closed_form:  # more ε may be enough to measure every table
+    if not strategy.closed_form:  # with more ε, every table may be measured
         strategy = decide(plan.at(MAX_EPSILON))
     _check_closed_form(strategy)
     if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
@@ -244,8 +245,8 @@ def half_width_curves(
 ) -> dict[str, list[float]]:
     """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
 
-    Returns lists of equal length: `ε`, rising, with the plan's own among `epsilons`, and one for each table, by name.
-    What is `known`, from the same call for the plan at another ε, is not worked out again.
+    Returns lists of equal length: `ε`, increasing, with the plan's own among `epsilons`, and one for each table, by
+    name. `known` is the result for the plan at another ε, which is reused.
     """
     strategy = decide(plan)
 
@@ -267,7 +268,7 @@ def measure_curves(
     epsilons: Sequence[float],
     known: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
-    """Do the same for a mean, sum or quantile, by the name of its column; `tables` have it."""
+    """Do the same for a mean, sum or quantile, given the name of its column, in `tables` that have it."""
     strategy = decide(plan)
 
     def widths(epsilon: object) -> list[float]:

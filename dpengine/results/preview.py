@@ -1,4 +1,4 @@
-"""A release of the mock table: the same noise in the same way, drawn afresh and free."""
+"""Preview a release on the mock table, with noise of the real size, drawn afresh and free of charge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["preview", "preview_table"]
 
-DENOMINATOR = 10**6  # of scales of noise that stand for several marginals
+DENOMINATOR = 10**6  # precision of noise scales that represent several marginals
 
 
 def preview(plan: Plan) -> Result:
@@ -40,11 +40,11 @@ def preview(plan: Plan) -> Result:
 
 
 def preview_table(plan: Plan, table: Columns) -> Result:
-    """Return a preview to look at one published `table` of, for far less work where the plan has many.
+    """Return a preview of one published `table`, with far less work if the plan has many.
 
-    Its estimates, counts and intervals are spread as they are in a whole preview, but there are no synthetic rows. If
-    the errors of the plan can be computed beforehand, noise is drawn for `table` alone, and no other can be looked at.
-    Raises `PlanError` as `preview` does.
+    Its estimates, counts and intervals have the same distribution as in a whole preview, but there are no synthetic
+    rows. If the errors of the plan can be computed beforehand, noise is drawn for `table` only, and no other table is
+    available. Raises `PlanError` as `preview` does.
     """
     strategy = decide(plan)
     strategy.check()
@@ -74,12 +74,12 @@ def _measured(strategy: Strategy) -> Measurements:
 
 
 def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:
-    """Draw all that measured marginals tell of `table`: a measurement for each set of columns that they share with it.
+    """Draw what measured marginals say about `table`: a measurement for each set of columns that they share with it.
 
-    A marginal tells of shared columns by its sums over the others, whose variance is that of a cell times their number
-    of cells. Marginals that share the same columns are together as good as one, whose precision is the sum of theirs.
-    So every estimate has the variance that it has in a release (`marginals.least_squares`: the weight of a component
-    depends on these sums alone).
+    A marginal contributes its sums over the columns that are not shared; their variance is that of a cell times the
+    number of cells added up. Marginals that share the same columns are equivalent to one whose precision is the sum of
+    theirs. So every estimate has the variance that it has in a release (`marginals.least_squares`: the weight of a
+    component depends on these sums alone).
     """
     sharing: dict[Columns, list[Allocation]] = defaultdict(list)
     for each in allocations:
@@ -97,7 +97,7 @@ def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) ->
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Glimpse(Result):
-    """A preview without synthetic rows: counts of a table are rounded when it is looked at."""
+    """A preview without synthetic rows, which rounds the counts of a table on demand."""
 
     derived: Estimates
     fitted: ConsistentTables | Pairwise

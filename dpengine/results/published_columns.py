@@ -22,14 +22,14 @@ __all__ = [
 
 NUMBERS = ("count", "estimate", "low", "high")
 WHOLE = ("count", "low", "high")
-ENDS = ("", "_low", "_high")  # of the names of three columns: a number, and the ends of its interval
+ENDS = ("", "_low", "_high")  # suffixes of three columns: a number, and the ends of its interval
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a table publishes of an amount: its mean, its sum, or its quantiles at some `parts` of the people.
+    """A statistic of an amount in a table: its mean, its sum, or its quantiles at `parts` of the people.
 
-    Of two amounts it is their covariance, their correlation, or the slope of `amount` on the amount `on`.
+    For two amounts, it is their covariance, their correlation, or the slope of `amount` on the amount `on`.
     """
 
     kind: Literal["mean", "sum", "quantile", "covariance", "correlation", "slope"]
@@ -39,7 +39,7 @@ class Measure:
 
     @property
     def pair(self) -> Association | None:
-        """The same as a number of two amounts; None if it is of one."""
+        """This as a statistic of two amounts; None if it is of one."""
         if self.kind == "covariance" or self.kind == "correlation" or self.kind == "slope":
             return Association(self.kind, self.amount, self.on)
         return None
@@ -59,7 +59,7 @@ class Measure:
         return [f"{kind}_{self.amount}" for kind in kinds]
 
     def headings(self, plan: Plan) -> list[str]:
-        """Return what readers see in place of `names`."""
+        """Return the headings for readers in place of `names`."""
         if self.pair is not None:
             return [_pair_heading(plan, self.pair)]
         heading = plan.column(self.amount).heading
@@ -83,13 +83,13 @@ class Measure:
         ]
 
     def heading(self, plan: Plan) -> str:
-        """Return what readers see for all of it together."""
+        """Return the heading for readers of the whole measure."""
         named = self.headings(plan)
         return named[0] if len(named) == 1 else _("quantiles of {name}", name=plan.column(self.amount).heading)
 
 
 def measures(plan: Plan, table: Columns) -> list[Measure]:
-    """Return what a table, or the total of no columns, publishes of amounts, in the order of its columns."""
+    """Return the published statistics of amounts in a table, or in the total of no columns, in column order."""
     found: list[Measure] = []
     for name in plan.amounts(table):
         found += [Measure("mean", name)] if name in plan.means(table) else []
@@ -102,7 +102,7 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
     """Return the names of the columns of numbers of a published table, in order.
 
     After the numbers of every table come those of its amounts: people whose value is known, if any may be missing; the
-    mean, the sum and quantiles, if they are asked for, each with the ends of its interval; and then those of pairs.
+    mean, the sum and quantiles, if requested, each with the ends of its interval; and then those of pairs.
     """
     names = list(NUMBERS)
     published = measures(plan, table)
@@ -113,7 +113,7 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
 
 
 def number_type(name: str) -> np.dtype[Any]:
-    """Return the type of a column of numbers: people are whole, all else may have decimals.
+    """Return the type of a column of numbers: people are whole, everything else may have decimals.
 
     >>> number_type("count"), number_type("mean_pay")
     (dtype('int64'), dtype('float64'))
@@ -127,7 +127,7 @@ def _with_ends(published: Iterable[Measure]) -> list[str]:
 
 
 def _pair_heading(plan: Plan, each: Association) -> str:
-    """Return what readers see in place of the name of its column."""
+    """Return the heading for readers in place of the name of its column."""
     of, on = plan.column(each.of).heading, plan.column(each.on).heading
     if each.kind == "slope":
         return _("slope of {of} on {on}", of=of, on=on)
@@ -166,7 +166,7 @@ def header(plan: Plan, table: Columns) -> list[str]:
 
 
 def decimals_of_mean(plan: Plan, amount: str) -> int:
-    """Return to how many decimals the means of an amount are published: four more than its step has, 2 to 6.
+    """Return the number of decimals of an amount's published means: four more than its step has, from 2 to 6.
 
     >>> income = {"name": "income", "kind": "amount", "from": 0, "to": 1000, "step": 100}
     >>> columns = [{"name": "sex", "kind": "yesno"}, income]
@@ -178,7 +178,7 @@ def decimals_of_mean(plan: Plan, amount: str) -> int:
 
 
 def decimals_of_association(unit: float) -> int:
-    """Return to how many decimals a number of pairs of amounts is published: six digits of what it is at most, 4 to 12.
+    """Return the number of decimals of a published statistic of pairs: six digits of its maximum, from 4 to 12.
 
     >>> decimals_of_association(1.0), decimals_of_association(2e-5), decimals_of_association(8e6)
     (6, 11, 4)

@@ -1,4 +1,4 @@
-"""A finished release as a value: what was measured, and everything that is computed from it."""
+"""A finished release as a value: its measurements, and everything that is computed from them."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
-EXACT = 0.5  # an interval of a half-width below it holds one whole number
+EXACT = 0.5  # an interval with a smaller half-width holds one whole number
 MAX_BLOCK_VALUES = 2**21  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
-    """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh id and the time."""
+    """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
     model, *apart = _models(plan, measured)
     return Result(plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_story())
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
-    """Return name and time of a new release, and the bytes to keep of it.
+    """Return name and time of a new release, and the bytes to store.
 
-    What was measured is kept even where its tables cannot be made, for lack of memory or by a fault of the program:
-    noise was drawn, so the charge stands. `Result.from_bytes` then makes the tables.
+    Measurements are stored even if tables cannot be made from them, for lack of memory or by a bug: noise was drawn, so
+    the charge stands. `Result.from_bytes` then makes the tables.
     """
     story = _story()
     try:
@@ -65,7 +65,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
         amounts = _amounts(plan, measured, model)
         payload = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story).to_bytes()
     except _CAUSES:
-        payload = serialise.pack(_plain(plan), measured, None, story)
+        payload = serialise.pack(_as_stored(plan), measured, None, story)
     return story["release_id"], story["created"], payload
 
 
@@ -86,7 +86,7 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
     if not plan.amounts(()):
         return ()
     soft = derive_estimates(plan, measured).soft
-    # What is fitted follows from what was measured, as the release's identity does, not from the tables asked for.
+    # The fit follows from the measurements, like the identity of the release, and not from the requested tables.
     tables = {
         name: [tuple(each for each in one.allocation.columns if not plan.has_amount((each,)))
                for one in measured.marginals if name in one.allocation.columns]
@@ -98,7 +98,7 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
 
 
 def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns) -> Ints:
-    """Return the counts of `table` that a model gives, those of coarser levels as sums of the finest."""
+    """Return the counts of `table` from a model; coarser levels are sums of the finest."""
     return model.table(table, plan.resolution)
 
 
@@ -115,8 +115,8 @@ def _software() -> dict[str, str]:
     return software | {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
 
 
-def _plain(plan: Plan) -> dict[str, Any]:
-    """Return a plan as the ledger keeps it."""
+def _as_stored(plan: Plan) -> dict[str, Any]:
+    """Return a plan in the form that the ledger stores."""
     return plan.to_dict() | {"strategy": plan.strategy}
 
 
@@ -124,7 +124,7 @@ def _plain(plan: Plan) -> dict[str, Any]:
 class Result(PublishedTables):
     """A finished release: noisy measurements, the consistent tables or rows fitted to them, and where they come from.
 
-    It holds no exact count and no table of people; all that it gives is post-processing of what was paid for.
+    It holds no exact count and no table of people; everything computed from it is post-processing.
     """
 
     plan: Plan
@@ -143,7 +143,7 @@ class Result(PublishedTables):
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """The noisy marginals, each with its part of ε."""
+        """The noisy marginals, each with its share of ε."""
         return self.measured.marginals
 
     @cached_property
@@ -152,7 +152,7 @@ class Result(PublishedTables):
         return derive_estimates(self.plan, self.measured)
 
     def of_tally(self, tally: int) -> Result:
-        """Return the release of the tables that one of the plan's tallies counts: all of it, if there is but one."""
+        """Return the release restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
         if not self.plan.tallied:
             return self
         measured = tuple(one for one in self.measured.marginals if one.allocation.tally == tally)
@@ -185,7 +185,7 @@ class Result(PublishedTables):
         return low, high, half_width
 
     def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
-        """Return the numbers of a measure with their intervals: one for each quantile, else one.
+        """Return the numbers of a measure with their intervals: one for each quantile, and otherwise one.
 
         `table` is a published table that has it, or one of fewer of its columns.
         """
@@ -207,11 +207,11 @@ class Result(PublishedTables):
         return {}  # a page draws and lists the same numbers again and again
 
     def pair_span(self, table: Columns, each: Association) -> Span:
-        """Return what is published of a pair of amounts in `table`, with its intervals."""
+        """Return the published statistic of a pair of amounts in `table`, with its intervals."""
         return association_span(self.plan, table, each, self.estimates.soft)
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:
-        """Return the people whose amount of this name is known, and its sum in steps, in each cell of `table`."""
+        """Return the people whose amount `name` is known, and its sum in steps, in each cell of `table`."""
         return next(each.project(table) for each in self.amounts if each.amount == name and {*table} <= {*each.columns})
 
     def half_width(self, table: Columns) -> float:
@@ -223,7 +223,7 @@ class Result(PublishedTables):
         return _counts(self.plan, (self.model, *self.apart)[self.plan.tally_of(table)], table)
 
     def mostly_noise(self, table: Columns) -> Bools:
-        """Return which cells of `table` cannot be told from empty ones: those whose interval reaches 0.
+        """Return which cells of `table` cannot be distinguished from empty ones: those whose interval reaches 0.
 
         Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
         """
@@ -248,7 +248,7 @@ class Result(PublishedTables):
         """
         used = self.plan.of_rows.counted
         if count is None:
-            cells = sum(table.values.size for table in getattr(self.model, "tables", ()))  # a block takes a look at all
+            cells = sum(table.values.size for table in getattr(self.model, "tables", ()))  # a block needs all rows
             people = max(1, MAX_BLOCK_VALUES // len(used), cells)
             for part in blocks(self.model, people, self.plan.resolution):
                 rows, times = resample.unique_rows(part, self.plan.resolution)
@@ -341,9 +341,9 @@ class Result(PublishedTables):
         return counts
 
     def to_bytes(self) -> bytes:
-        """Return the release as the ledger keeps it: whole, and readable without running code."""
+        """Return the release as the ledger stores it: complete, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(_plain(self.plan), self.measured, self.model, story, self.amounts, self.apart)
+        return serialise.pack(_as_stored(self.plan), self.measured, self.model, story, self.amounts, self.apart)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
@@ -360,7 +360,7 @@ class Result(PublishedTables):
             raise LedgerError(
                 _(
                     "The release {id} is recorded and paid for, but its tables cannot be made here. Ask for it again, "
-                    "at no cost, on a machine with more memory or with a version in which this is mended.",
+                    "at no cost, on a machine with more memory or with a version in which this is fixed.",
                     id=release_id,
                 )
             ) from error

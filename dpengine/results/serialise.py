@@ -1,6 +1,6 @@
-"""A finished release as the bytes that the ledger keeps: arrays and JSON, readable without running code.
+"""Serialise a finished release for the ledger: arrays and JSON, readable without running code.
 
-Names in the payload are those of the first version, whatever the code calls things now.
+Names in the payload are those of the first version, even if the code has renamed things.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def pack(
 ) -> bytes:
     """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet.
 
-    `apart` are the models of further tallies of the plan, each kept as a payload within the payload.
+    `apart` are the models of further tallies of the plan, each stored as a payload within the payload.
     """
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
@@ -144,7 +144,7 @@ def unpack(
     tuple[AmountTable, ...],
     tuple[ConsistentTables | SyntheticRows, ...],
 ]:
-    """Return what `pack` was given. Raises `LedgerError` if the payload is damaged."""
+    """Return the arguments of `pack`. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())

@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["MOST", "Span", "association_span", "decimals_of", "spans"]
 
-MOST = 0.5  # of the range: an interval that holds more of it says little of a mean or a quantile
+MOST = 0.5  # of the range: a wider interval says little about a mean or a quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +38,13 @@ class Span:
 
     @property
     def digits(self) -> int:
-        """How many decimals matter: two digits of a typical width, of those that say something."""
+        """The number of significant decimals: two digits of a typical width among informative intervals."""
         widths = self.high - self.low
         return decimals_of(float(np.median(widths if self.noisy.all() else widths[~self.noisy])))
 
 
 def decimals_of(width: float) -> int:
-    """Return to how many decimals an interval of a width is told: its two leading digits, 6 decimals at most.
+    """Return the number of decimals for an interval of this width: its two leading digits, at most 6 decimals.
 
     >>> decimals_of(1234.5), decimals_of(0.42), decimals_of(0.0)
     (0, 2, 2)
@@ -75,7 +75,7 @@ def spans(
 
 
 def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
-    """Return what is published of a pair of amounts. It is mostly noise where it cannot be told from 0."""
+    """Return the published statistic of a pair of amounts. It is mostly noise if it cannot be distinguished from 0."""
     of, on = plan.amount(each.of), plan.amount(each.on)
     decimals = decimals_of_association(unit_of(each, of, on))
     found = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
@@ -95,7 +95,7 @@ def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: Sof
 
 
 def _sums(amount: Amount, found: AmountTable, soft: SoftEstimates) -> Span:
-    """Return sums. They are mostly noise where they cannot be told from 0, as counts are."""
+    """Return sums. Like counts, they are mostly noise if they cannot be distinguished from 0."""
     decimals, bound, step = amount.grid_decimals, np.float64(amount.low), np.float64(amount.step)
     sums: Floats = np.round(bound * found.known + step * found.steps, decimals)
     middle, half_width = amounts.sum_intervals(amount, found.columns, soft)

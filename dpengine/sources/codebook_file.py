@@ -1,6 +1,6 @@
-"""Codebooks as files: our own, a sheet of Excel, what a file of SPSS, Stata or SAS says of its columns, and others'.
+"""Read and write codebook files: our own, Excel sheets, SPSS, Stata and SAS files, and exchange formats.
 
-They come from strangers like tables. Those that need large readers are read in a process of their own, too. Rows are
+Like tables, they may come from strangers, so those that need large readers are read in a separate process. Rows are
 never read.
 """
 
@@ -33,8 +33,8 @@ ENDINGS = (".csv", ".yaml", ".yml", ".xlsx", *STATISTICAL, *formats.ENDINGS)
 MAX_FILE = 50 * 10**6  # bytes of a file of another program
 _WIDTHS = (20, 12, 40, 8, 8, 18, 40, 24, 32)  # of the columns, in letters
 _FOR_CSVW = ("label", "description")
-_OF_GRID = ("written", "suggested", "levels", "above", "parents")  # of the page, and levels, which CSVW-EO has none of
-_ROWS = 5_000  # for which a spreadsheet offers the kinds
+_OF_GRID = ("written", "suggested", "levels", "above", "parents")  # of the page, and levels, which CSVW-EO lacks
+_ROWS = 5_000  # rows for which a spreadsheet offers the kinds
 
 
 def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
@@ -44,7 +44,7 @@ def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
     >>> read_codebook(sheet, ".xlsx").columns[0].name
     '=age'
     """
-    import xlsxwriter  # only those who write a sheet need it
+    import xlsxwriter  # only needed to write a sheet
 
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
@@ -67,7 +67,7 @@ def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
 
 
 def csvw_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
-    """Write what is publicly known of columns as CSVW-EO, given as in a plan; unfinished ones are left out.
+    """Write public knowledge about columns, given as in a plan, as CSVW-EO; unfinished columns are left out.
 
     >>> b"keyValues" in csvw_bytes([{"name": "sex", "kind": "category", "values": ["f", "m"]}])
     True
@@ -99,7 +99,7 @@ def load_codebook(path: Path) -> Found:
 def open_codebook(
     content: bytes, name: str, *, names: Iterable[str] = (), geojson: Mapping[str, str] | None = None
 ) -> Found:
-    """Return the codebook in a file called `name`, in any format that is known, and what of it was refused.
+    """Return the codebook in a file called `name`, in any known format, and its refused parts.
 
     `names` are the columns of a table, one of which a sheet of levels may be about; `geojson` holds the texts of files
     that a YAML codebook may name as shapes. Raises `PlanError`.
@@ -124,7 +124,7 @@ def open_codebook(
 
 
 def read_codebook(content: bytes, suffix: str) -> Codebook:
-    """Return the codebook in a workbook (.xlsx), or in what a file of SPSS, Stata or SAS says of its columns.
+    """Return the codebook in a workbook (.xlsx), or in the column descriptions of an SPSS, Stata or SAS file.
 
     The latter lists values only for columns with words for codes. Raises `PlanError`.
     """

@@ -1,8 +1,7 @@
 """Tables and views of databases that an operator has named, reached through Ibis or DuckDB.
 
-People who choose among them see names only, never an address, an account or a driver's message, and none of their SQL
-is run. Each visit opens a connection of its own, with the account that the operator named; it should only be allowed to
-read.
+People who choose among them only see names, never an address, an account or a driver's message, and cannot run SQL of
+their own. Each visit opens its own connection with the operator's account, which should have read access only.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def open_connection(name: str, connection: Connection, table: str) -> Table:
 
 
 def _connect(url: str) -> Any:
-    import ibis  # loads slowly, and most servers offer no database
+    import ibis  # imports slowly, and most servers offer no database
 
     if url.startswith(SPARK):  # Ibis would set each option again in the running session, which refuses
         from ibis.backends.pyspark import SparkSession  # there if the operator has installed Spark
@@ -97,7 +96,7 @@ def _schema(connection: Connection) -> dict[str, str]:
 
 
 def _without_password(message: str) -> str:
-    """Return the first line of a driver's message, with the password in any address blotted out."""
+    """Return the first line of a driver's message, with the password in any address removed."""
     return re.sub(r"(://[^:@/\s]*):[^@\s]*@", r"\1:…@", message.strip().partition("\n")[0])
 
 

@@ -24,7 +24,7 @@ _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 197
 def widen(table: pa.Table) -> pa.Table:
     """Return the table with 16-bit floats in 32 bits, and timestamps of seconds or milliseconds in microseconds.
 
-    DuckDB stops at a timestamp whose microseconds do not fit in 64 bits, also at one in a dictionary. A timestamp
+    DuckDB fails on a timestamp whose microseconds do not fit in 64 bits, also on one in a dictionary. A timestamp
     before year 1 or after year 9999 becomes the last second of year 0 or the first of year 10000, which no plan can
     declare.
     """
@@ -57,7 +57,7 @@ def from_pandas(frame: pd.DataFrame) -> pa.Table:
 
 
 def _from_series(series: pd.Series[Any]) -> Any:
-    """Convert a column of a declared type as it is, categories to text, and objects each by its own type."""
+    """Convert a typed column unchanged, categories to text, and objects each by its own type."""
     dtype = series.dtype
     import pandas as pd
 

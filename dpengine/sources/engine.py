@@ -1,4 +1,4 @@
-"""A private in-memory DuckDB for the rows of one table, started when it is first needed, since that takes a moment."""
+"""A private in-memory DuckDB for the rows of one table, started on first use, since starting takes a moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", 
 
 
 class Engine:
-    """DuckDB with a folder of its own; `prepare` is called with the connection once it is open. It may be set anew."""
+    """DuckDB with its own folder; `prepare`, which may be replaced, is called with the connection once it is open."""
 
     def __init__(self, prepare: Callable[[Any], object] = lambda connection: None) -> None:
         self._scratch = ScratchFolder()
@@ -50,9 +50,9 @@ class Engine:
 
 
 def connect(folder: Path, *, threads: int | None = None) -> Any:
-    """Start DuckDB with the settings that tables are read with; it keeps what does not fit into memory in `folder`.
+    """Start DuckDB with the settings for reading tables; it spills to `folder` what does not fit into memory.
 
-    It works in `threads`, by default in one for each processor.
+    It uses `threads`, by default one for each processor.
     """
     connection = duckdb.connect(
         ":memory:",
@@ -65,14 +65,14 @@ def connect(folder: Path, *, threads: int | None = None) -> Any:
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    # A progress bar is drawn on standard output, among what programs read. In Jupyter the setting may not even be named
-    # where the package that draws bars there is missing; then it is off.
+    # A progress bar would be drawn on standard output, which programs read. In Jupyter, the setting is an error if the
+    # package that draws bars is missing; then it is off.
     if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (True,):
         connection.execute("SET enable_progress_bar = false")
-    # The buffer for rows on their way to Python: with the default of one megabyte the engine mostly waits.
+    # The buffer for rows streamed to Python: with the default of one megabyte, the engine mostly waits.
     connection.execute("SET streaming_buffer_size = '16MB'")
-    # The first rewrite makes contribution bounding three times slower. The next two may load all rows into memory where
-    # a stream of rows is joined with a short list of values. The last one computes an expression for every row that a
-    # CASE has twice but needs for few.
+    # The first rewrite makes contribution bounding three times slower. The next two may load all rows into memory if a
+    # stream of rows is joined with a short list of values. The last one computes a repeated expression in a CASE for
+    # every row, although few rows need it.
     connection.execute(f"SET disabled_optimizers = {literal(','.join(_REWRITES))}")
     return connection

@@ -1,8 +1,8 @@
-"""Columns whose cells have types of their own, as in files of one table that store it differently, or Python objects.
+"""Columns whose cells have different types, as in files that store a column differently, or in Python objects.
 
 Such a column is a struct with a member for each type (``cell_0``, ``cell_1``, …), and a cell is in the member of its
-type. So a row is read by its own type alone. Were all cells converted to one type, one row could change how all others
-are read: with one floating-point number, whole numbers above 2^53 are rounded.
+type. So a row is read by its own type alone. If all cells were converted to one type, one row could change how all
+others are read: a single float would round integers above 2^53.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Open a file, a frame or a table in another engine, so that its rows can be counted.
 
 Opening reads the header or schema, and checks that a text file is well-formed (faults of a large one show when it is
-first read). Only `counting` looks at what the rows hold. Messages name columns, which are public, and line numbers;
-never cells or paths.
+first read). Only `counting` reads the content of rows. Messages name columns, which are public, and line numbers; never
+cells or paths.
 
 An installed package adds a kind of file by an entry point of the group ``private_release.sources`` (docs/plugins.md).
 """
@@ -51,7 +51,7 @@ STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What the relation `rows` was made from."""
+    """The source of the relation `rows`."""
 
     names: list[str]
     typed: bool = True  # whether its types were declared
@@ -60,9 +60,9 @@ class _Loaded:
     frame: pa.Table | None = None  # the rows, if they are in memory
     read_how: tuple[str, Mapping[str, str]] = ("", {})  # how texts were read
     said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
-    text: TextFile | None = None  # the file with the rows, where it is a text table
-    parquet: Path | None = None  # where it is a single Parquet file
-    types: Sequence[str] | None = None  # where they are known without the relation, which is then made when needed
+    text: TextFile | None = None  # the file with the rows, if it is a text table
+    parquet: Path | None = None  # if it is a single Parquet file
+    types: Sequence[str] | None = None  # if they are known without the relation, which is then made when needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def open_table(
         Table; or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
     encoding, delimiter
         Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
-        header line. (Cells may stand in double quotes, or in single ones where all names do.) An encoding also of a
-        file of SPSS, Stata or SAS, if it states a wrong one.
+        header line. (Cells may be in double quotes, or in single ones if all names are.) The encoding may also correct
+        a wrong one in a file of SPSS, Stata or SAS.
     sheet
         Of a workbook; by default the first visible one.
     table
@@ -110,12 +110,12 @@ def open_table(
     name
         Of an uploaded file, if its path has another ending: the ending gives the kind of file.
     skip_rows, names_given
-        Of a text file or a workbook: how many lines or rows stand above the one with the names of the columns, such as
-        a title; and whether there is one with names. Without, columns are called column_1, column_2, …
+        Of a text file or a workbook: how many lines or rows, such as a title, are above the one with the names of the
+        columns; and whether there is one with names. Without it, columns are called column_1, column_2, …
     in_full
-        Whether text and Parquet files of any size are first read in full in a process of their own, so that no damage
-        of theirs can end this one: for a server that opens files of strangers. By default those of up to 64 MB are
-        (of Parquet, at eight bytes a cell at least).
+        Whether text and Parquet files of any size are first read in full in a separate process, so that no damaged file
+        can crash this one: for a server that opens strangers' files. By default those of up to 64 MB are (Parquet
+        counted at eight bytes or more a cell).
 
     Raises `TableError` if the source cannot be read, with advice.
     """
@@ -165,7 +165,7 @@ def sheet_names(path: Path) -> list[str]:
 
 
 def columns_of(path: Path, suffix: str) -> list[Field]:
-    """Return what a file of SPSS, Stata or SAS says of its columns; its rows are not read. Raises `TableError`."""
+    """Return the column descriptions of a file of SPSS, Stata or SAS; its rows are not read. Raises `TableError`."""
     with plain_errors():
         said = isolated.read("statistical_columns", [path], path.parent, path=str(path), suffix=suffix)
     return [_with_words(Field(each["name"], "category", "VARCHAR"), each) for each in said]
@@ -201,7 +201,7 @@ def _parts(source: object) -> list[parquet.Part]:
 
 
 def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
-    """Return the names of the columns and the rows of a source in memory, else None."""
+    """Return the names of the columns and the rows of a source in memory; None for other sources."""
     # pandas loads slowly. A caller who passes a frame has loaded it; another thread may be loading it just now.
     frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
     with plain_errors():
@@ -281,10 +281,10 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
 
 
 def _read_by(reader: Callable[[Path], Any], path: Path) -> tuple[list[str], pa.Table]:
-    """Return what the reader of another package makes of a file. What it says of a fault may quote rows."""
+    """Return the result of another package's reader of a file. Its error messages may quote rows."""
     try:
         read = reader(path)
-    except Exception:  # noqa: BLE001 - code of others may raise anything
+    except Exception:  # noqa: BLE001 - a plugin may raise anything
         raise TableError(_("the package that reads this kind of file failed on it")) from None
     made = _in_memory(read)
     if made is None:

@@ -1,4 +1,4 @@
-"""Write a first plan for a table: names and kinds of its columns, and blanks to be filled in from public knowledge."""
+"""Write a first plan for a table: names and kinds of its columns, and blanks to fill in from public knowledge."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ _YEAR = re.compile(r"(19|20)[0-9]{2}")
 def first_plan(fields: Sequence[Field], *, dataset: str, book: Found | None = None) -> str:
     """Return the text of a plan file for a table with `fields`; it holds no value of a row.
 
-    What a codebook declares is filled in. What the file itself says of codes, or a doubtful codebook, stands in
-    comments: it may have been made from the rows.
+    Declarations of a codebook are filled in. The file's own descriptions of codes, or a doubtful codebook, become
+    comments: they may have been made from the rows.
     """
     lines = []
     declared = {column.name: column for column in book.codebook.columns} if book else {}
@@ -78,7 +78,7 @@ def first_plan(fields: Sequence[Field], *, dataset: str, book: Found | None = No
 
 
 def header_doubt(names: Iterable[str]) -> str | None:
-    """Return a warning if `names` look like a row of data, else None; it quotes no name, since it may be a cell.
+    """Return a warning if `names` look like a row of data, otherwise None; it quotes no name, which may be a cell.
 
     They do if one is a number or a date (years may name columns), or if two differ in case or blanks only.
 

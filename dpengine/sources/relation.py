@@ -77,7 +77,7 @@ def check_names(names: Sequence[str]) -> None:
 def link(path: Path, folder: Path, name: str) -> Path:
     """Link a file into `folder` under a plain `name`: DuckDB takes * and [ for patterns and might open another file."""
     target = folder / name
-    target.unlink(missing_ok=True)  # of an attempt that failed
+    target.unlink(missing_ok=True)  # left by a failed attempt
     try:
         target.symlink_to(path.resolve())
     except OSError:
@@ -112,9 +112,9 @@ def known_types(schema: pa.Schema) -> list[str] | None:
 
 
 def within_calendar(connection: Any) -> None:
-    """Make `rows` from `raw`, with timestamps outside the years 1 to 9999 as infinite: some of them stop DuckDB.
+    """Make `rows` from `raw`, with timestamps outside the years 1 to 9999 as infinite: DuckDB fails on some of them.
 
-    Zoned timestamps in nanoseconds are cut to microseconds, since DuckDB can do little else with them.
+    Zoned timestamps in nanoseconds are truncated to microseconds, since DuckDB supports little else for them.
     """
     cells = []
     for name, kind, *_rest in connection.execute("DESCRIBE raw").fetchall():

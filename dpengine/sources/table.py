@@ -40,7 +40,7 @@ __all__ = [
     "stamp",
 ]
 
-Stamp = tuple[int, int, int]  # of a file: its size, its time of change, its place on the disk
+Stamp = tuple[int, int, int]  # of a file: size, time of change, inode
 Hint = Literal["number", "category", "yesno", "date"]
 Seen = tuple[tuple[Path, Stamp | None], ...]
 
@@ -61,11 +61,10 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column as its header or schema shows it; `type` is the DuckDB type.
+    """A column as described by its header or schema; `type` is the DuckDB type.
 
-    Files of statistics programs also say what a column is called for readers (`label`), and list codes with what they
-    stand for (`words`). Their maker wrote that, maybe with a program that made the list from the rows: so it holds only
-    once a person has confirmed it.
+    Files of statistics programs also have a `label` for readers, and lists of codes with their `words`. Their maker may
+    have produced such a list from the rows, so it counts only once a person has confirmed it.
     """
 
     name: str
@@ -79,8 +78,8 @@ class Field:
 class TextFile:
     """A plain text table, as `text.to_plain_utf8` makes it; `quote` is what cells may stand in.
 
-    With `plain_lines`, no line after the header has a quote or is blank. With `whole_cells`, it was seen that quotes
-    stand around whole cells alone, and each line end ends a row.
+    With `plain_lines`, no line after the header has a quote or is blank. With `whole_cells`, quotes are only around
+    whole cells, and each line end ends a row.
     """
 
     path: Path
@@ -93,12 +92,12 @@ class TextFile:
 class Table(ABC):
     """Rows that can be counted, wherever they are; a context manager that leaves nothing behind.
 
-    `counting` keeps its digests of the content in `digest` and `digest_of_texts`, and in `histograms` what recognises
-    near copies: hashed values of each column, in the order of the names, and whole rows.
+    `counting` stores its digests of the content in `digest` and `digest_of_texts`, and in `histograms` the sketch for
+    recognising near copies: hashed values of each column, in the order of the names, and whole rows.
     """
 
     columns: tuple[Field, ...]
-    read_how: tuple[str, Mapping[str, str]] = ("", {})  # a text of the catalogue, and what stands in its places
+    read_how: tuple[str, Mapping[str, str]] = ("", {})  # a text of the catalogue, and the values for its placeholders
     digest: bytes | None = None
     digest_of_texts: bytes | None = None
     histograms: Ints | None = None
@@ -111,7 +110,7 @@ class Table(ABC):
 
     @property
     def reading(self) -> str:
-        """How the cells of a text file were told apart, in words; the caller may state it instead."""
+        """Description of how the cells of a text file were separated; the caller may state it instead."""
         text, places = self.read_how
         return _(text, **{place: _(value) for place, value in places.items()}) if text else ""
 
@@ -126,10 +125,10 @@ class Table(ABC):
 class LocalTable(Table):
     """Rows behind a private engine: column i of `columns` is ``c{i}`` of the relation `rows`.
 
-    `rows` is their number, exact or estimated, if it is known without reading them; only progress uses it. `frame`
-    holds the rows if they are in memory, with the same columns. `text` is the text file, `parquet` the Parquet file
-    with the rows, if they are in a single one. `seen` lists the files that are read, with their stamps from before they
-    were opened. `interrupts` counts the calls of `interrupt`.
+    `rows` is their number, exact or estimated, if known without reading them; only progress uses it. `frame` holds the
+    rows if they are in memory, with the same columns. `text` is the text file, and `parquet` the Parquet file with the
+    rows if there is a single one. `seen` lists the files that are read, with their stamps from before opening.
+    `interrupts` counts the calls of `interrupt`.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class LocalTable(Table):
             self._engine.interrupt()
 
     def check_unchanged(self) -> None:
-        """Raise `TableError` if a file has changed since it was opened, as its stamp shows."""
+        """Raise `TableError` if the stamp of a file has changed since it was opened."""
         if any(stamp(path) != before for path, before in self._seen):
             raise TableError(_("the file has changed since it was opened; open it again, once it is complete"))
 
@@ -177,7 +176,7 @@ class LocalTable(Table):
 
 
 def stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file, which changes when the file does; None if there is no file."""
+    """Return the stamp of a file, which changes with the file; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -193,11 +192,11 @@ def plain_errors() -> Iterator[None]:
     except (duckdb.OutOfMemoryException, MemoryError):
         raise TableError(_("there is not enough memory for this table; use Parquet, or fewer columns")) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
-        raise  # a mistake in our SQL, not in the table
+        raise  # an error in our SQL, not in the table
     except pa.ArrowException:
         raise TableError(_("the file is damaged or not of the kind its name says; write it again")) from None
     except OSError as error:
-        # PyArrow wraps DuckDB's errors, rows and paths included, in one of these while rows stream.
+        # While rows stream, PyArrow wraps DuckDB's errors, with rows and paths, in one of these.
         if error.errno in _NO_ROOM:
             raise TableError(
                 _("there is no room on the disk for the rows; make room, or unpack the file first")
@@ -233,7 +232,7 @@ def _fault(message: str) -> str:
 
 
 def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:
-    """Return the columns of `rows`; unless their types were declared (`typed`), names alone hint at kinds."""
+    """Return the columns of `rows`; unless their types were declared (`typed`), only names hint at kinds."""
     return tuple(
         Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
         for name, kind in zip(names, types, strict=True)

@@ -2,8 +2,8 @@
 
 A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
 the values in a column named ``value``, else in the first column; or a JSON file with a list, or with lists by column
-name. Of a column with levels, the CSV file has one column for each level, and the JSON file nested values. A sheet with
-a row for each column: see `codebook_sheet`. Files of other houses, such as CSVW-EO and DDI: see `exchange`.
+name. For a column with levels, the CSV file has one column for each level, and the JSON file nested values. For a sheet
+with a row for each column, see `codebook_sheet`; for exchange formats such as CSVW-EO and DDI, see `exchange`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def loads(text: str, geojson: Mapping[str, str] | None = None) -> Codebook:
 def from_columns(
     columns: Sequence[Mapping[str, Any]], about: Mapping[str, str], fields: Mapping[str, Any] | None = None
 ) -> Codebook:
-    """Return the codebook of these columns, given as in a plan, and of what they mean; they get ``source: codebook``.
+    """Return the codebook of these columns, given as in a plan, with texts about them; they get ``source: codebook``.
 
     `fields` are those of the whole codebook, such as its title. Raises `PlanError` with every fault.
     """
@@ -149,11 +149,11 @@ def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _described(column: Mapping[str, Any], text: str, name: str) -> dict[str, Any] | None:
-    """Return values of a column and words for them from a file of another house; None if it is in none of its formats.
+    """Return values of a column and words for them from a file in an exchange format; None if it is in none.
 
     Raises `PlanError`, also if numbers in the file were measured from rows: then its values may have been, too.
     """
-    from dpengine.spec.exchange import formats  # it reads codebooks itself
+    from dpengine.spec.exchange import formats  # that module imports this one
 
     suffix = Path(name).suffix.lower()
     if suffix == ".csv" or (suffix != ".xml" and not formats.is_described(_json(text, name))):
@@ -181,7 +181,7 @@ def _described(column: Mapping[str, Any], text: str, name: str) -> dict[str, Any
 
 
 def _tree_from(text: str, name: str, column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a column with levels, and their parents: the latter are nested in a JSON file already."""
+    """Return the values of a column with levels, and their parents; in a JSON file, values are already nested."""
     if name.lower().endswith(".json"):
         content = _json(text, name)
         inner = content.get(str(column.get("name"))) if isinstance(content, dict) else None
@@ -196,7 +196,7 @@ def _tree_from(text: str, name: str, column: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_shapes(column: dict[str, Any], text_of: Callable[[str], str | None]) -> dict[str, Any]:
-    """Replace the name of a GeoJSON file by the outlines in it of the column's values."""
+    """Replace the name of a GeoJSON file by its outlines of the column's values."""
     wanted, values = column.get("shapes"), column.get("values")
     if not isinstance(wanted, str) or (text := text_of(wanted)) is None:
         return column
@@ -212,7 +212,7 @@ def _with_shapes(column: dict[str, Any], text_of: Callable[[str], str | None]) -
 
 
 def _text_beside(column: Mapping[str, Any], folder: Path, name: str, what: str) -> str:
-    """Read a file beside the plan. Raises `PlanError` if it lies elsewhere or cannot be read."""
+    """Read a file beside the plan. Raises `PlanError` if it is elsewhere or cannot be read."""
     try:
         path = (folder / name).resolve()
         within = path.is_relative_to(folder.resolve())

@@ -1,4 +1,4 @@
-"""Codebooks as a sheet: one row a column, to be filled in with a colleague in any spreadsheet and brought back.
+"""Codebooks as a sheet: one row per column, to fill in with any spreadsheet program.
 
 The cells of a column stand in one text, as `notation` reads it.
 """
@@ -24,7 +24,7 @@ HEADER = (
     "words for codes",
 )  # fmt: skip
 KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
-Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: what readers are told of it, as in a plan
+Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
@@ -33,7 +33,7 @@ _DELIMITERS = ",;\t"
 def to_rows(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> list[tuple[str, ...]]:
     """Return the header and a row for each column, given as its entry in a plan; blanks wait to be filled in.
 
-    `told` holds what readers are told of columns, if their entries do not.
+    `told` holds texts for readers about columns, if their entries do not.
 
     >>> to_rows([{"name": "age", "kind": "number", "edges": ["0", "18", "65"]}])[1]
     ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '', '', '')
@@ -126,7 +126,7 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
 
 
 def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the words of each value that `text` gives, and the lines that begin with no value.
+    """Return the words that `text` gives for each value, and the lines that do not begin with a value.
 
     >>> words_of("1 = male\\n2=female\\n3 =\\nx = y = z\\n4 = ?", ["1", "2", "3", "x = y"])
     ({'1': 'male', '2': 'female', 'x = y': 'z'}, ['4 = ?'])

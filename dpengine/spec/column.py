@@ -1,4 +1,4 @@
-"""What columns of every kind have: a name, words for readers, the cells for undeclared and missing values."""
+"""The common part of all columns: a name, words for readers, the cells for undeclared and missing values."""
 
 from __future__ import annotations
 
@@ -62,50 +62,50 @@ class ColumnBase(Declared):
 
     @property
     def share(self) -> Fraction:
-        """The part of ε that finds the declared cells; 0 where they are stated."""
+        """The share of ε that finds the cells; 0 if they are declared."""
         return Fraction(0)
 
     @property
     def as_written(self) -> Self:
-        """The column as a plan states it, without cells that were found."""
+        """The column as its plan declares it, without found cells."""
         return self
 
     def with_cells_of(self, found: ColumnBase) -> Self:
-        """Return the column with the cells that were found for `found`, which was declared alike."""
+        """Return the column with the cells of `found`, which has the same declaration."""
         return self
 
     @property
     def origin(self) -> str:
-        """Where the cells come from: what `source` says, or that they were found."""
+        """The origin of the cells: `source`, or that they were found."""
         return "found" if self.share else self.source
 
     @property
     def groupings(self) -> Mapping[str, Sequence[str]]:
-        """By the name of each coarser level, coarsest first, the group that each declared cell lies in."""
+        """For each coarser level by name, coarsest first, the group of each declared cell."""
         return {}
 
     @property
     def group_words(self) -> Mapping[str, str]:
-        """What readers see instead of the names of groups, where that differs."""
+        """Words for readers in place of names of groups, if they differ."""
         return {}
 
     def level_heading(self, name: str) -> str:
-        """Return what readers see instead of the name of a coarser level."""
+        """Return the heading for readers of a coarser level."""
         return f"{self.heading} ({name})"
 
     @property
     def heading(self) -> str:
-        """What readers see instead of the name, if that is given."""
+        """The heading for readers: the label if given, otherwise the name."""
         return self.label or self.name
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
-        """What readers see instead of the declared labels."""
+        """Words for readers in place of the declared labels."""
         return self.declared
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
-        """What readers of charts and of the report see in place of `labels`, in the same order."""
+        """Words for readers of charts and of the report in place of `labels`, in the same order."""
         return self.words_of_declared + self.labels[self.declared_size :]
 
     @cached_property
@@ -125,5 +125,5 @@ class ColumnBase(Declared):
 
     @property
     def missing_code(self) -> int:
-        """Index of the cell for missing values; `other_code` if they have none of their own."""
+        """Index of the cell for missing values; `other_code` if there is none."""
         return self.size - 1 if self.missing else self.other_code

@@ -59,7 +59,7 @@ def at_most(length: int) -> AfterValidator:
 
 
 def _has_a_catalogue(code: str) -> str:
-    if code != ENGLISH and code not in languages():  # English is known without looking
+    if code != ENGLISH and code not in languages():  # English needs no catalogue
         raise ValueError(
             _("reports are written in {listed}; there is no {code!r}", listed=", ".join(languages()), code=code)
         )
@@ -79,9 +79,9 @@ _PLAIN = _without(
 )
 Text = Annotated[str, _PLAIN]
 Language = Annotated[str, AfterValidator(_has_a_catalogue)]
-# A name stands in every table of its column, and a value in every row of a table: so they are bounded.
+# A name is repeated in every table of its column, and a value in every row of a table, so both are bounded.
 Name = Annotated[Text, at_most(2_000)]
-# How numbers are written in texts: which mark parts the decimals, and whether marks part the thousands.
+# Formats of numbers in texts: the decimal mark, and whether there is a thousands separator.
 NumberFormat = Literal["1234.5", "1,234.5", "1.234,5"]
 Texts = Annotated[tuple[Annotated[Text, at_most(10_000)], ...], FailFast()]
 
@@ -91,7 +91,7 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
     faults = error.errors(include_url=False, include_input=False)
     for fault in faults[:MAX_FAULTS]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
-            continue  # a list of tables reports its own faults; not being an `Each` is not one
+            continue  # a list of tables reports its own faults; not being an `Each` is none
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
         place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps)
         yield Fault(place, _sentence(fault), missing=fault["type"] == "missing")
@@ -99,7 +99,7 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
         yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
 
 
-# Sentences of the library that checks types, by what it calls the fault; all others stay English.
+# Sentences of the validation library by its names for faults; all others stay English.
 _TYPES = {
     "bool_parsing": mark("Input should be a valid boolean, unable to interpret input"),
     "bool_type": mark("Input should be a valid boolean"),
@@ -123,7 +123,7 @@ _TYPES = {
 
 
 def _sentence(fault: ErrorDetails) -> str:
-    """Say in the language that is spoken what a validator found."""
+    """Describe the finding of a validator in the current language."""
     if fault["type"] == "extra_forbidden":
         return _("this key is not known here; check its spelling")
     if fault["type"] == "missing":
@@ -174,7 +174,7 @@ Said = Annotated[Line, at_most(1_000)]
 
 
 class About(Declared):
-    """What readers of a release are told of its publisher and of the data."""
+    """Information for readers about the publisher of a release and the data."""
 
     publisher: Said = ""
     contact: Said = Field(default="", description="where questions go: an address or a page")

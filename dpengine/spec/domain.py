@@ -5,13 +5,12 @@ private rows (law 7). Every value of a column falls in exactly one cell:
 
     the declared values, bins or periods, in declared order;  then ``(other)``;  then ``(missing)``
 
-so an odd value can only move its own row to another cell, never change a type, a bin or a shape.
-A column with ``other: false`` has no cell for undeclared values, and rows that hold one are left
-out of the whole release. With ``missing: false``, a missing value counts as *other*, and its row is
-left out if there is no such cell either.
+so an odd value can only move its own row to another cell, and never change a type, a bin or a shape. A column with
+``other: false`` has no cell for undeclared values, and rows that hold one are left out of the whole release. With
+``missing: false``, a missing value counts as *other*, and its row is left out if there is no such cell either.
 
-What readers see instead of names and codes (`label`, `description`, `words`, `whole`, `shapes`) changes no cell: tables
-keep the declared values, and charts and the report show the words, and maps of the shapes.
+Texts for readers (`label`, `description`, `words`, `whole`, `shapes`) change no cell: tables keep the declared values;
+charts and the report show the words, and maps of the shapes.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ class Number(ColumnBase):
     """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
-    floating point numbers, so edges must stay distinct as such. Texts are read in the `format` in which 1234.5 is
-    written there; beside its mark for thousands, a blank or an apostrophe may part them too.
+    floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
+    is written there; besides its thousands separator, a blank or an apostrophe is accepted too.
 
-    Readers see 18 to <30 for [18, 30), or 18–29 with `whole`: the values are known to be whole numbers then.
+    Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
@@ -77,8 +76,8 @@ class Number(ColumnBase):
     >>> Number(name="age", edges={"from": 0, "to": 60, "bins": 12}, levels={"20-year": 20}).groupings["20-year"][:5]
     ('[0, 20)', '[0, 20)', '[0, 20)', '[0, 20)', '[20, 40)')
 
-    With `bins` instead of edges, so many bins are found privately (`spec.numeric.bins`). Their edges lie on the steps
-    of a range, which plan files call ``from``, ``to`` and ``step``. Until they are found, they have one width.
+    With `bins` instead of edges, this number of bins is found privately (`spec.numeric.bins`). Their edges are on the
+    steps of a range, which plan files call ``from``, ``to`` and ``step``. Until they are found, bins have equal width.
 
     >>> Number(name="pay", low=0, high=1000, step=10, bins=4).declared
     ('[0, 250)', '[250, 500)', '[500, 750)', '[750, 1000]')
@@ -156,7 +155,7 @@ class Number(ColumnBase):
         return self.with_edges(found.bins.found) if isinstance(found, Number) and found.bins is not None else self
 
     def with_edges(self, found: tuple[Decimal, ...]) -> Number:
-        """Return the column with the edges that were found for its bins; without any, as it was written."""
+        """Return the column with the edges that were found for its bins; without any, as it was declared."""
         assert self.bins is not None, "a column whose bins are found"
         bins = self.bins.model_copy(update={"found": found})
         edges = found or even_edges(self.steps.edges, bins.count)
@@ -164,7 +163,7 @@ class Number(ColumnBase):
 
     @cached_property
     def steps(self) -> Number:
-        """The column with each step of its range as a bin, on which its bins are found."""
+        """The column with each step of its range as a bin; its bins are found from these."""
         assert self.low is not None, "a column whose bins are found"
         assert self.high is not None, "a column whose bins are found"
         assert self.step is not None, "a column whose bins are found"
@@ -232,7 +231,7 @@ class Number(ColumnBase):
             return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
         whole = list(map(int, self.edges))
         ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
-        between = " to " if whole[0] < 0 else "–"  # a dash beside a minus cannot be read
+        between = " to " if whole[0] < 0 else "–"  # a dash beside a minus sign is unreadable
         return tuple(
             f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(whole, ends, strict=False)
         )
@@ -354,7 +353,7 @@ def plan_entry(column: Column) -> dict[str, Any]:
     if isinstance(column, Number):
         if column.bins is None:
             plain["edges"] = list(column.edges)
-        else:  # the share stands there also where it is the usual one
+        else:  # the share is written even if it is the default
             del plain["edges"]
             plain["bins"] = {"count": column.bins.count, "share": exact_text(column.bins.share)} | plain["bins"]
         if column.levels:
@@ -369,7 +368,7 @@ def plan_entry(column: Column) -> dict[str, Any]:
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     """Return the part of a column that decides where a value is counted; 10 and 1E+1 are one edge.
 
-    Levels do not: the coarser ones that are used are columns of their own (`Plan.identity`).
+    Levels do not: coarser ones in use are separate columns (`Plan.identity`).
     """
     plain = column.model_dump(
         mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", "levels", *FOR_READERS}
@@ -378,7 +377,7 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         plain = {name: each for name, each in plain.items() if name not in _OF_BINS}
         if column.bins is None:
             plain["edges"] = [f"{edge:f}" for edge in column.edges]
-        else:  # what they are found to be follows from the release
+        else:  # the found values follow from the release
             plain["bins"] = [column.bins.count, exact_text(column.bins.share)]
             plain["steps"] = [
                 f"{each.normalize():f}" for each in (column.low, column.high, column.step) if each is not None
@@ -386,7 +385,7 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     if isinstance(column, Category):
         plain["values"] = list(column.values) if column.among is None else "found"
         plain.pop("among")
-        if column.among is not None:  # what is found follows from the release
+        if column.among is not None:  # the found edges follow from the release
             plain["among"] = column.among.model_dump(mode="json", exclude={"found"})
     if isinstance(column, Amount):
         numbers = {

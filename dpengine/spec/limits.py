@@ -1,6 +1,6 @@
 """Limits of a plan, checked before the work that they bound.
 
-A plan may come from a stranger, and a few bytes of it can declare millions of cells. So what it declares is added up
+A plan may come from a stranger, and a few bytes can declare millions of cells. So the declared cells are added up
 before any edge or label is made.
 """
 
@@ -35,9 +35,9 @@ MAX_TABLE_COLUMNS = 32
 
 
 def check_columns(columns: Any) -> Any:
-    """Return the entry `columns` of a plan as it is. Raises ValueError if there are too many, or too many cells.
+    """Return the entry `columns` of a plan unchanged. Raises ValueError for too many columns or cells.
 
-    What is no list of columns passes: the columns say themselves what is wrong with them.
+    Anything that is not a list of columns passes here, and is reported when columns are read.
     """
     if not isinstance(columns, list | tuple):
         return columns
@@ -66,7 +66,7 @@ def check_column_size(cells: int) -> None:
 
 
 def check_declared(sizes: Iterable[int]) -> None:
-    """Raise ValueError if the declared cells of all columns, one number each, are too many together."""
+    """Raise ValueError if all columns together declare too many cells; `sizes` has one number for each."""
     if (cells := sum(sizes)) > MAX_DECLARED_CELLS:
         raise ValueError(
             _(
@@ -79,7 +79,7 @@ def check_declared(sizes: Iterable[int]) -> None:
 
 
 def _announced(column: Any) -> int:
-    """Return how many cells a column that is not read yet announces; 0 where only reading can say."""
+    """Return how many cells an unread column announces; 0 if only reading can tell."""
     if not isinstance(column, dict):
         return 0
     edges, values, among = column.get("edges"), column.get("values"), column.get("among")

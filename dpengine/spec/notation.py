@@ -1,4 +1,4 @@
-"""Declarations as one short text, the way a person writes them into a cell.
+"""Read and write declarations of a column as one short text, as a person writes them into a cell.
 
     number      0, 18, 65, 120        18 to 90 by 5        0, 18 to 65 by 5, 120        0 to 1 in 4 bins
     number      0 to 200000 by 1000 in 20 found bins
@@ -33,7 +33,7 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["DATE_FORMATS", "is_standard", "read", "write"]
 
-# How the last day of 2024, at half past six in the evening, is written; by the pattern that a plan states.
+# The last day of 2024, at half past six in the evening, in each pattern that a plan may state.
 DATE_FORMATS = {
     "": "2024-12-31",
     "%d/%m/%Y": "31/12/2024",
@@ -48,7 +48,7 @@ DATE_FORMATS = {
     "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
 ELLIPSES = ("…", "...")
-MIN_RUN = 3  # values or bins in a row from which on they are written as a run
+MIN_RUN = 3  # consecutive values or bins from which they are written as a run
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?"
 _TO = r"\s*(?:\bto\b|–|—)\s*"
 _SPAN = re.compile(rf"({_DAY}){_TO}({_DAY})\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
@@ -62,9 +62,9 @@ _YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
 
 
 def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
-    """Return the fields of a plan's column that `text` declares, its kind among them.
+    """Return the fields of a plan's column that `text` declares, including its kind.
 
-    `kind` is what the column is taken for. A text that can only be of another kind changes it, unless `strict` says
+    `kind` is the assumed kind of the column. A text that can only be of another kind changes it, unless `strict` says
     that a person chose the kind. Raises ValueError with what to write instead.
 
     >>> read("18 to 30 by 4", "category")
@@ -97,7 +97,7 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
 
 
 def write(column: Mapping[str, Any]) -> str:
-    """Return the text from which `read` makes the fields of this column again; "" while there is nothing to write.
+    """Return the text that `read` reads back; "" while there is nothing to write.
 
     >>> write({"kind": "number", "edges": ["0", "18", "28", "38", "48", "120"]})
     '0, 18 to 48 by 10, 120'
@@ -135,7 +135,7 @@ def is_standard(text: str) -> bool:
 
 
 def _kind_of(text: str, kind: str) -> str:
-    """Return the kind that a text must be of, where it is plainly not of `kind`."""
+    """Return the kind of a text, which is `kind` unless it is clearly another."""
     body = parts[1] if (parts := _WRITTEN.fullmatch(text)) else text
     if not text:
         return kind
@@ -219,13 +219,13 @@ def _shortest(number: Decimal) -> str:
 def _edges_text(edges: Sequence[Any]) -> str:
     try:
         texts = [f"{decimal(edge):f}" for edge in edges]
-    except ValueError:  # typed, and no numbers: shown as they are
+    except ValueError:  # typed, but not numbers: shown unchanged
         return ", ".join(map(str, edges))
     return ", ".join(_runs(texts))
 
 
 def _runs(texts: list[str]) -> Iterator[str]:
-    """Yield edges, with those of equal steps as runs, wherever reading the run gives the same texts again."""
+    """Yield edges, with equal steps as runs if reading the run gives the same texts."""
     numbers = [Decimal(text) for text in texts]
     place = 0
     while place < len(texts):
@@ -314,14 +314,14 @@ def _values_text(values: list[str]) -> str:
 
 
 def _follows(before: str, after: str) -> bool:
-    short = len(before) < 10 and len(after) < 10  # no run is longer than all that `_CODES` reads
+    short = len(before) < 10 and len(after) < 10  # no run is longer than what `_CODES` reads
     return short and before.isascii() and after.isascii() and before.isdigit() and after.isdigit() and (
         int(after) == int(before) + 1
     )  # fmt: skip
 
 
 def _quoted(value: str) -> str:
-    """Return a value with quotes where it would else be read as something else."""
+    """Return a value, in quotes if it would otherwise be read as something else."""
     odd = not value or value != value.strip() or _RANGE.fullmatch(value) or re.search(r'[,;"\t\r\n]', value)
     meant_otherwise = value in (*ELLIPSES, *standard_lists()) or _CODES.fullmatch(value)
     doubled = value.replace('"', '""')
@@ -352,7 +352,7 @@ def _span_text(column: Mapping[str, Any]) -> str:
     first, last, by = str(column.get("from") or ""), str(column.get("to") or ""), column.get("by", "month")
     if not first and not last:
         return ""
-    for letters in (4, 7):  # years alone, months alone, where they say the same
+    for letters in (4, 7):  # only years, or only months, if they mean the same
         short = first[:letters], last[:letters]
         try:
             if (_day(short[0], last=False), _day(short[1], last=True)) == (first, last):

@@ -1,4 +1,4 @@
-"""Plans: the tables to publish, the unit that is protected, and ε; read from and written to plan files.
+"""Plans: the tables to publish, the privacy unit, and ε; read from and written to plan files.
 
 A plan is entirely public: nothing in it comes from the private rows. Cells, price and predicted error are functions
 of the plan alone, so they are known before anything is spent.
@@ -164,12 +164,12 @@ class Plan(WithTallies, WithParts, Declared):
 
     @property
     def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
-        """The tables as they are listed; none where all of a number of columns are asked for."""
+        """The listed tables; none if all tables of a number of columns are requested."""
         return () if isinstance(self.tables, Each) else self.tables
 
     @cached_property
     def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
-        """By their columns, the tables that have means, sums or quantiles, and the total, which has all of these."""
+        """The tables with means, sums or quantiles, by their columns, and the total, which has all of these."""
         listed = [table for table in self.listed if isinstance(table, PublishedTable) and table.amounts]
         if not listed:
             return {}
@@ -184,7 +184,7 @@ class Plan(WithTallies, WithParts, Declared):
 
     @cached_property
     def weights(self) -> dict[tuple[str, ...], Fraction]:
-        """How many times as important each published table is as the least important one; empty if all are alike."""
+        """The weight of each published table relative to the smallest one; empty if all are equal."""
         given = {
             columns: Fraction(table.weight if isinstance(table, PublishedTable) else 1)
             for columns, table in zip(self.marginals, self.listed, strict=False)
@@ -194,7 +194,7 @@ class Plan(WithTallies, WithParts, Declared):
 
     @property
     def weights_payload(self) -> list[object]:
-        """What weights add to a plan's identity: nothing where all tables are alike."""
+        """The weights' part of a plan's identity: nothing if all tables have equal weight."""
         weights = ([*sorted(table), str(weight)] for table, weight in self.weights.items())
         return [["weights", *sorted(weights)]] if self.weights else []
 
@@ -207,11 +207,11 @@ class Plan(WithTallies, WithParts, Declared):
         return tuple(self._measures[table].sum) if table in self._measures else ()
 
     def quantiles(self, table: tuple[str, ...], amount: str) -> tuple[Decimal, ...]:
-        """Return at which parts of the people the quantiles of an amount are published in `table`, or in the total."""
+        """Return the fractions at which quantiles of an amount are published in `table`, or in the total."""
         return self._measures[table].quantiles.get(amount, ()) if table in self._measures else ()
 
     def associations(self, table: tuple[str, ...]) -> tuple[Association, ...]:
-        """Return what is published of pairs of amounts in `table`, or in the total of no columns."""
+        """Return the published associations of amounts in `table`, or in the total of no columns."""
         return self._measures[table].associations if table in self._measures else ()
 
     def amounts(self, table: tuple[str, ...]) -> tuple[str, ...]:
@@ -220,9 +220,9 @@ class Plan(WithTallies, WithParts, Declared):
 
     @cached_property
     def supports(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that must be known: each published one, or those with its amounts as further columns.
+        """The tables that must be estimated: each published one, or those with its amounts as further columns.
 
-        They have one of these, or the two that are published as a pair.
+        Each has one amount, or the two of an association.
         """
         wanted: list[tuple[str, ...]] = []
         for table in self.marginals:
@@ -233,7 +233,7 @@ class Plan(WithTallies, WithParts, Declared):
         return tuple(wanted)
 
     def has_amount(self, table: Iterable[str]) -> bool:
-        """Return whether one of the columns is an amount, between whose cells rows are shared."""
+        """Return whether one of the columns is an amount, whose cells share rows."""
         return any(isinstance(self._by_name[name], Amount) for name in table)
 
     def grain(self, table: Iterable[str]) -> int:
@@ -267,13 +267,13 @@ class Plan(WithTallies, WithParts, Declared):
 
     @cached_property
     def released(self) -> tuple[str, ...]:
-        """Names of the columns of a release, in declared order: a column with levels, at each of them that is used."""
+        """Names of the columns of a release, in declared order; a column with levels at each level in use."""
         chains, at = self.resolution.chains, {self.resolution.declared((name,))[0]: name for name in self._used}
         return tuple(each for name in self.used for each in chains.get(name, (at[name],)))
 
     @cached_property
     def counted(self) -> tuple[str, ...]:
-        """Names of the released columns that have cells: all but amounts."""
+        """Names of the released columns that have cells: all except amounts."""
         return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
     def amount(self, name: str) -> Amount:
@@ -301,16 +301,16 @@ class Plan(WithTallies, WithParts, Declared):
 
     @property
     def for_tables(self) -> Fraction:
-        """The part of ε that is left for the tables when cells have been found."""
+        """The share of ε that is left for the tables after finding cells."""
         return self.epsilon * (1 - sum((self._by_name[name].share for name in self.finds), Fraction(0)))
 
     @property
     def as_written(self) -> Plan:
-        """The plan as a plan file states it: with no cells that a release has found."""
+        """The plan as in its plan file: without cells that a release has found."""
         return self.with_columns({name: self._by_name[name].as_written for name in self.finds})
 
     def with_columns(self, columns: Mapping[str, Column]) -> Plan:
-        """Return the plan with other columns in place of those of these names."""
+        """Return the plan with the columns of these names replaced."""
         if all(self._by_name[name] is column for name, column in columns.items()):
             return self
         fields = {name: getattr(self, name) for name in type(self).model_fields}
@@ -326,11 +326,11 @@ class Plan(WithTallies, WithParts, Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what the plan asks for.
+        """The identity of what the plan publishes.
 
-        What only readers are told (title, notes, language, publisher, labels and words of columns) leaves it unchanged.
-        So do the name of the dataset, the rough size, provenance and the order of columns and tables.
-        The order of cells changes it, since cells are published in that order.
+        Texts for readers (title, notes, language, publisher, labels and words of columns) do not change it. Nor do the
+        name of the dataset, the rough size, provenance and the order of columns and tables. The order of cells does,
+        since cells are published in that order.
         """
         ranges = ["ranges", *(self.ranged[0] if len(self.ranged) == 1 else sorted(self.ranged))] if self.ranged else []
         distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells
@@ -359,7 +359,7 @@ class Plan(WithTallies, WithParts, Declared):
         return ordered
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the price, the tables and the columns."""
+        """Return the display in a notebook: the price, the tables and the columns."""
         from dpengine.spec.views import plan_html
 
         return plan_html.render(self)

@@ -1,4 +1,4 @@
-"""Checks of a plan's tables, each with the sentence that says what to change."""
+"""Checks of a plan's tables, each with a message that says what to change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["check_not_found", "check_tables"]
 
 MIN_KNOTS = 5  # of an amount, for its quantiles
-SUGGESTED = 20  # pieces between knots
+SUGGESTED = 20  # intervals between knots
 
 
 def check_tables(plan: Plan) -> None:
@@ -67,13 +67,13 @@ def check_tables(plan: Plan) -> None:
 
 
 def check_not_found(plan: Plan) -> None:
-    """Refuse a plan file that holds what only a release can find. Raises `PlanError`."""
+    """Refuse a plan file with cells that only a release can find. Raises `PlanError`."""
     if plan.finds and plan.as_written != plan:
         raise PlanError(_("what is found by a release stands in its files, not in a plan: leave 'found' out"))
 
 
 def _check_shares(plan: Plan) -> None:
-    """Refuse found cells where too little of ε would be left, or where persons are counted beside rows."""
+    """Refuse found cells if too little of ε would be left, or if persons are counted beside rows."""
     if not plan.finds:
         return
     names = ", ".join(plan.finds)

@@ -1,4 +1,4 @@
-"""The tables that a plan publishes: plain ones are tuples of column names, others say more than their columns."""
+"""The tables that a plan publishes: plain ones are tuples of column names, others have further fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Names = Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
 
 
 def _read_weight(value: object) -> Decimal:
-    """Read how important a table is. Raises ValueError."""
+    """Read the weight of a table. Raises ValueError."""
     try:
         weight = decimal(value)
     except ValueError:
@@ -49,7 +49,7 @@ Weight = Annotated[Decimal, BeforeValidator(_read_weight), PlainSerializer(lambd
 
 
 class PublishedTable(Declared):
-    """A table that says more than its columns.
+    """A table with further fields beside its columns.
 
     With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
     `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
@@ -87,14 +87,14 @@ class PublishedTable(Declared):
 
     @property
     def associations(self) -> tuple[Association, ...]:
-        """What is published of pairs of amounts."""
+        """The published associations of amounts."""
         slopes = (Association("slope", each.of, each.on) for each in self.slope)
         pairs = (Association("covariance", *each) for each in self.covariance)
         return (*pairs, *(Association("correlation", *each) for each in self.correlation), *slopes)
 
 
 def read_table(value: Any) -> Any:
-    """Read a table: a list of columns, or the fields of a `PublishedTable` if it says more."""
+    """Read a table: a list of columns, or the fields of a `PublishedTable`."""
     if isinstance(value, dict):
         value = PublishedTable(**value)
     if isinstance(value, PublishedTable):

@@ -1,6 +1,6 @@
-"""YAML read as texts only: no type is guessed, no object is made, and no key may occur twice.
+"""Read YAML as texts only: no type is guessed, no object is made, and no key may occur twice.
 
-Every scalar stays the text that was typed, such as No, 012, 1e3 or 2024-01-01. The field that takes it decides what
+Every scalar stays the text that was typed, such as No, 012, 1e3 or 2024-01-01. The field that receives it decides what
 it means.
 """
 
@@ -26,7 +26,7 @@ MAX_DEPTH = 20
 MAX_WRITTEN = 4  # texts that are kept
 MAX_KEPT = 10**6  # letters of each
 
-_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # in C where the library has it: twenty times as fast
+_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # in C if the library has it: twenty times as fast
 
 
 def mapping(text: str, what: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _limit() -> str:
 
 
 def _value(loader: Any) -> Any:
-    """Read the one value of a YAML text, and count while reading. Raises `yaml.YAMLError` with the place of a fault.
+    """Read the single value of a YAML text within limits. Raises `yaml.YAMLError` with the place of a fault.
 
     The value is made from the parser's events, so that no tree of a million nodes is built first.
     """
@@ -130,10 +130,10 @@ def _fault(problem: str, event: Any) -> yaml.MarkedYAMLError:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes numbers bare, as they were typed, and lists of plain values in one line."""
+    """Writes numbers without quotes, as they were typed, and lists of plain values in one line."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        return True  # the reader above refuses references, so a value that occurs twice is written twice
+        return True  # the reader above refuses references, so a repeated value is written twice
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         plain = all(not isinstance(item, dict | list | tuple) for item in sequence)
@@ -151,7 +151,7 @@ def _represent_decimal(dumper: _Dumper, number: Decimal) -> yaml.ScalarNode:
 _Dumper.add_representer(Decimal, _represent_decimal)
 
 
-_written: dict[str, str] = {}  # the latest texts by what they hold: a release writes its plan several times
+_written: dict[str, str] = {}  # a cache of the latest texts by content: a release writes its plan several times
 
 
 def dump(content: dict[str, Any]) -> str:
@@ -195,5 +195,5 @@ def read(path: Path, what: str) -> str:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe is opened at once, where the usual way would wait for its writer."""
+    """Open a file without waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,7 +1,7 @@
-"""First declarations of columns, suggested by a column's name and declared type alone.
+"""Suggest first declarations of columns from a column's name and declared type alone.
 
-No row is ever looked at: what stands in a table must not decide its cells (law 7). A suggestion is what such a column
-usually holds, for a person to confirm or to correct.
+No row is read, since the rows of a table must not decide its cells (law 7). A suggestion is the usual content of such a
+column, for a person to confirm or correct.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FLAG = (
     r"diabet(es|ic)|hypertens(ion|ive)|asthma|(un)?employed|retired|disabled|disability|insured|veteran|consent(ed)?|"
     r"readmitted|hospitali[sz]ed|voted|(is|has|was|did|had|ever)_.+|.+_(flag|yn|yesno|ind)"
 )
-# By the name in small letters with underscores, first match wins: what is suggested, as a person would write it.
+# Suggestions in the notation of a person, by the name in lower case with underscores; the first match wins.
 _BY_NAME = (
     (r"(.*_)?(sex|gender|geschlecht|sexe|sexo)", "female, male|1..2"),
     (r"(.*_)?(age|alter)(_(in_)?(years|yrs))?|age_at_.+", _AGES),
@@ -37,7 +37,7 @@ _BY_NAME = (
     (r"(.*_)?weight_(in_)?kg", "0 to 200 by 10"),
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week)", "0 to 80 by 10"),
 )
-# Amounts in money or in hours, which are averaged and added up: the bounds are a first guess, to confirm or correct.
+# Amounts of money or hours, which are averaged and added up; the bounds are a first guess to confirm or correct.
 _AMOUNTS = (
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week|hours_worked|work_hours|wochenstunden)", "0 to 80 by 1"),
     (r"(.*_)?(hourly_(wage|pay|rate)|(wage|pay|rate)_(per_)?hour|stundenlohn)", "0 to 200 by 1"),
@@ -54,7 +54,7 @@ _AMOUNTS = (
 
 
 def suggested_amount(name: str) -> str:
-    """Return the bounds and the step that an amount of this name could have; "" if the name does not tell of one.
+    """Return the bounds and the step that an amount of this name could have; "" if the name suggests none.
 
     >>> suggested_amount("annualIncome"), suggested_amount("hours_per_week"), suggested_amount("age")
     ('0 to 200000 by 100', '0 to 80 by 1', '')
@@ -64,7 +64,7 @@ def suggested_amount(name: str) -> str:
 
 
 def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
-    """Return what a column of this name and kind usually holds, as `notation.read` reads it; "" if nobody can say.
+    """Return the usual content of a column of this name and kind, as `notation.read` reads it; "" if unknown.
 
     `kind` follows from the declared type, or else from the name; `as_text` says that the table holds it as text. `year`
     is the last one that dates run to.
@@ -87,6 +87,6 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name in small letters, its words parted by underscores."""
+    """Return a name in lower case, with words separated by underscores."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")

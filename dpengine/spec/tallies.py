@@ -1,16 +1,16 @@
 """Tables that count persons beside tables that count rows.
 
 A table of *distinct* persons counts each of them at most once in a cell, and in at most `cells_per_person` of its
-cells. So one person moves it by that number, not by the rows that they have. The rows of a person are put in a random
-order; the person counts in the first different cells of the table that these rows lie in.
+cells. So one person changes it by at most that number, not by the number of their rows. The rows of a person are put in
+a random order; the person counts in the first different cells of the table that these rows lie in.
 
-At one cell per person, a person counts where the first of their rows lies. This is the same row in all such tables, so
-these are tables of one row a person: their cells are a partition of the persons, their sums are those of persons, and
-they agree on what they share. At more cells per person this is not so: a person who counts in two cells would count
-twice in a sum of both. Such a table stands alone, and agrees with no other.
+With one cell per person, a person counts in the cell of their first row. This is the same row in all such tables, so
+these are tables of one row per person: their cells partition the persons, their sums count persons, and they agree on
+what they share. With more cells per person this does not hold: a person who counts in two cells would count twice in a
+sum of both. Such a table is separate, and agrees with no other.
 
-A *tally* is a set of tables that agree since they count the same: all tables of rows, all tables of one cell per
-person, or one table of several. What follows from measurements is computed for each tally by itself.
+A *tally* is a set of tables that agree because they count the same: all tables of rows, all tables with one cell per
+person, or one table with several. Everything that follows from measurements is computed separately for each tally.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["Tally", "WithTallies", "check_distinct", "tallies_of"]
 
 @dataclass(frozen=True)
 class Tally:
-    """Tables of a plan that count the same, as an ordinary plan in which one person moves each table by `bound`.
+    """Tables that count the same, as an ordinary plan in which one person changes each table by at most `bound`.
 
-    `cells` is the most cells of a person if persons are counted, else None.
+    `cells` is the bound on the cells of a person if persons are counted, and otherwise None.
     """
 
     plan: Plan
@@ -41,12 +41,12 @@ class Tally:
 
     @property
     def bound(self) -> int:
-        """How far one person moves each table, in L1: the L1 sensitivity of its counts."""
+        """The L1 sensitivity of each table's counts to one person."""
         return self.plan.unit.rows
 
 
 class WithTallies:
-    """What a plan knows of its tallies."""
+    """The tallies of a plan."""
 
     @property
     def _plan(self) -> Plan:
@@ -72,7 +72,7 @@ class WithTallies:
         return self.tallies[0].plan
 
     def tally_of(self, table: Iterable[str]) -> int:
-        """Return the place of the tally that counts `table`: a published one, the total, or a sum of either."""
+        """Return the index of the tally that counts `table`: a published one, the total, or a sum of either."""
         names = frozenset(table)
         if names in self._tally_by_table or not self._tallies:
             return self._tally_by_table.get(names, 0)
@@ -96,8 +96,8 @@ def tallies_of(plan: Plan) -> tuple[Tally, ...]:
     several = sorted((table for table in distinct if table.cells_per_person > 1), key=lambda each: sorted(each.columns))
     return (
         *([Tally(_only(plan, rows, plan.unit.rows))] if rows else []),
-        *([Tally(_only(plan, map(_plain, persons), 1), 1)] if persons else []),
-        *(Tally(_only(plan, [_plain(each)], each.cells_per_person), each.cells_per_person) for each in several),
+        *([Tally(_only(plan, map(_counting_rows, persons), 1), 1)] if persons else []),
+        *(Tally(_only(plan, [_counting_rows(each)], each.cells_per_person), each.cells_per_person) for each in several),
     )
 
 
@@ -105,13 +105,13 @@ def _distinct(plan: Plan) -> list[PublishedTable]:
     return [table for table in plan.listed if isinstance(table, PublishedTable) and table.distinct]
 
 
-def _plain(table: PublishedTable) -> PublishedTable | tuple[str, ...]:
-    """Return a table as one of rows, of which each person then has no more than they count in."""
+def _counting_rows(table: PublishedTable) -> PublishedTable | tuple[str, ...]:
+    """Return a table of persons as a table of rows, for a plan that limits each person's rows to the counted cells."""
     return read_table({"columns": table.columns, "weight": table.weight})  # type: ignore[no-any-return]
 
 
 def _only(plan: Plan, tables: Iterable[Any], rows: int) -> Plan:
-    """Return `plan` with some of its tables only, and with so many rows a person; the rough size shrinks with these."""
+    """Return `plan` with only some of its tables and `rows` rows per person; the rough size shrinks accordingly."""
     fields = {name: getattr(plan, name) for name in type(plan).model_fields}
     unit = plan.unit.model_copy(update={"rows": rows})
     about = plan.rows_about and max(1, plan.rows_about * rows // plan.unit.rows)
@@ -120,7 +120,7 @@ def _only(plan: Plan, tables: Iterable[Any], rows: int) -> Plan:
 
 
 def check_distinct(plan: Plan) -> None:
-    """Raise ValueError where tables of distinct persons ask for what is not sound, or not made."""
+    """Raise ValueError if tables of distinct persons request something unsound or unsupported."""
     distinct = _distinct(plan)
     for table in distinct:
         name = " × ".join(table.columns)

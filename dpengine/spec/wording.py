@@ -1,6 +1,6 @@
-"""Numbers and names of tables in plain words, alike on pages, in charts and in reports, in the reader's language.
+"""Write numbers and names of tables for readers, the same on pages, in charts and in reports, in the reader's language.
 
-A number that bounds another is rounded away from it, so that what is written holds too.
+A bound is rounded away from the number that it bounds, so that the written bound holds too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "shown_labels", "sure", "unit_in_words", "words_in_files",
 ]  # fmt: skip
 
-# Labels that stand in the files as they are here, in every language.
+# Labels that are the same in the files in every language.
 mark("(other)")
 mark("(missing)")
 PERIODS = (mark("day"), mark("week"), mark("month"), mark("quarter"), mark("year"))
@@ -33,7 +33,7 @@ NUMBERS = (mark("count"), mark("estimate"), mark("low"), mark("high"))  # column
 
 
 def people(count: float) -> str:
-    """Write a number of people with the digits that matter.
+    """Write a number of people with its significant digits.
 
     >>> people(0.02), people(4.0), people(4.24), people(1239.6)
     ('under 0.1', '4', '4.2', '1,240')
@@ -107,7 +107,7 @@ def portion(part: float) -> str:
 
 
 def sure(part: float) -> str:
-    """Write how sure someone can become at most.
+    """Write an upper bound on how sure someone can become.
 
     >>> sure(0.7311), sure(0.99966), sure(0.99995)
     ('at most 73.2 % sure', 'at most 99.97 % sure', 'almost certain')
@@ -125,9 +125,9 @@ def name_of(table: Columns) -> str:
 
 
 def heading_of(plan: Plan, table: Columns) -> str:
-    """Return the name of a table for readers: what its columns are called for them, or `total`.
+    """Return the name of a table for readers: the headings of its columns, or `total`.
 
-    A name that columns share is followed by the name in the table.
+    A heading that several columns share is followed by the column's name.
 
     >>> age = {"name": "q7", "kind": "number", "edges": [0, 18, 65], "label": "Age"}
     >>> plan = Plan(dataset="d", epsilon="1", columns=[age, {"name": "ill", "kind": "yesno"}], tables=[["q7", "ill"]])
@@ -159,7 +159,7 @@ def headings_of(plan: Plan) -> Callable[[Columns], str]:
 def level_in_words(plan: Plan, name: str) -> str:
     """Say at which level a table uses a column, and within which coarser ones of the plan; empty without levels.
 
-    Wider bins of numbers have no names that could stand in a sentence.
+    Wider bins of numbers have no names that fit into a sentence.
 
     >>> county = {"name": "county", "kind": "category", "values": {"CA": ["Kern"]}, "levels": ["state", "county"]}
     >>> plan = Plan(dataset="d", epsilon="1", columns=[county], tables=[["county"], ["county@state"]])
@@ -184,7 +184,7 @@ def noun(plan: Plan, table: Columns = ()) -> str:
 
 
 def counted_noun(plan: Plan) -> str:
-    """Name what a total is of: people, rows, kept rows if a person's rows are bounded, or cells in which people count.
+    """Name the unit of a total: people, rows, kept rows if a person's rows are bounded, or cells in which people count.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
@@ -198,7 +198,7 @@ def counted_noun(plan: Plan) -> str:
 
 
 def counted_how(plan: Plan, table: Columns) -> str:
-    """Say how `table` counts people who may have several rows; nothing where it counts rows.
+    """Say how `table` counts people who may have several rows; nothing if it counts rows.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[{"columns": ["a"], "distinct": True, "cells_per_person": 2}])
@@ -211,7 +211,7 @@ def counted_how(plan: Plan, table: Columns) -> str:
     return plural("people, each in one cell", "people, each in at most {n} cells", cells)
 
 
-# These stand in the manifests of releases, in English: `verify` compares them letter by letter.
+# Manifests contain these sentences in English; `verify` compares them letter by letter.
 OF_ROWS = mark(
     "Tables of rows: {tables}. They count the rows that were kept: at most {rows} of each person in {id}, chosen at "
     "random. They do not say how many rows the table holds."
@@ -233,7 +233,7 @@ OF_FIRST = {
 
 
 def persons_counted(plan: Plan) -> str:
-    """Say what each table counts, the total and the synthetic rows, if people are counted who may have several rows."""
+    """Say what tables, total and synthetic rows count, if people are counted who may have several rows."""
     sentences = []
     for tally in plan.tallies:
         sentence = OF_ROWS if tally.cells is None else OF_PERSONS if tally.cells == 1 else OF_CELLS
@@ -245,7 +245,7 @@ def persons_counted(plan: Plan) -> str:
 
 
 def rows_counted(plan: Plan) -> str:
-    """Say which rows all counts and totals are of, if there may be more in the table; else nothing.
+    """Say which rows all counts and totals refer to, if the table may have more; otherwise nothing.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
@@ -268,7 +268,7 @@ kept rows: the table may hold more.
 
 
 def shown_labels(column: Column) -> tuple[str, ...]:
-    """Return what readers see in place of the labels of a column's cells, in their language.
+    """Return the labels of a column's cells for readers, in their language.
 
     The files hold the labels themselves: see `words_in_files`.
 
@@ -289,12 +289,12 @@ def shown_labels(column: Column) -> tuple[str, ...]:
 
 
 def _apart(label: str, declared: tuple[str, ...]) -> str:
-    """Return *other* or *missing* in the reader's language, or as it is where a value has that name already."""
+    """Return *other* or *missing* in the reader's language, or unchanged if a value already has that name."""
     return label if _(label) in declared else _(label)
 
 
 def words_in_files(plan: Plan) -> dict[str, str]:
-    """Map words that stand in the files of a release to what they are in the reader's language, if that is another.
+    """Map words in the files of a release to the reader's language, if that is not English.
 
     >>> plan = Plan(dataset="d", epsilon=1, columns=[{"name": "a", "kind": "yesno", "other": False}], tables=[["a"]])
     >>> from dpengine.translation.catalogue import speaking
@@ -315,7 +315,7 @@ def words_in_files(plan: Plan) -> dict[str, str]:
 
 
 def found_in_words(plan: Plan) -> str:
-    """Say what of ε finds cells, and what stands in place of these until then; nothing if all cells are stated."""
+    """Say which shares of ε find cells, and what predictions assume until then; nothing if all cells are declared."""
     if not plan.finds:
         return ""
     shares = (f"{localised(exact_text(plan.epsilon * plan.column(name).share))} ({name})" for name in plan.finds)

@@ -1,8 +1,8 @@
 """Values of amounts in synthetic rows: whole steps of the grid whose sums over cells are the published ones.
 
-The people of a cell whose value is known get values spread evenly around the cell's mean, as widely as the bounds let
-them be. Which row of the cell gets which value follows a sequence that is spread evenly too, so that rows which are
-neighbours, and alike in other columns, get values from all of the range.
+The people of a cell whose value is known get values spread evenly around the cell's mean, as widely as the bounds
+allow. The assignment of values to rows follows a sequence that is also evenly spread, so that neighbouring rows, which
+are alike in other columns, get values from the whole range.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["AmountValues"]
 
 @dataclass
 class AmountValues:
-    """Gives each of the rows of a release, a block at a time, its place on an amount's grid; −1 where it is missing.
+    """Assigns each row of a release, block by block, its place on an amount's grid; −1 if it is missing.
 
-    `people` are the rows in each cell of `table`; if they are not the `counts` of the release, then the
-    parts that are known, and the means, stay the same. `top` is the grid's last place.
+    `people` are the rows in each cell of `table`; if they differ from the `counts` of the release, the known fractions
+    and the means stay the same. `top` is the grid's last place.
     """
 
     table: AmountTable
@@ -45,7 +45,7 @@ class AmountValues:
 
     @property
     def columns(self) -> Columns:
-        """The columns whose cells decide."""
+        """The columns whose cells decide the values."""
         return self.table.columns
 
     def next(self, codes: list[Ints]) -> Ints:

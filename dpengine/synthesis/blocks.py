@@ -19,11 +19,10 @@ __all__ = ["blocks"]
 def blocks(
     model: ConsistentTables | SyntheticRows, people: int, resolution: Resolution = NO_LEVELS
 ) -> Iterator[ConsistentTables | SyntheticRows]:
-    """Yield models of up to `people` people each that add up to `model`; a model that is small enough, as it is.
+    """Yield models of up to `people` people each that add up to `model`, or a small `model` itself.
 
-    Every part is consistent in itself. Of tables it holds of each cell its share of the people, rounded; of weighted
-    rows it holds the next ones, so that the places where a row is repeated stay together. A fixed function of its
-    arguments.
+    Every part is consistent in itself. A part of tables holds its share of each cell's people, rounded; a part of
+    weighted rows holds the next rows, so that repetitions of a row stay together. A fixed function of its arguments.
     """
     total = int(model.table(()))
     number = -(-total // people)
@@ -49,7 +48,7 @@ def _divided_rows(model: SyntheticRows, sizes: list[int]) -> Iterator[SyntheticR
 
 
 def _divided_tables(model: ConsistentTables, sizes: list[int], resolution: Resolution) -> Iterator[ConsistentTables]:
-    """Divide the tables from one to the next along their tree: what two share binds the second."""
+    """Divide the tables along their tree: what two share constrains the second."""
     left = [table.values.copy() for table in model.tables]
     rows: Iterable[SyntheticRows | None] = [None] * len(sizes)
     if isinstance(model.rows, SyntheticRows):

@@ -1,13 +1,13 @@
-"""Rows made column by column, whose tables of three columns come near to a model's too.
+"""Generate rows column by column, so that their tables of three columns also come close to a model's.
 
 The model's tables of three columns are those of greatest entropy. Rows that follow its pairs alone spread people over
-large tables as if by chance; here a new column's values are chosen in view of all tables that it forms with one or two
-earlier columns. It is dealt along the column on which it depends most, then values are changed where that brings these
-tables nearer to the model's. What falls is the sum of worth · (count − expected)² over cells: in a context (values of
-the earlier columns) of m people a cell, an error is worth 1/(1 + m). Where rows times tables are few, the rows in the
-cells of a column that are too full by most then get other values of it (`estimate.moves`), one column after another.
+large tables as if by chance; here a new column's values are chosen by all tables that it forms with one or two earlier
+columns. They first follow the column on which it depends most; then values are changed if that brings these tables
+closer to the model's. The objective is the sum of worth · (count − expected)² over cells: in a context (values of the
+earlier columns) of m people a cell, the weight (worth) of an error is 1/(1 + m). If rows times tables are few, the rows
+in a column's cells with the largest excess then get other values of it (`estimate.moves`), one column after another.
 
-Columns of many values come first: those that come late are in many tables, which stay small.
+Columns of many values come first: late columns are in many tables, which then stay small.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["alone", "by_columns", "fits", "given"]
 BATCHES = 96  # of rows in a pass
 PASSES = 4  # at most
 ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
-MOST = 0.7  # of the helpful changes of a batch that are tried at once
+MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
 # What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
 PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
-POWER = 0.9  # at the end, an error in a cell of m people is worth (1 + m)^−POWER
+POWER = 0.9  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
 WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
@@ -45,7 +45,7 @@ MAX_CELLS = 2**26  # of all tables of three columns; they are held for two colum
 
 
 def fits(model: Pairwise, rows: int) -> bool:
-    """Return whether tables of three columns are few and small enough to look at all of them."""
+    """Return whether tables of three columns are few and small enough to use all of them."""
     sizes = [counts.size for counts in model.one.values()]
     tables = len(sizes) * (len(sizes) - 1) // 2
     powers = [float(sum(size**k for size in sizes)) for k in (1, 2, 3)]
@@ -61,7 +61,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
     triples = Tables.over(of_three, shape) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
-    # A second thread makes the tables that the next column is to have while values of this one are chosen.
+    # A second thread computes the target tables of the next column while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
         for k, name in enumerate(ordered[1:], start=1):
@@ -77,15 +77,15 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
 
 
 def alone(counts: Floats, rows: int) -> Codes:
-    """Return the values of one column, rising, in the proportions of `counts`."""
+    """Return the values of one column, in increasing order, in the proportions of `counts`."""
     return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
 
 
 def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Codes:
-    """Return the values of a column whose `table` with another, `parent`, is known, each count to within rounding.
+    """Return the values of a column that follow its `table` with another column, `parent`, up to rounding.
 
     Rounding errors are carried over to the next value of the parent. `counts` are those of the column alone, for values
-    of the parent of which the table knows nothing.
+    of the parent that are empty in the table.
     """
     order = shuffled(parent.size, salt)
     order = order[np.argsort(parent[order].astype(np.min_scalar_type(len(table))), kind="stable")]
@@ -108,9 +108,9 @@ def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Column
 
 
 def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int) -> None:
-    """Give other values of each column to the rows in cells of it that are too full by most.
+    """Change the values of each column in rows whose cells have the largest excess.
 
-    Columns of few values are looked at in more rows. `places` and `tables` change.
+    More rows are tried for columns of few values. `places` and `tables` are updated.
     """
     columns, rows = places.shape
     for salt in range(passes):
@@ -133,7 +133,7 @@ def _next(
     salt: int,
     triples: Tables | None,
 ) -> Codes:
-    """Return the values of the column `name`, chosen in view of its `tables` with one and two of the other columns.
+    """Return the values of the column `name`, chosen by its `tables` with one and two of the other columns.
 
     A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Fills, in `triples`,
     the tables of three columns of which this is the last.
@@ -173,10 +173,10 @@ def _next(
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
-    """Change values of a column, `child`, where that brings its counts in its rows' `contexts` nearer to the model's.
+    """Change values of a column, `child`, if that brings its counts in its rows' `contexts` closer to the model's.
 
     A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
-    its contexts. Rows are in an order that is another one for each column: neighbours are moved at once.
+    its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
     least, size = sums(worth, contexts), -(-rows // BATCHES)

@@ -1,14 +1,14 @@
 """Values of synthetic rows, typed like the declared columns, from their cells; and cells from written values.
 
-A release holds only the cell of a row. Within a cell, values are spread evenly, by a rule and not by chance:
+A release holds only the cell of a row. Within a cell, values are spread evenly by a fixed rule, not at random:
 
 * numbers on the grid of the edges' own decimals (whole numbers where all edges are whole), from the lower edge to
   below the upper one, which the last bin includes; a bin that holds one grid value gives just that one;
 * dates on the days of the period that lie within the declared span;
 * categories, yes and no stand for themselves, *other* for its label, and *missing* is empty.
 
-Every value of a bin's grid serves equally many rows, to within one. A hash of the row's place decides which row gets
-which, so values in two columns are unrelated within their cells. Missing markers of the plan are passed over. So a row
+Every value of a bin's grid is used by equally many rows, to within one. A hash of the row's place decides which row
+gets which, so values in two columns are unrelated within their cells. Missing markers of the plan are skipped. So a row
 counted by the plan falls in its own cells again.
 """
 
@@ -46,13 +46,13 @@ HOW = (
     " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
 )
 OFF_GRID = 1e-9  # of an amount, for its rounding in 64 bits
-MAX_DIGITS = 15  # of numbers that floats of 64 bits tell apart
+MAX_DIGITS = 15  # of numbers that 64-bit floats can distinguish
 EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Grid of each declared cell: its first step, the number of its steps, and the steps to pass over, rising."""
+    """Grid of each declared cell: its first step, the number of its steps, and the steps to skip, increasing."""
 
     first: Ints
     steps: Ints
@@ -63,7 +63,7 @@ class _Grid:
         """Return the step of each row; `codes` gives its declared cell."""
         before = np.searchsorted(self.skipped, self.first)
         free = self.steps - (np.searchsorted(self.skipped, self.first + self.steps) - before)
-        free = np.where(free > 0, free, self.steps)  # a cell of missing markers alone keeps them
+        free = np.where(free > 0, free, self.steps)  # a cell that has only missing markers keeps them
         place = _even(codes, salt)
         found: Ints = self.first[codes] + np.minimum((place * free[codes]).astype(np.int64), free[codes] - 1)
         for step in self.skipped:
@@ -76,7 +76,8 @@ class _Grid:
 def values(column: Column, codes: Ints, salt: int) -> Any:
     """Return a value for each row's cell as an Arrow array, null in *other* and *missing*.
 
-    Numbers are int64 or float64, dates date32, all else texts in a dictionary. Columns should differ in `salt`.
+    Numbers are int64 or float64, dates date32, everything else dictionary-encoded texts. Columns should differ in
+    `salt`.
     """
     size = column.declared_size
     filled: npt.NDArray[Any] = codes.astype(np.int32)
@@ -111,7 +112,7 @@ def texts(column: Column, array: Any, codes: Ints) -> Any:
 
 
 def texts_of_cells(column: Column) -> list[str]:
-    """Return the text of each cell, by code, of a column whose values are the same all over a cell.
+    """Return the text of each cell, by code, of a column whose values are constant within a cell.
 
     >>> from dpengine.spec.domain import YesNo
     >>> texts_of_cells(YesNo(name="smokes"))
@@ -162,7 +163,7 @@ def series(column: Column, array: Any, codes: Ints) -> pd.Series[Any]:
 def reader(column: Column) -> Callable[[Any], Ints]:
     """Return a function from texts that `texts` may have written, as read from a file, to cells; −1 for any other.
 
-    Of an amount it gives places on the grid, `missing_place` for what is missing.
+    For an amount it gives places on the grid, and `missing_place` for missing values.
     """
     if isinstance(column, Number):
         declared = _number_reader(column)
@@ -223,7 +224,7 @@ def _numbers(column: Number, codes: Ints, salt: int) -> npt.NDArray[Any]:
         if (np.diff(np.searchsorted(grid.skipped, [grid.first, grid.first + grid.steps]), axis=0) < grid.steps).all():
             found = grid.at(codes, salt)
             return found if decimals == 0 else found / 10**decimals
-        decimals += 1  # a bin whose grid values are all missing markers has others between them
+        decimals += 1  # a bin whose grid values are all missing markers uses a finer grid
     low, high = (np.array([float(edge) for edge in side]) for side in (edges[:-1], edges[1:]))
     between = low[codes] + (high - low)[codes] * _even(codes, salt)
     clipped: npt.NDArray[np.float64] = np.clip(between, low[codes], np.nextafter(high, -np.inf)[codes])

@@ -1,4 +1,4 @@
-"""Days as texts in a declared format, and back, as the SQL engine that counts them writes and reads them.
+"""Write and read days as texts in a declared format, like the SQL engine that counts them.
 
 Formats are those of strptime: `%d.%m.%Y`, `%-m/%-d/%y`, `%b %Y` and the like. Names of months and days are English.
 """
@@ -16,7 +16,7 @@ __all__ = ["read_day", "write_day"]
 MONTHS, SHORT_MONTHS = list(calendar.month_name)[1:], list(calendar.month_abbr)[1:]
 ISO = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FIELD = re.compile("%(-?[A-Za-z%])")
-WHOLE = {"c": "%Y-%m-%d %H:%M:%S", "x": "%Y-%m-%d", "X": "%H:%M:%S", "T": "%H:%M:%S"}  # fields made of others
+WHOLE = {"c": "%Y-%m-%d %H:%M:%S", "x": "%Y-%m-%d", "X": "%H:%M:%S", "T": "%H:%M:%S"}  # fields composed of others
 PIVOT = 69  # two digits from here on are years of the 20th century
 
 WRITTEN: dict[str, Callable[[date], str]] = {
@@ -52,7 +52,7 @@ def write_day(day: date, format: str) -> str:
 
 
 def read_day(text: str, format: str | None) -> date | None:
-    """Return the day of a text in a format, or else in ISO 8601; None if it is neither.
+    """Return the day of a text in a format, or otherwise in ISO 8601; None if it is neither.
 
     Without a field for it, the year is 1900, the month January, the day the first.
 
@@ -82,7 +82,7 @@ def _written(day: date, field: str) -> str:
 
 @cache
 def _pattern(format: str) -> tuple[re.Pattern[str] | None, tuple[str, ...]]:
-    """Return the pattern of texts in a format, and the field of each group; None for fields that are not read here."""
+    """Return the pattern of texts in a format, and the field of each group; None for unsupported fields."""
     *parts, last = FIELD.split(_spelled_out(format))
     between, fields = parts[::2], parts[1::2]
     if not set(fields) <= READ.keys():

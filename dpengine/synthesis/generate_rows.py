@@ -1,4 +1,4 @@
-"""Synthetic rows with weights, whose tables come near to a model of pairs of columns.
+"""Generate synthetic rows with weights, whose tables come close to a model of pairs of columns.
 
 Rows are first generated along the tree of strongest dependence. Among the rows that share a value of the parent, the
 counts of a column are those of the model, rounded; rounding errors are carried over to the next value. Then the rows
@@ -9,7 +9,7 @@ every count, which is more than the noise at usual ε.
 Up to `MAX_ONCE` people every row has weight 1. Beyond it, rows stand for several people each (`synthesis.shared_rows`),
 so that time and memory do not grow with the number of people.
 
-A fixed function of the model: orders without meaning are those of a hash.
+A fixed function of the model: arbitrary orders follow a hash.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
 MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
 COARSE = 2**14
-COARSE_EVEN = 2**16  # the same if pairs were measured themselves, and are nearer to the truth than a model's
+COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
-MOST_TRIPLES = 40  # that are compared
+MOST_TRIPLES = 40  # cells that are compared
 MOST_PASSES = 8  # over rows of weight 1, while they gain
-PART, BATCHES = 0.4, 64  # of the rows are looked at in a pass, in so many batches
+PART, BATCHES = 0.4, 64  # fraction of the rows that is tried in a pass, and the number of batches
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -71,7 +71,7 @@ class SyntheticRows:
     def table(self, columns: Columns, resolution: Resolution = NO_LEVELS) -> Ints:
         """Return the published counts over `columns`, which may be at a coarser level of those that the rows have.
 
-        Raises KeyError where the rows do not tell all of these.
+        Raises KeyError if the rows do not have all of these.
         """
         held = resolution.held(columns, self.domain.names)
         if held is None:
@@ -82,7 +82,7 @@ class SyntheticRows:
             return np.array(self.weights.sum(), dtype=np.int64)
         domain = self.domain.project(columns)
         cells = domain.cells([self.codes[k] for k in self.domain.axes(columns)])
-        if self._people < 2**53:  # the weights of a bincount are floats, whose sums are exact up to there
+        if self._people < 2**53:  # the weights of a bincount are floats, whose sums are exact up to this
             singly = self._people == self.weights.size
             counts = np.bincount(cells, None if singly else self.weights, domain.size).astype(np.int64)
         else:
@@ -96,11 +96,10 @@ class SyntheticRows:
 
 
 def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> SyntheticRows | ConsistentTables:
-    """Return whole counts that agree everywhere for a fitted model; tables that are whole already stay as they are.
+    """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
-    Pairs become synthetic rows that are near to them and have their total. If the pairs come with a table of all
-    columns, that table in whole numbers is enough. `widest` is the number of columns of the widest table that will be
-    counted.
+    Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all
+    columns, that table is rounded instead. `widest` is the number of columns of the widest table that will be counted.
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
@@ -151,9 +150,9 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
 
 
 def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Codes, Ints]:
-    """Return those rows and weights whose tables of three columns are nearest to the model's.
+    """Return the rows and weights whose tables of three columns are closest to the model's.
 
-    Rows that are made column by column may be nearer before they are repaired in view of pairs than after it.
+    Rows generated column by column may be closer before their pairs are repaired than after.
     """
     domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
     triples = [*combinations(model.one, 3)]
@@ -165,7 +164,7 @@ def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Co
 
 
 def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
-    """Return rows whose tables are nearer to those that were measured, where their noise is known."""
+    """Return rows whose tables are closer to the measured ones, if their noise is known."""
     starts = np.cumsum([0, *rows.domain.sizes])
     pairs = {(a, b): np.rint(model.noise[a, b][0]) for a, b in combinations(model.one, 2)}
     worth, excess = _of_noise(model, starts), excess_of(replace(model, two=pairs), starts, rows.codes, rows.weights)
@@ -200,7 +199,7 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
 
 
 def _of_noise(model: Pairwise, starts: Ints) -> Reals:
-    """Return the worth of all pairs of values where each table's noise is known: one over its variance, at most 1."""
+    """Return the weights of all pairs of values if each table's noise is known: the inverse variance, at most 1."""
     worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     least = min(deviation for _, deviation in model.noise.values())
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):

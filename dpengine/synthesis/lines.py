@@ -1,8 +1,7 @@
 """Synthetic rows as lines of CSV.
 
-What is the same for all rows of a cell, such as the text of a category, is written once for each unique row and then
-taken for every row that repeats it. Only numbers and dates, which are spread within their cells, are written row by
-row.
+Fields that are constant within a cell, such as the text of a category, are written once for each unique row and reused
+for every row that repeats it. Only numbers and dates, which are spread within their cells, are written row by row.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def _content(texts: Any) -> memoryview:
 
 
 def _cells(column: Column, end: str, *, alone: bool) -> Any:
-    """Return the field of each cell of a column, with what stands after it."""
+    """Return the field of each cell of a column, followed by `end`."""
     texts = cell_values.texts_of_cells(column)
     return arrow.from_texts([(safe_csv.field(text) or ('""' if alone else "")) + end for text in texts])
 

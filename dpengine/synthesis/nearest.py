@@ -1,10 +1,10 @@
-"""Whole counts over all columns whose tables are nearest to measured ones, by integer programming.
+"""Find whole counts over all columns with marginals nearest to measured tables, by integer programming.
 
-Where noise is so small that many measured counts are exact, what is lost is lost by making the tables agree in whole
-numbers. Rows that are repaired one value at a time come to rest where several changes at once would help. Here the
-counts of all cells are changed together: what falls is Σ |count − wanted| / deviation over the cells of all tables.
-The linear programme gives whole numbers nearly everywhere (its optimum is at a vertex); the few others are rounded up
-or down by a small integer programme. Of equally near counts, those that change least are taken.
+If noise is so small that many measured counts are exact, most of the error comes from making the tables agree in whole
+numbers. Rows that are repaired one value at a time stop at local optima, where only several changes at once would help.
+Here the counts of all cells are changed together; the objective is Σ |count − wanted| / deviation over the cells of all
+tables. The linear programme gives whole numbers nearly everywhere (its optimum is at a vertex); the few others are
+rounded up or down by a small integer programme. Of equally near counts, those that change least are taken.
 
 A fixed function of its arguments, for one version of the solver (HiGHS: Huangfu & Hall 2018).
 """
@@ -21,19 +21,19 @@ from dpengine.array_types import Floats, Ints
 
 __all__ = ["Wanted", "nearest_counts"]
 
-Wanted = Mapping[tuple[int, ...], tuple[Ints, float]]  # by axes, rising: a table's counts, and the noise's deviation
+Wanted = Mapping[tuple[int, ...], tuple[Ints, float]]  # by axes: counts, deviation of noise
 
-PER_CHANGE = 0.01  # what a change costs beside an error of 1 in the most exact table
-MAX_STEPS = 50_000  # of the solver; it then gives up, and counts stay as they are
+PER_CHANGE = 0.01  # the cost of a change relative to an error of 1 in the most accurate table
+MAX_STEPS = 50_000  # seconds of the solver; it then gives up, and counts do not change
 MAX_NODES = 20
-GAP = 0.02  # between what is found and what is possible
-WHOLE = 1e-6  # values as near to a whole number are one
+GAP = 0.02  # relative gap to the optimum
+WHOLE = 1e-6  # values this close to a whole number are taken as whole
 
 
 def nearest_counts(counts: Ints, wanted: Wanted) -> Ints:
     """Change `counts`, of all columns, so that their tables come near to those `wanted`; their sum stays.
 
-    Returns `counts` as they are where no nearer ones are found.
+    Returns `counts` unchanged if no nearer ones are found.
 
     >>> nearest_counts(np.array([[2, 0], [0, 2]]), {(0,): (np.array([3, 1]), 1.0), (1,): (np.array([2, 2]), 1.0)})
     array([[2, 1],
@@ -63,7 +63,7 @@ def nearest_counts(counts: Ints, wanted: Wanted) -> Ints:
 
 def _tables(shape: Sequence[int], tables: Sequence[tuple[int, ...]]) -> Any:
     """Return the sparse matrix that sums the cells of all columns to those of `tables`, one after the other."""
-    from scipy.sparse import csr_array, vstack  # only where rows are generated: it takes long to load
+    from scipy.sparse import csr_array, vstack  # slow to import, and only needed to generate rows
 
     places = np.unravel_index(np.arange(math.prod(shape)), shape)
     sums = []
@@ -76,7 +76,7 @@ def _tables(shape: Sequence[int], tables: Sequence[tuple[int, ...]]) -> Any:
 
 
 def _relaxed(tables: Any, short: Floats, worth: Floats, start: Floats) -> Floats | None:
-    """Return the changes, not all whole, that bring the tables nearest; `short` is what these lack at the `start`."""
+    """Return the changes, not all whole, that bring the tables nearest; `short` is their deficit at the `start`."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, vstack
     from scipy.sparse import hstack as beside

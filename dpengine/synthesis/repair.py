@@ -1,14 +1,14 @@
-"""Repair of rows: single values are changed where that brings their tables nearer to a model's.
+"""Repair rows: change single values if that brings their tables closer to a model's.
 
-What falls is the sum of worth · (count − expected)² over the cells of all pairs of columns. Errors of small expected
-counts are worth more (`worth_of`): a model knows them better than large ones, and the sum of absolute errors minds one
-person in an empty cell as much as one in a full one.
+The objective is the sum of worth · (count − expected)² over the cells of all pairs of columns. Errors of small expected
+counts have more weight, called worth (`worth_of`): a model knows them better than large ones, and in a sum of absolute
+errors, one person in an empty cell counts as much as one in a full cell.
 
-Beyond a `limit` of worth · error, the sum grows in proportion to the error (Huber 1964). So a cell that noise alone
-filled is given up, where people in it would be in wrong cells of many other pairs.
+Beyond a `limit` of worth · error, the sum grows in proportion to the error (Huber 1964). So a cell that only noise
+filled is given up if its people would be in wrong cells of many other pairs.
 
-Changes are made in many rows at once, the most helpful first. Since they were judged one by one, together they may go
-too far; the gain of undoing them tells how far, and as many as went too far are undone.
+Many rows are changed at once, the most helpful changes first. Each change was judged separately, so together they may
+overshoot. The gain of undoing them shows by how much, and as many as overshot are undone.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ Reals = npt.NDArray[np.float32]
 BATCHES = 128  # of rows in a pass, at most
 # Rows in a batch, at least, where there are so many batches: smaller ones take as long.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
-POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people is worth (1 + m)^−POWER; the same if errors are even
+POWER, EVEN_POWER = 1.0, 0.5  # an error in a cell of m people has weight (1 + m)^−POWER; the same if errors are even
 NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
-MOST = 0.5  # of the helpful changes of a batch that are tried at once
-WIDE = 32  # values of a column, beyond which a copy of all lines would take longer to write than to add
+MOST = 0.5  # fraction of the helpful changes of a batch that are tried at once
+WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 SAFELY = np.float32(0.999)  # sums of floats are not exact
-ENOUGH = 0.03  # of what is left: a pass that gains less is the last
+ENOUGH = 0.03  # of the remaining error: a pass that gains less is the last
 
 
 def worth_of(expected: Floats, power: float) -> Reals:
-    """Return what the square of an error in each cell is worth, given its `expected` count.
+    """Return the weight of a squared error in each cell, given its `expected` count.
 
     >>> worth_of(np.array([0.0, 3.0, 99.0]), 0.5)
     array([1. , 0.5, 0.1], dtype=float32)
@@ -66,7 +66,7 @@ def worth_of(expected: Floats, power: float) -> Reals:
 
 
 def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
-    """Return the worth of all pairs of values (`worth_of`); 0 for two values of one column.
+    """Return the weights of all pairs of values (`worth_of`); 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
@@ -79,7 +79,7 @@ def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
 
 
 def excess_of(model: Pairwise, starts: Ints, codes: Codes, weights: Ints | Floats) -> Reals:
-    """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
+    """Return the excess count of each pair of values of two columns; 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
@@ -104,14 +104,14 @@ def repair(
     batches: int = BATCHES,
     part: float = 1.0,
 ) -> None:
-    """Change single values of rows, all of one `weight`, in up to `passes` passes; `excess` changes with them.
+    """Change single values of rows, all of one `weight`, in up to `passes` passes, and update `excess`.
 
-    `excess` says how much too often two values occur together, `worth` what a square of it is worth (`of_pairs`), up to
-    a `limit`. A pass looks at that `part` of the rows which is in the cells too full by most, in so many `batches`.
+    `excess` is the excess count of each pair of values, `worth` the weight of its square (`of_pairs`), up to a `limit`.
+    A pass tries only the fraction `part` of the rows, those in the cells with the largest excess, in so many `batches`.
     """
     columns, rows = codes.shape
     step = worth * np.float32(weight)
-    # Half of what one more row in a cell adds to the sum, as a part of `weight`.
+    # Half of what one more row in a cell adds to the objective, divided by `weight`.
     price: Reals = (worth * excess + step / 2).astype(np.float32)
     least = np.zeros(starts[-1], dtype=np.float32)
     if np.isinf(limit):
@@ -154,7 +154,7 @@ def scores(codes: Codes, price: Reals, starts: Ints) -> Reals:
 
 
 def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
-    """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
+    """Return the places of the `count` greatest values, in order of place; ties go to the first."""
     least = np.partition(values, values.size - count)[values.size - count]
     chosen = values > least
     chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True
@@ -162,7 +162,7 @@ def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
 
 
 def sums(lines: Reals, places: Ints | Codes) -> Reals:
-    """Return for each place of the last axis the sum of the `lines` named below each other along the first.
+    """Return for each column of `places` the sum of the `lines` that it names.
 
     >>> sums(np.array([[1, 10], [2, 20], [4, 40]], dtype=np.float32), np.array([[0, 1], [2, 2]]))
     array([[ 5., 50.],
@@ -182,8 +182,8 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
     """Move rows, with `values` of shape (columns, rows), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
-    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Values and prices
-    change. Returns what was gained.
+    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Values and prices are
+    updated. Returns the gain.
     """
     width, lanes = len(price), np.arange(values.shape[1])
     prices, steps = price.reshape(-1), step.reshape(-1)
@@ -221,7 +221,7 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
 
 
 def _shift(prices: Reals, steps: Reals, cells: Ints, seen: Ints, sign: int) -> None:
-    """Put one row more into some `cells`, or one less where `sign` is −1; `seen` are these from the other column."""
+    """Add one row to some `cells`, or remove one if `sign` is −1; `seen` are the same cells from the other column."""
     cells = cells.ravel()
     change = np.float32(sign) * steps.take(cells)
     np.add.at(prices, cells, change)

@@ -1,13 +1,13 @@
-"""Rows of a consistent model, in any number: synthetic people who add up to the published tables.
+"""Make any number of rows from a consistent model: synthetic people who add up to the published tables.
 
-Rows hold cells, since a release knows nothing finer; `synthesis.cell_values` gives them values. Where the model is a
-tree of tables, columns are put together table by table. Given the columns that two tables share, the others are paired
-evenly, as if independent: the published tables say no more.
+Rows hold cells, the finest information in a release; `synthesis.cell_values` gives them values. If the model is a tree
+of tables, columns are joined table by table. Given the columns that two tables share, the others are paired evenly, as
+if independent, since the published tables say no more.
 
-To make N rows of n, a row of weight t is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every table, becomes
-one between ⌊N/n⌋·c and ⌈N/n⌉·c: empty cells stay empty, and whole multiples of n are exact. The rows that are rounded
-up are not sampled: they are picked evenly along the rows, then swapped while that brings the tables nearer to the
-published ones, scaled.
+To make N rows of n, a row of weight t is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every table, becomes one
+between ⌊N/n⌋·c and ⌈N/n⌉·c: empty cells stay empty, and whole multiples of n are exact. The rows to round up are not
+sampled: they are picked evenly along the rows, then swapped while that brings the tables closer to the scaled published
+ones.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["expand", "rescale", "unique_rows"]
 
 MAX_CELLS_COMPARED = 2_000_000  # of all tables together; beyond it, only their pairs of columns are compared
 MAX_SWAPPED = 200_000_000  # rows times tables: beyond it, no rows are swapped
-ROUND = 50  # rows that are repeated together: ten times as many make a file of them three times as large when packed
+ROUND = 50  # rows that are repeated together: ten times as many make the compressed file three times as large
 BATCHES = 96
-ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass makes at once
+ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # fraction of a batch's helpful swaps that a pass makes at once
 
 
 def unique_rows(
@@ -48,10 +48,10 @@ def unique_rows(
 
 
 def expand(weights: Ints) -> Ints:
-    """Return the index of each row as often as its weight, of `ROUND` rows at a time.
+    """Return the index of each row as often as its weight, for `ROUND` rows at a time.
 
-    Of these, first come all rows, then all of weight 2 and more, and so on. So neighbours differ, and yet a row is
-    repeated soon enough for a file of them to be packed well.
+    Of these, first come all rows, then all of weight 2 and more, and so on. So neighbours differ, but repetitions are
+    close enough for the file to compress well.
 
     >>> expand(np.array([3, 1, 2]))
     array([0, 1, 2, 0, 2, 0])
@@ -67,7 +67,7 @@ def expand(weights: Ints) -> Ints:
 
 
 def _joined(model: ConsistentTables, resolution: Resolution) -> dict[str, Ints]:
-    """Return one row for each person of the tables, as the cells of each column, and of coarser levels of these."""
+    """Return one row for each person of the tables, as the cells of each column and of its coarser levels."""
     rows: dict[str, Ints] = {}
     if isinstance(model.rows, SyntheticRows):
         unique, times = unique_rows(model.rows)
@@ -161,7 +161,7 @@ def _swap(
 def _cells(
     rows: Mapping[str, Ints], table: Columns, sizes: Mapping[str, int], which: slice | npt.NDArray[np.intp]
 ) -> Ints:
-    """Return the number of each row's cell in `table`."""
+    """Return the index of each row's cell in `table`."""
     return Domain(table, tuple(sizes[name] for name in table)).cells([rows[name][which] for name in table])
 
 
@@ -169,7 +169,7 @@ def _spread_within_groups(rows: Mapping[str, Ints], shared: Domain) -> Ints:
     """Return positions of the rows, grouped by their shared columns, and within a group in golden order.
 
     Filling a sorted column into these positions pairs it evenly with the columns that the rows have already, since
-    multiples of the golden section spread evenly over every stretch of a group.
+    multiples of the golden section are evenly spread over every section of a group.
     """
     count = len(next(iter(rows.values())))
     group = shared.cells([rows[name] for name in shared]) if shared.names else np.zeros(count, dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Rows that stand for several people each, so that work and memory do not grow with the number of people.
+"""Rows with weights, so that time and memory do not grow with the number of people.
 
-At first every row stands for equally many, and all are repaired (`synthesis.repair`). Then the rows whose cells are too
-full by most give up some of their people, who are repaired: fewer of a row each time, down to single people. After each
-repair, people are taken from rows in too full cells and given to rows in cells that are not full enough, which changes
-no row. So work goes where errors are left, and these do not grow with the number of people.
+At first all rows have equal weight, and all are repaired (`synthesis.repair`). Then the rows in the cells with the
+largest excess give up some of their people, who are repaired: fewer of a row each time, down to single people. After
+each repair, people are moved from rows in cells with too many people to rows in cells with too few, which changes no
+row. So work goes to the remaining errors, which do not grow with the number of people.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, great
 __all__ = ["loosened", "share", "swap", "unique"]
 
 FINE = 2**15  # rows that give up people in a round, at most
-LIGHTER = 2  # times: of the people of a row, those that it gives up next
+LIGHTER = 2  # factor by which the people that a row gives up decrease from round to round
 ROUNDS = 12  # of single people, at most
-# The same where noise is known and cells are few: a round that changes so few of `FINE` is the last.
+# The same if noise is known and cells are few: a round that changes fewer of `FINE` is the last.
 MORE_ROUNDS, LITTLE = 30, 0.0005
 SWAPS = 4  # passes over all rows, at most
-SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of what is left: a pass that gains less ends them, and all passes are the last
+SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of the remaining error: less gain ends them; less gain of all passes ends all
 SWAP_BATCHES, MAX_PLACES = 48, 2**20  # of rows in a pass; rows times tables of a batch, at most
 MAX_NUMBER = 2**62
 
 
 @dataclass(frozen=True)
 class _Effort:
-    """How long rows are repaired.
+    """The effort spent on repairing rows.
 
-    There are so many passes over all rows at first, of twice as many `batches` as later. A round takes people out of
-    `FINE` rows divided by `fewer`. It is the last when the mean square error of a cell is below `near`, or when it
-    gains less than the part `enough` of what is left.
+    `passes` over all rows come first, with twice as many `batches` as later. A round takes people out of `FINE`/`fewer`
+    rows. It is the last if the mean square error of a cell is below `near`, or if it gains less than the fraction
+    `enough` of the remaining error.
     """
 
     passes: int
@@ -48,16 +48,16 @@ class _Effort:
     enough: float
 
 
-# Where tables were measured themselves, rows are nearer to the truth than these, and every repair helps. Errors of a
-# model are larger than what is left after a few.
+# If tables were measured directly, rows are closer to the truth than these tables, and every repair helps. Errors of a
+# model are larger than the errors left after a few repairs.
 CAREFUL, QUICK = _Effort(3, 96, 1, 0.15, 0.02), _Effort(1, 12, 8, 0.4, 0.05)
 
 
 def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:
-    """Return rows for so many people, each once, and their weights, which begin evenly shared by the rows of `codes`.
+    """Return unique rows for `people` people, and their weights, which start evenly over the rows of `codes`.
 
     All weights are at least 1. Values of all columns are numbered in one sequence; those of each column begin at its
-    entry of `starts`. Being `careful` takes longer.
+    entry of `starts`. `careful` takes longer.
     """
     effort = CAREFUL if careful or model.even else QUICK
     worth = of_pairs(model, starts, EVEN_POWER)
@@ -97,10 +97,10 @@ def _repaired(
 
 
 def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints) -> bool:
-    """Move people, `weight` at a time, from rows in too full cells to rows in cells that are not full enough.
+    """Move people, `weight` at a time, from rows in cells with too many people to rows in cells with too few.
 
-    What a row loses gains Σ worth · (excess − weight / 2) over the row's pairs of values, what it gets
-    Σ worth · (−excess − weight / 2). `weights` and `excess` change. Returns whether it helps to go on.
+    Taking people from a row gains Σ worth · (excess − weight / 2) over its pairs of values, and adding people gains Σ
+    worth · (−excess − weight / 2). `weights` and `excess` are updated. Returns whether going on helps.
     """
     first, second = np.triu_indices(len(codes), 1)
     values = np.ascontiguousarray((codes + starts[:-1, None]).T)
@@ -143,13 +143,13 @@ def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, 
 
 
 def _shift(prices: Reals, steps: Reals, here: Ints, there: Ints, sign: int = 1) -> None:
-    """Move people from some cells to others, or back where `sign` is −1."""
+    """Move people from some cells to others, or back if `sign` is −1."""
     for cells, by in ((here.ravel(), np.float32(-sign)), (there.ravel(), np.float32(sign))):
         np.add.at(prices, cells, by * steps.take(cells))
 
 
 def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
-    """Repair single people of the rows that stand for several: those of the worst rows, up to `FINE` in a round."""
+    """Repair single people of rows with larger weights: those of the worst rows, up to `FINE` in a round."""
     for _ in range(MORE_ROUNDS):
         taken = _worst(codes, weights, excess * worth, starts, FINE)
         loose = codes[:, taken]
@@ -184,7 +184,7 @@ def _numbered(codes: Codes) -> Ints:
     numbers, many = np.zeros(codes.shape[1], dtype=np.int64), 1
     for column in codes:
         size = int(column.max(initial=0)) + 1
-        if many * size > MAX_NUMBER:  # then the next places of a number are too few: number the rows so far anew
+        if many * size > MAX_NUMBER:  # the next column would overflow: renumber the rows so far
             numbers = np.unique(numbers, return_inverse=True)[1]
             many = int(numbers.max(initial=0)) + 1
         numbers = numbers * size + column
@@ -193,9 +193,9 @@ def _numbered(codes: Codes) -> Ints:
 
 
 def _worst(codes: Codes, weights: Ints, price: Reals, starts: Ints, number: int) -> Ints:
-    """Return so many rows whose pairs of values occur too often by most, each up to as often as its weight.
+    """Return the `number` rows whose pairs of values have the largest excess, each up to as often as its weight.
 
-    Where rows are few, each is there several times.
+    If there are few rows, each is returned several times.
     """
     worst = greatest(scores(codes, price, starts), min(number, codes.shape[1]))
     return np.repeat(worst, np.minimum(weights[worst], max(1, number // worst.size)))

@@ -1,1 +1,1 @@
-"""What readers are shown, in their language: the texts and the marks in numbers."""
+"""Texts and number formats in the reader's language."""

@@ -1,11 +1,11 @@
-"""Texts in the reader's language, by gettext: English stands in the code, every other language in a file here.
+"""Texts in the reader's language, by gettext: English is in the code, every other language in a file here.
 
-A language is a file such as `de.po`, which any editor of translations opens. Whoever adds one copies it, translates it,
-and is done: its marks in numbers and its plural forms come with its name.
+A language is a file such as `de.po`, which any translation editor opens. To add one, copy and translate it: its number
+format and its plural forms follow from its name.
 
-A text is asked for by `_("{rows} rows were read", rows=number(1200))`. A text that is kept for later, such as a
-constant, is marked by `mark` where it stands and asked for by `_` where it is shown. What is stored, compared or
-charged for (manifests, plans, ledgers) is always English: it is made under `speaking("en")`.
+A text is translated by `_("{rows} rows were read", rows=number(1200))`. A text that is kept for later, such as a
+constant, is marked by `mark` in the source and translated by `_` where it is shown. Everything that is stored, compared
+or charged for (manifests, plans, ledgers) is always English: it is made under `speaking("en")`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _chosen: list[Callable[[], str]] = []
 
 @cache
 def languages() -> dict[str, str]:
-    """Return the languages there are, English first: the name of each, in itself, by its code.
+    """Return the available languages, English first: each code with the language's own name.
 
     >>> languages()["de"]
     'Deutsch'
     """
-    from babel import Locale  # loaded only where a second language is of interest
+    from babel import Locale  # imported only if a second language is used
 
     codes = [ENGLISH, *sorted(file.stem for file in FOLDER.glob("*.po"))]
     return {code: str(Locale.parse(code).get_display_name(code)).capitalize() for code in codes}
 
 
 def language() -> str:
-    """Return the code of the language that is spoken here."""
+    """Return the code of the current language."""
     spoken = _spoken.get()
     if spoken is not None:
         return spoken
@@ -51,7 +51,7 @@ def language() -> str:
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
-    """Speak the language of this code in a block, or in a function that this decorates.
+    """Use the language of this code in a block, or in a decorated function.
 
     >>> with speaking("de"):
     ...     number(1234.5)
@@ -65,18 +65,18 @@ def speaking(code: str) -> Iterator[None]:
 
 
 def choose_by(chosen: Callable[[], str]) -> None:
-    """Ask `chosen` for the language wherever no block speaks one, such as a page that knows its visitor's."""
+    """Ask `chosen` for the language outside of `speaking` blocks, for example a page that knows its visitor's."""
     _chosen[:] = [chosen]
 
 
 def _(text: str, /, **values: object) -> str:
-    """Return `text` in the language that is spoken, with `values` in the places that name them.
+    """Return `text` in the current language, with `values` in its placeholders.
 
     >>> _("{rows} rows", rows=3)
     '3 rows'
     """
     spoken = language()
-    # In a file of translations, the empty text names the file itself.
+    # In a translation file, the empty text is the file's header.
     found = text if spoken == ENGLISH or not text else _messages(spoken).gettext(text)
     return found.format(**values) if values else found
 
@@ -94,12 +94,12 @@ def plural(one: str, many: str, count: int, /, **values: object) -> str:
 
 
 def mark(text: str) -> str:
-    """Mark a text to be translated where it is shown, and return it as it is."""
+    """Mark a text for translation when it is shown, and return it unchanged."""
     return text
 
 
 def number(value: float, form: str = ",", /) -> str:
-    """Write a number with the marks of the language; `form` is a format of Python's, such as `,.1f`.
+    """Write a number in the format of the language; `form` is a Python format such as `,.1f`.
 
     >>> number(1234567), number(0.25, ".1%")
     ('1,234,567', '25.0%')
@@ -108,7 +108,7 @@ def number(value: float, form: str = ",", /) -> str:
 
 
 def localised(written: str) -> str:
-    """Return a number that is written in English with the marks of the language.
+    """Convert a number written in English to the format of the language.
 
     >>> localised("1,234.5")
     '1,234.5'

@@ -1,4 +1,4 @@
-"""Attacks lab: what people do with answers that were meant to be harmless, run for real on several defences."""
+"""Attacks lab: well-known attacks on answers that seem harmless, really run on several defences."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
 
 MAX_BARS = 40
-MAX_CANDIDATES = 1000  # that the page draws within a second
+MAX_CANDIDATES = 1000  # as many as the page draws within a second
 EPSILONS = rungs("0.01", "10")
 
 CURIOUS = r"""
@@ -47,7 +47,7 @@ published. To publish its score as well is a second question, with its own price
 
 
 def enter_candidates(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) -> Candidates | None:
-    """Return the candidates as entered, with what one person can change; None while they are not usable."""
+    """Return the candidates as entered, with how far one person can change scores; None while they are not usable."""
     st.markdown(f"**{plain(sample.question)}** The score: {plain(sample.scored)}.")
     given = pd.DataFrame({"candidate": list(sample.names), "score": list(sample.scores)})
     table = st.data_editor(
@@ -92,7 +92,7 @@ def enter_candidates(kind: str, sample: Sample, epsilon: Fraction, mechanism: Me
 
 
 def numbers(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
-    """Show how often the best candidate is drawn, and what the choice loses on average."""
+    """Show how often the best candidate is drawn, and how far below its score the drawn one is on average."""
     scores = np.array([float(score) for score in candidates.scores])
     best = scores == scores.max()
     lost = {each: float(scores.max() - chances @ scores) for each, chances in both.items()}
@@ -181,7 +181,7 @@ def lab() -> None:
         numbers(candidates, both)
         pictures(candidates, both, private=kind == OWN)
     with left:
-        if kind != OWN:  # scores of one's own are private, and belong into no file
+        if kind != OWN:  # the visitor's own scores are private and must enter no file
             show_code(
                 "choose",
                 lambda: {

@@ -1,4 +1,4 @@
-"""Learn lab: follow experts round by round, do nearly as well as the best, and reveal little of any one round."""
+"""Learn lab: follow experts round by round and do nearly as well as the best, while revealing little of any round."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from random bits of the operating system. The market has a seed, so it is the sa
 
 
 def market() -> tuple[str, Market] | None:
-    """Return the market to learn from, with the name that identifies it in this session; None if there is none yet."""
+    """Return the market to learn from and the name that identifies it in this session; None if none is chosen yet."""
     kind = st.segmented_control(
         "Experts to learn from", [*MARKETS, OWN], default=SIMULATED, required=True, key="learn_kind"
     )
@@ -120,7 +120,7 @@ def numbers(runs: list[Run], found: Market, lowest: float) -> None:
 
 
 def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
-    """Show one run of every learner, kept until the visitor asks for another."""
+    """Show one run of every learner; it stays until the visitor asks for another."""
     private = name not in MARKETS
     asked = (name, tuple(epsilons), way, delta, visit().turns("learn"))
     runs = visit().once("learn", asked, lambda: run(found.losses, way, delta, epsilons))

@@ -23,7 +23,7 @@ FORMS = {"4-anonymous": "FOUR_ANONYMOUS", "3-diverse": "THREE_DIVERSE", "origina
 
 
 def choose_source() -> Table | None:
-    """Return the owner's table if there is one and the visitor wants to see it, else None."""
+    """Return the owner's table if it is open and the visitor chooses it, else None."""
     table = visit().table
     if table is None:
         st.page_link("pages/publish.py", label="Bring a table of yours on Publish to see it here",

@@ -1,4 +1,4 @@
-"""Survey lab: people protect their own answers by coins; what that costs, compared with a trusted curator."""
+"""Survey lab: people protect their own answers by coin flips, which costs accuracy compared with a trusted curator."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Each run flips new coins; there is no seed. Nothing on this page is charged or s
 
 
 def choose_protocol(answers: int) -> survey.Protocol:
-    """Return the chosen method at the chosen ε; for randomized response the coin can be set instead."""
+    """Return the chosen method at the chosen ε; for randomized response, the visitor can set the coin instead."""
     method = st.selectbox(
         "How they answer",
         list(survey.METHODS),
@@ -107,12 +107,12 @@ def choose_protocol(answers: int) -> survey.Protocol:
 
 def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
     """Show ε, and the error of a count by coins and with a curator."""
-    off = np.abs(estimate.shares * asked.size - asked.counts).mean()
+    error = np.abs(estimate.shares * asked.size - asked.counts).mean()
     predicted = survey.local_error(protocol, asked.counts / asked.size, asked.size)
     with st.grid(3, min_column_width=150):
         st.metric("ε of a report", epsilon_words(protocol.epsilon), border=True,
                   help="Rounded up from the exact chances of the coins.")  # fmt: skip
-        st.metric("A count is off by", people(float(off)), f"{people(predicted)} predicted", "off", border=True,
+        st.metric("A count is off by", people(float(error)), f"{people(predicted)} predicted", "off", border=True,
                   delta_arrow="off", help="Average of this run; the prediction is the standard error.")  # fmt: skip
         st.metric("With a curator", people(survey.curator_error(protocol.epsilon)), border=True,
                   help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip
@@ -171,7 +171,7 @@ def lab() -> None:
             numbers(asked, protocol, estimate)
             picture(asked, estimate, fitted=fitted)
     st.subheader("What it costs, and what it hides")
-    size = 10_000 if asked.private else asked.size  # in a text to be kept
+    size = 10_000 if asked.private else asked.size  # the code on the page is passed on
     if asked.private:
         asked = made_up_like(asked)
         st.caption(f"For {asked.size:,} made-up people, about as many as your table has.")

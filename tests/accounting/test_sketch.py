@@ -78,7 +78,7 @@ def test_about_half_of_the_rows_in_common_is_where_recognition_of_large_tables_e
 @pytest.mark.parametrize("overlap", [1, 0.9, 0.7])
 def test_the_statistic_estimates_the_rows_in_common(overlap: float) -> None:
     rng = np.random.default_rng(13)
-    estimates = [1 - sketch._of_chance(*shared_rows(rng, 40, overlap)) for _ in range(20)]
+    estimates = [1 - sketch._relative_to_chance(*shared_rows(rng, 40, overlap)) for _ in range(20)]
     assert np.mean(estimates) == pytest.approx(overlap, abs=0.03)
 
 

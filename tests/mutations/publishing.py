@@ -90,8 +90,8 @@ FAULTS = [
     Fault(
         "tables of several cells per person have the noise of one cell",
         TALLIES,
-        "Tally(_only(plan, [_plain(each)], each.cells_per_person), each.cells_per_person)",
-        "Tally(_only(plan, [_plain(each)], 1), each.cells_per_person)",
+        "Tally(_only(plan, [_counting_rows(each)], each.cells_per_person), each.cells_per_person)",
+        "Tally(_only(plan, [_counting_rows(each)], 1), each.cells_per_person)",
         OF_DISTINCT,
     ),
     Fault(

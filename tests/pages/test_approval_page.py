@@ -62,7 +62,7 @@ def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., 
     page = settled(press(page_of(ANN, "publish"), "Use this sample"))
     assert "Publish once" not in labels(page)
     assert "needs a second person's approval" in texts(page)
-    labelled(page.text_input, "Note for who approves").set_value("as agreed")
+    labelled(page.text_input, "Note for the person who approves").set_value("as agreed")
     press(page, "Send for approval")
     assert f"Sent for approval by {ANN}" in texts(page).replace("*", "").replace("\N{WORD JOINER}", "")
     assert labels(page) >= {"Look again", "Withdraw it"}

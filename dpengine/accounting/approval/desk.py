@@ -1,4 +1,4 @@
-"""The desk of one owner of a ledger, where plans are sent for approval, looked at and decided on.
+"""The desk of one owner of a ledger, where plans are sent for approval, reviewed and decided on.
 
 The ledger itself refuses a charge that needs an approval and has none. Here nobody approves what they have asked for
 themselves. Who else may approve is up to the caller, as is who may set the rule: the ledger knows no roles.
@@ -63,7 +63,7 @@ class Approvals:
         return sorted(self._read().rules)
 
     def set_rule(self, dataset: str, *, needed: bool) -> None:
-        """Set whether whatever spends the budget of `dataset` needs approval; `ALL` stands for every dataset."""
+        """Set whether spending the budget of `dataset` needs approval; `ALL` stands for every dataset."""
         if dataset != ALL:
             check_texts(dataset=dataset)
         with self._writing() as (connection, book):
@@ -75,9 +75,10 @@ class Approvals:
         return records.is_needed(self._read(), dataset, fingerprint, alike)
 
     def send(self, plan: Plan, by: Actor, note: str = "", *, other_people: bool = False) -> Request:
-        """Ask for approval of exactly this plan; if that is asked already, return the request that is open.
+        """Ask for approval of exactly this plan; if there is an open request for it, return that.
 
-        With `other_people`, also of the statement that the table is of other people than earlier ones like it.
+        With `other_people`, the request also covers the statement that the table is of other people than earlier ones
+        like it.
         """
         _check(by, note)
         text, digest = plan.dumps(), plan_digest(plan)
@@ -129,7 +130,7 @@ class Approvals:
             self._change(connection, row, State.WITHDRAWN, ended_by=by.name or by.identity, ended=records.now())
 
     def lapse(self, charge: Charge) -> None:
-        """Let the approval of a charge lapse that the ledger has refused."""
+        """Let the approval of a charge that the ledger has refused lapse."""
         if records.approved(self._read(), charge) is None:
             return
         with self._writing() as (connection, book):

@@ -1,6 +1,6 @@
 """Rules and requests in the ledger's database, as one transaction reads and changes them.
 
-Whoever changes something here seals it anew, in the same transaction (`hash_chain.reseal`).
+A caller that changes something here must seal the ledger again in the same transaction (`hash_chain.reseal`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_needed(book: Book, dataset: str, fingerprint: bytes | None, alike: Collec
 def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
     """Return the unused approval that a charge uses up, or None if it needs none; raise `BudgetError` without one.
 
-    `alike` are all charges that its data resembles: a statement of other people does not get round the rule.
+    `alike` are all charges that its data resembles: stating that it is of other people does not avoid the rule.
     """
     if not is_needed(book, charge.dataset, charge.fingerprint, alike):
         return None
@@ -75,10 +75,10 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
 def approved(book: Book, charge: Charge) -> sa.Row[Any] | None:
     """Return the unused approval of exactly what is charged; None if there is none."""
     wanted = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
-    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _of(row)), None)
+    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _terms(row)), None)
 
 
-def _of(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
+def _terms(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
     return row.plan_sha256, same_name(row.dataset), Fraction(row.epsilon), bool(row.other_people)
 
 
@@ -99,13 +99,13 @@ def add(connection: sa.Connection, plan: str, fields: dict[str, Any]) -> None:
 
 
 def change(connection: sa.Connection, request: sa.Row[Any], state: State, **fields: str) -> None:
-    """Bring a request to another state."""
+    """Set the state of a request."""
     table = schema.requests
     connection.execute(sa.update(table).where(table.c.number == request.number).values(state=state.value, **fields))
 
 
 def use(connection: sa.Connection, approval: sa.Row[Any], outcome: Outcome) -> None:
-    """Use up an approval for what is charged in this transaction."""
+    """Mark an approval as used by the charge of this transaction."""
     change(connection, approval, State.PUBLISHED, ended=outcome.created, release_id=outcome.release_id)
 
 

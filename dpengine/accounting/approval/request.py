@@ -1,4 +1,4 @@
-"""What a request for approval holds: a plan, its price, who asked, who decided. Never rows, or numbers from them."""
+"""Requests for approval: a plan, its price, who asked and who decided. Never rows, or numbers from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["OPEN", "Actor", "Request", "State", "plan_digest"]
 
 
 class State(StrEnum):
-    """How far a request has come."""
+    """The state of a request."""
 
     WAITING = "waiting"
     APPROVED = "approved"  # once: until it is published, withdrawn or lapsed
@@ -32,7 +32,7 @@ OPEN = (State.WAITING, State.APPROVED)
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody who asks or decides. `identity` is theirs for good, `name` is shown to others."""
+    """Somebody who asks or decides. `identity` never changes; `name` is shown to others."""
 
     identity: str
     name: str = ""
@@ -53,9 +53,10 @@ class Actor:
 class Request:
     """One request to publish exactly one plan of one dataset, once.
 
-    `plan_sha256` is the digest of the plan's text. With `other_people`, it is also for the statement that the table is
-    of other people than earlier ones like it. `decided_by` approved or declined it, with an `answer`. `ended_by` is who
-    withdrew it, and `release_id` what it was used for. Times are ISO 8601, and "" where there is none.
+    `plan_sha256` is the digest of the plan's text. With `other_people`, the request also covers the statement that the
+    table is of other people than earlier ones like it. `decided_by` approved or declined it, with an `answer`.
+    `ended_by` is who withdrew it, and `release_id` what it was used for. Times are ISO 8601, and "" where there is
+    none.
     """
 
     request_id: str

@@ -24,7 +24,7 @@ SLACK = 1e-9  # of a number, for its rounding in 64 bits
 
 
 def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, Floats]) -> list[str]:
-    """Return what is wrong with the amounts of one table themselves."""
+    """Return what is wrong with the amounts of one table by itself."""
     faults = []
     for name in plan.amounts(table):
         amount = plan.amount(name)
@@ -51,7 +51,7 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
 
 
 def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> list[str]:
-    """Return what is wrong with the numbers of pairs of amounts: beyond their interval, or what they can be at most."""
+    """Return what is wrong with the numbers of pairs of amounts: beyond their interval, or impossible."""
     faults = []
     for each in plan.associations(table):
         of, on = plan.amount(each.of), plan.amount(each.on)
@@ -66,7 +66,7 @@ def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats])
 
 
 def _odd_quantiles(plan: Plan, table: Columns, name: str, numbers: Mapping[str, Floats]) -> list[str]:
-    """Return what is wrong with the quantiles of an amount: off the grid, beyond their interval, or falling."""
+    """Return what is wrong with the quantiles of an amount: off the grid, beyond their interval, or decreasing."""
     faults = []
     amount = plan.amount(name)
     low, step = float(amount.low), float(amount.step)
@@ -99,7 +99,7 @@ class AmountCheck:
         self._in_one_table = {name for name in plan.amounts(()) if _is_in_one_table(plan, name, measured)}
 
     def disagreements(self, table: Columns, count: Ints, numbers: Mapping[str, Floats], file: str) -> list[str]:
-        """Compare people and sums in all, of columns, and of pairs of columns with those of earlier tables."""
+        """Compare total people and sums, and those of columns and pairs of columns, with those of earlier tables."""
         faults = []
         for name in self._plan.amounts(table):
             known = numbers.get(f"known_{name}", count.astype(np.float64))

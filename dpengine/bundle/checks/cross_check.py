@@ -1,7 +1,7 @@
 """Compare the tables of a release file with each other and with its synthetic rows, one table at a time.
 
-Only what tables can share is kept: their totals, columns and pairs of columns. So a bundle of hundreds of large tables
-is checked in the memory of one.
+Only what tables can share is kept: their totals, columns and pairs of columns. So checking a bundle of hundreds of
+large tables needs only the memory for one.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class CrossCheck:
         return self._odd_levels()
 
     def _odd_levels(self) -> list[str]:
-        """Return the levels of rows that are not those of their finest one."""
+        """Return the coarser levels of the rows that do not follow from the finest one."""
         resolution = self._plan.resolution
         levels = [(name, chain[-1]) for chain in resolution.chains.values() for name in chain[:-1]]
         return [
@@ -100,7 +100,7 @@ class CrossCheck:
     def add_table(
         self, pieces: Iterable[bytes], file: str, table: Columns, half_width: float | Floats | None
     ) -> list[str]:
-        """Return the faults of one table. `half_width` is one for all cells, or one each; None if it is not known."""
+        """Return the faults of one table. `half_width` is one number, or an array of one per cell; None if unknown."""
         try:
             numbers = _numbers(pieces, file, table, self._plan)
         except ValueError as error:
@@ -225,12 +225,12 @@ def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Flo
 
 
 def _codes(column: Column) -> int:
-    """Return the greatest code of a column in the rows: a place on the grid of an amount, or else a cell."""
+    """Return the greatest code of a column in the rows: a place on the grid of an amount, or otherwise a cell."""
     return column.grid.steps + 1 if isinstance(column, Amount) else column.size
 
 
 def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[tuple[Ints, dict[str, Ints]]]:
-    """Yield for some rows at a time their places in the flat table, and in each of its amounts."""
+    """Yield, block by block, the rows' places in the flat table and on the grid of each of its amounts."""
     shape, size = plan.shape(table), len(rows[plan.of_rows.released[0]])
     step = max(ROWS_AT_ONCE, math.prod(shape))
     for part in (slice(start, start + step) for start in range(0, size, step)):

@@ -1,8 +1,8 @@
 """The noisy counts from which a release found the cells of columns, in a file of its bundle: `found.json`.
 
-By column it holds what was measured, a list for each of its numbers: of bins the boxes (`marginals.measurement.Boxes`),
-of values the keys that were shown, and their noisy numbers (`marginals.measurement.FoundKeys`). The plan in the bundle
-is as it was written. Whoever reads the bundle computes the cells again from these counts.
+It lists by column what was measured: for bins, the boxes (`marginals.measurement.Boxes`); for values, the keys that
+were shown, and their noisy counts (`marginals.measurement.FoundKeys`). The plan in the bundle is as the owner wrote it.
+A reader of the bundle computes the cells again from these counts.
 """
 
 from __future__ import annotations
@@ -92,17 +92,17 @@ def plan_in(members: Archive) -> Plan:
 
 
 def with_found_cells(members: Archive, plan: Plan) -> Plan:
-    """Return `plan`, as it was written, with the cells that the bundle's release found. Raises `ReleaseError`."""
+    """Return `plan`, as the owner wrote it, with the cells that the bundle's release found. Raises `ReleaseError`."""
     return resolve(plan, searches_in(members, plan)) if plan.finds else plan
 
 
 def found_bytes(plan: Plan) -> int:
-    """Return the most bytes that the file can have in a bundle of `plan`."""
+    """Return the maximum size in bytes of the file in a bundle of `plan`."""
     return 10_000 + sum(6 * len(name) + _most_bytes(plan, name) for name in plan.finds)
 
 
 def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
-    """Read from a bundle what the cells of `plan` were found from. Raises `ReleaseError` if it cannot be so."""
+    """Read the counts from which the cells of `plan` were found. Raises `ReleaseError` if they are impossible."""
     if FILE not in members:
         raise ReleaseError(f"{FILE} is missing")
     try:
@@ -137,7 +137,7 @@ def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
 
 
 def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
-    """Return the keys that were found. Raises `ReleaseError` unless they could be."""
+    """Return the keys that were found. Raises `ReleaseError` if they are impossible."""
     name, found = none.columns[0], [among.place(key) for key in entry.keys]
     places, values = (
         np.array([-1 if each is None else each for each in found], np.int64),
@@ -151,9 +151,9 @@ def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
 
 
 def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
-    """Return whether the first box is all steps, all others lie within it, and the boxes within each one cover it once.
+    """Return whether the first box holds all steps, and the children of each box cover it exactly once.
 
-    A box may come after those within it: neighbours with hardly any people are measured once more together.
+    A box may come after its children: neighbours with hardly any people are measured once more together.
     """
     if parents.size > MOST_BOXES * steps or (parents[0], first[0], last[0]) != (-1, 0, steps):
         return False
@@ -172,7 +172,7 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, 
 
 
 def _has_ring(parents: Ints) -> bool:
-    """Return whether somewhere the parent of a parent, and so on, is the box itself. The parent of a root is -1."""
+    """Return whether some box is its own ancestor. The parent of a root is -1."""
     above = parents
     for _step in range(parents.size.bit_length()):  # each step looks twice as far up
         above = np.where(above >= 0, above[above], -1)
@@ -180,7 +180,7 @@ def _has_ring(parents: Ints) -> bool:
 
 
 def _most_bytes(plan: Plan, name: str) -> int:
-    """Return the most bytes that boxes or keys of a column can have."""
+    """Return the maximum size in bytes of the boxes or keys of a column."""
     column = plan.column(name)
     if isinstance(column, Category) and column.among is not None:
         return KEY_BYTES * column.among.most

@@ -1,8 +1,8 @@
-"""Compare the descriptions for portals and the Parquet tables of a release file with what the rest of it says.
+"""Compare the descriptions for portals and the Parquet tables of a release file with the rest of it.
 
-They are made anew from the plan, the manifest and the CSV tables, which were checked before, and compared byte by byte.
-Another version of the writer may pack a Parquet table into other bytes. So a Parquet file that differs is read, in a
-process of its own: it may come from a stranger, and its readers are large.
+They are computed again from the plan, the manifest and the CSV tables, which were checked before, and compared byte by
+byte. Another version of the writer may pack a Parquet table into other bytes. So a Parquet file that differs is read,
+in a process of its own: it may come from a stranger, and its readers are large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIMITS = Limits(memory=1 << 31, seconds=30, disk=0)
 
 
 def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, apart: bool) -> Iterator[str]:
-    """Yield the faults of these files; `apart` says that this process is one in which a stranger's file may be read."""
+    """Yield the faults of these files; with `apart`, this process may itself read a stranger's file."""
     later = {*PORTALS, "manifest.json"}
     earlier = {name: sealed for name, sealed in manifest["files"].items() if name not in later}
     for name, text in descriptions.texts(plan, {**manifest, "files": earlier}).items():

@@ -1,4 +1,4 @@
-"""Check what a release file says of its measurements: what each cost, its noise, and how far off tables are by them."""
+"""Check the measurements in a release file: their costs, their noise, and the errors of tables that follow."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
-    """Check that what an adaptive plan measures as it is was measured once: levels, tables, and those with amounts."""
+    """Check that what an adaptive plan measures directly was measured once: levels, tables, and those with amounts."""
     place = [allocated_to(plan, each.columns) if plan.in_parts else None for each in whole]
     for k, part in enumerate(plan.parts.levels if plan.in_parts else ()):
         if not measures_levels(part, [each for each, at in zip(whole, place, strict=True) if at == k]):
@@ -96,9 +96,9 @@ def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> lis
 
 
 def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
-    """Return the tables of an adaptive plan that follow from levels, or from what was measured as it is.
+    """Return the tables of an adaptive plan that follow from levels or from directly measured tables.
 
-    How far off the others are depends on a model, or on boxes, and the file says only how many boxes there are.
+    The errors of the others depend on a model, or on boxes, of which the file gives only the number.
     """
     if not plan.in_parts:
         return []
@@ -107,7 +107,7 @@ def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
 
 
 def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
-    """Return from which part of a plan in parts each table but the total is estimated."""
+    """Return, for each table except the total, the part of a plan from which it is estimated."""
     whole = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
     direct = direct_marginals(plan, whole)
     return {table: reads(plan, direct, table) for table in plan.marginals}
@@ -132,7 +132,7 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple
 
 
 def _tally(entry: MeasurementEntry, plan: Plan) -> int | None:
-    """Return the place of the tally that was measured; None if the plan has none that counts so."""
+    """Return the index of the tally that was measured; None if the plan has no such tally."""
     return next(
         (
             k
@@ -202,7 +202,7 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
 
 
 def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], *, sound: bool) -> Iterator[str]:
-    """Check that each table lies within a measured marginal and, where all else is `sound`, has its half-width."""
+    """Check that each table lies within a measured marginal and, if all else is `sound`, has the right half-width."""
     if len({(marginal.tally, frozenset(marginal.columns)) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
@@ -240,7 +240,7 @@ def _positive(text: str) -> Fraction | None:
 
 
 def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
-    """Return the half-widths of all cells of tables at several levels, where the measurements give these."""
+    """Return the half-widths of all cells of tables at several levels, as far as the measurements give them."""
     read = [
         _allocation(entry, plan, adaptive=plan.in_parts)[0] for entry in checked.measurements if entry.purpose is None
     ]

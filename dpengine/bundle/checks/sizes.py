@@ -1,7 +1,7 @@
-"""How large each file of a bundle can be, from its plan alone.
+"""Maximum sizes of the files of a bundle, from its plan alone.
 
-The limits are generous, several times what is ever written, and cannot be met by an honest bundle. They bound what is
-unpacked of a bundle that may come from a stranger.
+The limits are several times what is ever written, so an honest bundle never reaches them. They bound what is unpacked
+from a bundle that may come from a stranger.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NUMBER_BYTES = 40  # each number of an amount
 
 
 def manifest_bytes(plan: Plan) -> int:
-    """Return the most bytes that the manifest of a bundle of `plan` can have."""
+    """Return the maximum size in bytes of the manifest of a bundle of `plan`."""
     labels = sum(LETTER_BYTES * len(label) + 20 for name in plan.released for label in plan.column(name).labels)
     names = sum(len(name) for table in plan.marginals for name in table) + sum(map(len, plan.released))
     texts = LETTER_BYTES * (labels // LETTER_BYTES + 20 * names + len(plan.title) + len(plan.dataset))
@@ -35,14 +35,14 @@ def manifest_bytes(plan: Plan) -> int:
 
 
 def manifest_values(plan: Plan) -> int:
-    """Return the most values, lists and objects that the manifest of a bundle of `plan` can have."""
+    """Return the maximum number of values, lists and objects in the manifest of a bundle of `plan`."""
     cells = sum(plan.column(name).size for name in plan.released)
     named = sum(map(len, plan.marginals))
     return BASE_VALUES + cells + 2 * named + ENTRY_VALUES * _entries(plan)
 
 
 def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
-    """Return the most bytes that a file of a bundle of `plan` can have; `table` is the one in the file, if any."""
+    """Return the maximum size in bytes of a file of a bundle of `plan`; `table` is the one in the file, if any."""
     if name == "manifest.json":
         return manifest_bytes(plan)
     if name == "plan.yaml":
@@ -63,6 +63,6 @@ def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
 
 
 def _entries(plan: Plan) -> int:
-    """Return the most entries of columns, tables, measurements and files together."""
+    """Return the maximum number of entries for columns, tables, measurements and files together."""
     columns = len(plan.released)
     return 3 * len(plan.marginals) + 10 * columns + min(math.comb(columns, 2), 20_000)

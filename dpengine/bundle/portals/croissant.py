@@ -52,7 +52,7 @@ CONTEXT = {
     "transform": "cr:transform",
 }
 PARQUET = "application/x-parquet"
-# What stands in the synthetic rows is read as text where some values of a column are no values of its type.
+# A column of the synthetic rows is read as text if some of its values do not have its type.
 _TYPES = {"string": "sc:Text", "integer": "sc:Integer", "number": "sc:Float"}
 
 

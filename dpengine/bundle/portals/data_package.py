@@ -35,7 +35,7 @@ def data_package(release: Release, about: About) -> dict[str, Any]:
 
 
 def _stated(about: About) -> dict[str, Any]:
-    """Return what the publisher said of the release, and nothing that was not said."""
+    """Return what the publisher stated about the release, and nothing else."""
     found: dict[str, Any] = {}
     if about.licence:
         address = licence_address(about.licence)
@@ -60,7 +60,7 @@ def _resource(file: Described, sealed: Any) -> dict[str, Any]:
     schema["missingValues"] = [] if file.table is not None else [""]
     if file.key:
         schema["primaryKey"] = [guard(name) for name in file.key]
-    # Of a person without any value there is a line of commas, which readers would take for a fault of the file.
+    # A person without any value has a line of commas, which readers would take for an error of the file.
     blank = file.table is None and all("" in field.missing for field in file.fields)
     return {
         "name": file.name,
@@ -80,7 +80,7 @@ def _resource(file: Described, sealed: Any) -> dict[str, Any]:
 
 
 def _field(field: Field) -> dict[str, Any]:
-    """Describe a column as it stands in the CSV file, where texts that a spreadsheet would run are guarded."""
+    """Describe a column as written in the CSV file, where texts that a spreadsheet would run are escaped."""
     limits: dict[str, Any] = {"required": True} if not field.missing else {}
     if field.least is not None:
         limits["minimum"] = field.least

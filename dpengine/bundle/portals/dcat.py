@@ -54,7 +54,7 @@ def dcat(release: Release, about: About) -> dict[str, Any]:
 
 
 def _stated(about: About) -> dict[str, Any]:
-    """Return what the publisher said of the release, and nothing that was not said."""
+    """Return what the publisher stated about the release, and nothing else."""
     found: dict[str, Any] = {}
     if about.publisher:
         found["dct:publisher"] = _node("foaf:Agent") | {"foaf:name": about.publisher}
@@ -78,7 +78,7 @@ def _reach(contact: str) -> dict[str, Any]:
 
 
 def _dates(period: str) -> dict[str, Any]:
-    """Return the first and the last day of a period that is written as one or two dates; of others, nothing.
+    """Return the first and the last day of a period that is written as one or two dates; otherwise nothing.
 
     >>> _dates("1994 and 1995")["dcat:endDate"], _dates("since the war")
     ({'@type': 'xsd:gYear', '@value': '1995'}, {})
@@ -131,7 +131,7 @@ def _typed(text: str, kind: str) -> dict[str, str]:
 
 
 def _quoted(address: str) -> str:
-    """Return an address with all signs quoted that none may hold; it may be an address in words of any language.
+    """Return an address with all characters quoted that are not allowed in one; it may hold words of any language.
 
     >>> _quoted("https://example.org/a|b?c=1")
     'https://example.org/a%7Cb?c=1'

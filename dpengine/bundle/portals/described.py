@@ -1,8 +1,8 @@
-"""What the descriptions for portals say alike: the release as a whole, its files, and the columns of each.
+"""The common content of all descriptions for portals: the release as a whole, its files, and their columns.
 
-All of it follows from the plan and the manifest: nothing here takes a number that was measured. `verify` makes the
-descriptions anew and compares them byte by byte. So their sentences are in English, belong to the schema version of the
-manifest, and are not edited: a better one needs a new schema version.
+All of it follows from the plan and the manifest: nothing here takes a measured number. `verify` computes the
+descriptions again and compares them byte by byte. So their sentences are in English, belong to the schema version of
+the manifest, and are not edited: a better one needs a new schema version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LISTED = 200  # values of a column that are listed; all stand in plan.yaml a
 MAX_KEYWORDS = 20
 Kind = Literal["string", "integer", "number", "boolean", "date", "datetime"]
 SYNTHETIC = "synthetic.csv"
-# Where common licences stand, by how people name them, in small letters and digits.
+# Addresses of common licences by their names, in small letters and digits.
 _CC = "https://creativecommons.org"
 _LICENCES = {"cc0": f"{_CC}/publicdomain/zero/1.0/", "cc0-1-0": f"{_CC}/publicdomain/zero/1.0/"} | {
     f"cc-{terms}-{version}-0": f"{_CC}/licenses/{terms}/{version}.0/"
@@ -39,14 +39,14 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"]+[^\s<>\".,;)]")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a file: its name, what it is called, what it says, and which values may stand there."""
+    """A column of a file: its name, title, meaning, and possible values."""
 
     name: str
     title: str
     kind: Kind
     text: str = ""
     labels: tuple[str, ...] = ()  # all values, if they are few
-    missing: tuple[str, ...] = ()  # texts that stand for no value
+    missing: tuple[str, ...] = ()  # texts that mean a missing value
     form: str = ""  # of dates, as strptime reads them
     unit: str = ""
     least: int | None = None
@@ -56,7 +56,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A file of the bundle; of a table, `table` are its columns, and the synthetic rows have None."""
+    """A file of the bundle; `table` holds a table's columns, and is None for the synthetic rows."""
 
     name: str
     path: str
@@ -68,7 +68,7 @@ class Described:
 
     @property
     def key(self) -> list[str]:
-        """Names of the columns that tell the rows apart."""
+        """Names of the columns that identify a row."""
         return [field.name for field in self.fields[: len(self.table or ())]]
 
 
@@ -88,7 +88,7 @@ class Release:
 
 
 def described(plan: Plan, manifest: Mapping[str, Any]) -> Release:
-    """Return what portals are told of the release of `plan`; `manifest` lists the files before the descriptions."""
+    """Return the description of the release of `plan`; `manifest` lists the files before the descriptions."""
     title, day = plan.title or plan.dataset, manifest["created"][:10]
     by = f"{plan.about.publisher}: " if plan.about.publisher else ""
     identifier = f"urn:uuid:{manifest['release_id']}"
@@ -107,7 +107,7 @@ def described(plan: Plan, manifest: Mapping[str, Any]) -> Release:
 
 
 def licence_address(licence: str) -> str:
-    """Return where the licence stands that a person named; "" if that does not follow from the name.
+    """Return the address of a licence that a person named; "" if it does not follow from the name.
 
     >>> licence_address("CC BY 4.0"), licence_address("Ours, see https://example.org/terms."), licence_address("Ours")
     ('https://creativecommons.org/licenses/by/4.0/', 'https://example.org/terms', '')
@@ -174,7 +174,7 @@ def _unit(plan: Plan, table: Columns) -> str:
 
 
 def _label(column: Column, name: str) -> Field:
-    """Describe the column of a table that names cells: of texts, whatever they are made of."""
+    """Describe a column of cell labels in a table, which are always texts."""
     listed = column.labels if column.size <= MAX_LISTED else ()
     return Field(name, column.heading, "string", column.description, labels=listed)
 
@@ -207,7 +207,7 @@ def _end(name: str, of: str, kind: Kind, unit: str = "") -> Field:
 
 
 def _titles(plan: Plan, table: Columns) -> dict[str, str]:
-    """Return what the columns of amounts and of their pairs are called, by their names."""
+    """Return the titles of the columns of amounts and of their pairs, by name."""
     titles: dict[str, str] = {}
     for one in measures(plan, table):
         heading = plan.column(one.amount).heading
@@ -220,7 +220,7 @@ def _titles(plan: Plan, table: Columns) -> dict[str, str]:
 
 
 def _value(column: Column, name: str) -> Field:
-    """Describe a column of the synthetic rows; what has no type of its own stands among the missing texts."""
+    """Describe a column of the synthetic rows; texts without a value of its type are listed as missing."""
     empty = ("",) if column.missing else ()
     other = other_text(column) if column.other else ""
     missing = (*empty, *filter(None, [other]))

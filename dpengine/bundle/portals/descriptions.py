@@ -27,7 +27,7 @@ def texts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def json_text(value: Any, indent: int) -> str:
-    """Return the lines that ``json.dumps(value, indent=indent, ensure_ascii=False)`` has, in half of the time.
+    """Return the lines of ``json.dumps(value, indent=indent, ensure_ascii=False)``, in half the time.
 
     The keys of `value` are texts. A description of thousands of tables has millions of lines.
 
@@ -45,7 +45,7 @@ def json_text(value: Any, indent: int) -> str:
 
 
 def _indented(value: Any, step: str, outer: str) -> str:
-    """Return a value as JSON, with a line for each entry; `outer` begins a line of what the value stands in."""
+    """Return a value as JSON, with a line for each entry; `outer` begins a line of the enclosing value."""
     if isinstance(value, str):
         return _text(value)
     inner = outer + step

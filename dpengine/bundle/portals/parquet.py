@@ -1,4 +1,4 @@
-"""Write a published table as Parquet, whose metadata say what the manifest says of it.
+"""Write a published table as Parquet, with the manifest's facts about it as metadata.
 
 The numbers are those of the CSV file, to its 6 decimals: whole ones are 64-bit integers, others 64-bit floats. Labels
 are texts as they were declared, without the guards that spreadsheets need.
@@ -26,9 +26,9 @@ KEY = b"private_release.manifest"  # of the metadata
 
 
 def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
-    """Return what the manifest says of a table as a function of its columns.
+    """Return a function that gives the manifest's facts about a table, by its columns.
 
-    That is all but its other tables, columns and measurements, and its files.
+    These are everything except other tables, columns and measurements, and the files.
     """
     common = {name: value for name, value in manifest.items() if name != "files"}
     of_table: dict[Columns, list[Any]] = {}
@@ -76,7 +76,7 @@ def written(plan: Plan, table: Columns, said: Mapping[str, Any], numbers: Sequen
 
 
 def from_csv(plan: Plan, table: Columns, said: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
-    """Return what `written` does, from the pieces of the table's CSV file. Raises ValueError if they are not."""
+    """Return the same file as `written`, from the pieces of the CSV file; raise ValueError if that is invalid."""
     names = header(plan, table)
     blocks = [columns[len(table) :] for columns in safe_csv.read_blocks(pieces, names)]
     columns = [pa.chunked_array([chunk for part in parts for chunk in part.chunks]).combine_chunks()

@@ -1,1 +1,1 @@
-"""Charts as plain HTML, for a screen that is to be there before what draws all other charts is loaded."""
+"""Charts as plain HTML, for a first screen that does not wait for the library of all other charts."""

@@ -1,7 +1,7 @@
-"""A heatmap and lines as plain HTML: a browser shows them at once, with nothing that would have to be loaded.
+"""A heatmap and lines as plain HTML, which a browser shows without loading anything else.
 
-They show the numbers of the same drawings in the same colours. The grid is a table, which needs no description. The
-classes of their style begin with "look-": whoever shows them brings the style sheet.
+They show the numbers of the same drawings in the same colours. The grid is a table, which needs no description. Their
+CSS classes begin with "look-"; the page must supply the style sheet.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["curve", "grid"]
 
-# How lines and points of a drawing look here: an SVG's dashes, and the classes of the style sheet.
+# Lines and points of a drawing as SVG dashes and as classes of the style sheet.
 DASHES = {"solid": "none", "dash": "8 5", "dot": "2 4", "dashdot": "8 4 2 4", "longdash": "14 6"}
 
 
 def grid(result: Result, table: Columns, *, dark: bool) -> Markup:
-    """Return the counts of a table of two columns as a table whose cells are coloured by them.
+    """Return the counts of a table of two columns as an HTML table with coloured cells.
 
     >>> from dpengine import Plan, preview
     >>> columns = [{"name": name, "kind": "yesno", "missing": False} for name in ("smokes", "drinks")]
@@ -125,7 +125,7 @@ def _path(path: str, colour: str, dash: str, width: int = 2) -> str:
 
 
 def _picture(paths: Sequence[str]) -> Markup:
-    """Return a picture of paths, drawn in a square that is stretched: Streamlit takes no SVG as it is."""
+    """Return a picture of paths in a stretched square; Streamlit does not accept plain SVG."""
     start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100" preserveAspectRatio="none">'
     encoded = base64.b64encode("".join([start, *paths, "</svg>"]).encode()).decode()
     return Markup('<img alt="" src="data:image/svg+xml;base64,{}">').format(encoded)

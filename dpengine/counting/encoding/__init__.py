@@ -1,1 +1,1 @@
-"""Values into codes of cells: the same code for the same value, whichever engine encodes it."""
+"""Encode values as cell codes: the same code for the same value, whichever engine encodes it."""

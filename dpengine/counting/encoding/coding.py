@@ -4,9 +4,9 @@ A code is the index of the value's cell in its column, or -1 for a row that is l
 so what one row holds cannot change how another is read. A value is read as a *raw* text and as a *normalised* one
 (without outer blanks, in composed Unicode, whole numbers without a point).
 
-Missing are null, NaN (in a number column also the text ``nan``), blank text, and the column's missing markers. All
-else that is not declared is *other*: infinities, ``1e400``, ``1,234``, dates that do not exist or lie outside the
-declared span.
+Null, NaN (in a number column also the text ``nan``), blank text and the column's missing markers are *missing*.
+Everything else that is not declared is *other*: infinities, ``1e400``, ``1,234``, dates that do not exist or lie
+outside the declared span.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Coding:
 
 
 def completes(column: Column | Grid) -> bool:
-    """Return whether every value has a cell: *other* and *missing* are cells, or fall in one."""
+    """Return whether every value has a cell: *other* and *missing* are cells, or are counted in one."""
     return min(column.other_code, column.missing_code) >= 0
 
 

@@ -1,4 +1,4 @@
-"""The texts that are declared for values, in the form in which cells of each type are compared with them."""
+"""The texts of declared values, in the form in which cells of each type are compared with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DECLARED_NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]{1,4})?"
 
 
 def normalised(text: str, family: Family = "text") -> str:
-    """Normalise a declared text as the text of a cell is normalised: no outer blanks, composed Unicode (NFC).
+    """Normalise a declared text like the text of a cell: no outer blanks, composed Unicode (NFC).
 
     For numbers of any type, numerals of the same number are the same.
 

@@ -39,7 +39,7 @@ from dpengine.sql import literal
 __all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]
 
 LISTS = ("raw_texts", "days")  # the cell place_{i} has the place of a text as it is in the list of this name and _{i}
-_SHORT_LIST = 20  # texts: for fewer, looking twice would take longer than to fail
+_SHORT_LIST = 20  # texts: for fewer, looking twice would take longer than a failed cast
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
@@ -143,7 +143,7 @@ def _identity(cell: str, family: Family) -> str:
 def key_text(index: int, type_name: str, *, points: bool) -> str:
     """Write the value in column ``c{index}`` as the text that is compared with declared ones, null if it is missing.
 
-    Without `points`, 7.0 is 7 in texts too, as where a column declares 7 and not 7.0.
+    Without `points`, 7.0 is 7 in texts too, as for a column that declares 7 and not 7.0.
     """
     types = member_types(type_name)
     cells = {f"c{index}.{member(k)}": each for k, each in enumerate(types)} if types else {f"c{index}": type_name}
@@ -165,7 +165,8 @@ def grouped(index: int, type_name: str) -> str:
 
 
 def _normalised(text: str) -> str:
-    # Trimming all of Unicode's blanks takes ten times as long as the rest, so it is done only where there may be some.
+    # Trimming all of Unicode's blanks takes ten times as long as the rest, so only texts that may have some are
+    # trimmed.
     bare = f"ord({text}) BETWEEN 33 AND 126 AND ord(right({text}, 1)) BETWEEN 33 AND 126"
     return f"nfc_normalize(CASE WHEN {bare} THEN {text} ELSE trim({text}, {literal(BLANKS)}) END)"
 
@@ -292,7 +293,7 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
     marked = [str(k) for k, value in enumerate(column.values) if by_raw.get(value, k) != k]
     missing = column.missing_code
 
-    # A text is normalised only where it is not declared as it is.
+    # A text is normalised only if its raw form is not declared.
     unknown = form if family in NUMBERS else f"CASE WHEN place_{index} IS NULL THEN {form} END"
     found = _place(unknown if len(forms) > _SHORT_LIST else form, form_type, len(forms))
     form_place = found if family not in NUMBERS else f"place_{index}"
@@ -315,8 +316,8 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
 def _place(text: str, enumeration: str, texts: int) -> str:
     """Write the place of a text in an enumeration, null if it is not there.
 
-    The engine words an error for each text that it cannot cast, by a look at the whole list: with 10,000 texts that
-    takes a thousandth of a second. So with a long list only what is in it is cast.
+    For each text that it cannot cast, the engine composes an error message from the whole list, which takes a
+    millisecond for 10,000 texts. So with a long list, only texts in it are cast.
     """
     known = f"CASE WHEN {text} IN (SELECT text FROM list_{enumeration}) THEN {text} END"
     return f"enum_code(TRY_CAST({known if texts > _SHORT_LIST else text} AS {enumeration}))::INTEGER"

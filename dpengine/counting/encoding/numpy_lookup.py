@@ -1,12 +1,12 @@
 """Encode batches of rows in NumPy: SQL reads the values, and arrays of codes are indexed by them.
 
 The codes are those of `local_sql`, whose many comparisons would take most of the time of counting. Here a number or a
-date is looked up among its bin boundaries, and a date written as declared in a list of texts; SQL encodes the rest.
+date is looked up among its bin boundaries, and a date in the declared format in a list of texts; SQL encodes the rest.
 
-To look a value up, it is put in a bucket by an increasing function (subtract, multiply, truncate), so narrow that no
-two boundaries share one: then one comparison is left. That the function increases is all that exactness rests on,
-since a value below a boundary is then in no later bucket than the boundary. Subtraction, multiplication by a positive
-number and truncation increase in floating-point arithmetic too, because each result is rounded correctly.
+To look a value up, it is put in a bucket by an increasing function (subtract, multiply, truncate). Buckets are so
+narrow that no two boundaries share one, so one comparison is left. Exactness needs only that the function is
+increasing: a value below a boundary is then in no later bucket than the boundary. Subtraction, multiplication by a
+positive number and truncation increase in floating-point arithmetic too, because each result is rounded correctly.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MAX_CELLS = 10_000  # finding the first value of each cell takes a while
 _MAX_DAYS = 100_000  # listed as texts
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _BUCKETS = (1 << 12, 1 << 16)
-_PIECE = 1 << 15  # values worked on at once, since they stay in a processor's nearer cache
+_PIECE = 1 << 15  # values processed at once, so that they stay in a processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class BatchCoding:
 
     `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases. `codes` turns the arrays of the
     outputs into codes: the index of each row's cell, or -1. `complete`, `lists` and `functions` are as in
-    `coding.Coding`. `bare` says that the only output is the column as it is, so rows in memory need no SQL.
+    `coding.Coding`. `bare` says that the only output is the unchanged column, so rows in memory need no SQL.
     """
 
     cells: dict[str, str]

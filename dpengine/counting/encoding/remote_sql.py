@@ -1,4 +1,4 @@
-"""SQL that encodes values in another engine: each value has the same code as in `local_sql`.
+"""SQL that encodes values in another engine: each value gets the same code as in `local_sql`.
 
 Typed values are compared with bin boundaries (`bin_boundaries`). Texts are compared with all Unicode spellings of the
 declared ones (`unicode_forms`). Numbers, dates and times in texts are read by their digits, so that nothing depends on
@@ -43,7 +43,7 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["MAX_CELLS", "code_of", "identity", "key_text", "utc"]
 
-MAX_CELLS = 20_000  # of a column, since the statement holds a boundary for each
+MAX_CELLS = 20_000  # cells of a column, since the statement holds a boundary for each
 _SHORT = r"[+-]?([0-9]{1,200}[.]?[0-9]{0,100}|[.][0-9]{1,100})"
 # All days from year 1 on: 28 in each month, then those of longer months and of leap years.
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
@@ -181,7 +181,7 @@ def identity(cell: str, type_name: str, dialect: Dialect) -> str:
     """Write a person's ID as text, null if it is missing or blank.
 
     The same number is the same person, as in `local_sql`. The text is in composed Unicode (NFC) if the engine can
-    compose, else as it is stored.
+    compose, and otherwise unchanged.
     """
     match family_of(type_name):
         case "float" | "decimal":
@@ -246,7 +246,7 @@ def _search(text: str, codes: Mapping[str, int], dialect: Dialect) -> str:
 
 
 def _read_number(text: str, dialect: Dialect) -> str:
-    """Write the 64-bit number that a text names; null if it names none, or one outside their range."""
+    """Write the 64-bit number that a text represents; null if there is none, or if it is out of range."""
     short = f"WHEN {matches(text, _SHORT, dialect)} THEN {dialect.to_float64.format(x=text)}"
     numeral = f"length({text}) <= 1000 AND {matches(text, NUMERAL, dialect)}"
     return f"CASE {short} WHEN {numeral} THEN {dialect.long_to_float64.format(x=text)} END"

@@ -59,7 +59,7 @@ def _compositions() -> dict[str, list[str]]:
 
 @cache
 def _combining() -> frozenset[str]:
-    """Return the letters that may be composed with the one before them."""
+    """Return the code points that may be composed with the one before them."""
     return frozenset(letter for parts in _compositions() for letter in parts[1:])
 
 
@@ -90,7 +90,7 @@ def _closure(piece: str) -> list[str]:
 
 
 def _nearby(text: str) -> list[str]:
-    """Return the texts that one step makes equivalent: a composition, or two neighbouring accents exchanged."""
+    """Return the equivalent texts that are one step away: a composition, or two neighbouring accents exchanged."""
     texts = []
     for k, letter in enumerate(text):
         texts += [text[:k] + composed + text[k + 1 :] for composed in _compositions().get(letter, ())]

@@ -1,1 +1,1 @@
-"""Rows of files in pieces that need no SQL for each row: text files and Parquet files."""
+"""Read the rows of text and Parquet files in pieces, without SQL for each row."""

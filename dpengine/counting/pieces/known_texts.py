@@ -1,4 +1,4 @@
-"""What is found once for each different text of a column, and looked up by its rows."""
+"""Results that are computed once for each distinct text of a column, and looked up by its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
-_MAX_KNOWN = 1 << 16  # texts of a column whose meaning is kept
+_MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Pieces:
 
 
 class KnownTexts:
-    """What was found for the texts of a column so far, by `find`; for several threads."""
+    """A thread-safe cache of what `find` returned for the texts of a column."""
 
     def __init__(self, find: Callable[[Any], npt.NDArray[Any]]) -> None:
         self._find, self._lock = find, threading.Lock()
@@ -46,7 +46,7 @@ class KnownTexts:
         self._values: npt.NDArray[Any] = np.zeros(0)
 
     def of(self, texts: Any) -> npt.NDArray[Any]:
-        """Return what is found for each of some different texts."""
+        """Return the results for some distinct texts."""
         with self._lock:
             if self._texts is None or len(self._texts) > _MAX_KNOWN:
                 self._texts, self._values = texts, self._find(texts)
@@ -61,7 +61,7 @@ class KnownTexts:
 
 
 def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
-    """Return what is known of the entry of each row of a dictionary-encoded array; `missing` where there is none."""
+    """Return the result for each row's entry of a dictionary-encoded array; `missing` for a null."""
     places, null = arrow.values_and_nulls(texts.indices)
     values = known.of(texts.dictionary)
     if not len(values):
@@ -73,24 +73,24 @@ def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
 
 
 def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -> tuple[KnownTexts, BatchCoding]:
-    """Return the codes of the column's texts, found by SQL once for each, and that coding by SQL."""
+    """Return the cache of codes of the column's texts, found by SQL, and the SQL coding."""
     by_sql = coding_of(column, place, table.columns[place].type)
     return KnownTexts(lambda entries: encode(by_sql, place, entries)[:-1]), by_sql
 
 
 def coding_of_few(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding:
-    """Return the coding of a column of few different texts, whose arrays are dictionary-encoded."""
+    """Return the coding of a column of few distinct texts, whose arrays are dictionary-encoded."""
     known, by_sql = known_codes(table, place, column, encode)
     return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_code), by_sql.complete)
 
 
 def known_words() -> KnownTexts:
-    """Return the words by which texts are hashed, found once for each."""
+    """Return the cache of the hash words of texts."""
     return KnownTexts(lambda texts: words_of_texts(texts)[0])
 
 
 def hashed_few() -> HashedColumn:
-    """Return how such a column is hashed."""
+    """Return the hashing of a column of few distinct texts."""
     return HashedColumn({}, ("",), partial(_words_of_few, known_words()))
 
 

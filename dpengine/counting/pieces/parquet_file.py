@@ -1,12 +1,12 @@
 """Count and digest the rows of one Parquet file without SQL for each row: Arrow decodes pieces of it.
 
-Texts stay numbers into the list of texts with which a Parquet file stores them, mostly; each listed text is encoded by
+A Parquet file mostly stores texts as indices into a dictionary. Here they stay indices, and each entry is encoded by
 the SQL of `encoding.local_sql` and hashed once. Whole numbers, 64-bit numbers, booleans and dates are encoded as in
 batches of the engine. A file with other columns, with many different texts, or in small groups of rows, is left to the
-engine. So is one that Arrow cannot read.
+engine, and so is one that Arrow cannot read.
 
-The first rows, and what the file says of itself, decide which way it goes. That changes the time that counting takes,
-and nothing else.
+The first rows and the file's metadata decide whether the file is read in this way. This affects only the time that
+counting takes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["pieces_of"]
 
-_MIN_GROUP = 1 << 14  # rows of a group, on average: each group has its own lists of texts
+_MIN_GROUP = 1 << 14  # rows of a group, on average: each group has its own dictionaries
 _FEW = 64  # different texts, or an eighth of the first piece's rows
 
 
 def pieces_of(
     table: LocalTable, columns: Sequence[tuple[int, Column]], hashed: Sequence[int], encode: Encode
 ) -> Pieces | None:
-    """Return the pieces of a table that is a Parquet file; None if it is none, or if SQL is needed for its rows.
+    """Return the pieces of a table that is a Parquet file; None for other tables, or if its rows need SQL.
 
     `columns` are those to encode, with their places; `hashed` are the places of those to hash.
     """
@@ -60,7 +60,7 @@ def pieces_of(
 
 
 def _is_plain(table: LocalTable, path: Path, places: Sequence[int]) -> bool:
-    """Return whether Arrow reads these columns as the engine does, and in pieces that are worth it."""
+    """Return whether Arrow reads these columns as the engine does, and in pieces that are large enough."""
     types = parquet.plain_types(path)
     with pq.ParquetFile(path) as file:
         rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
@@ -88,7 +88,7 @@ def _has_few(texts: Any) -> bool:
 
 
 def _coding(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding | None:
-    """Return how a column is encoded; None if its rows need SQL."""
+    """Return the coding of a column; None if its rows need SQL."""
     kind = table.columns[place].type
     if kind == "VARCHAR":
         return coding_of_few(table, place, column, encode)

@@ -1,12 +1,12 @@
-"""Count and digest the rows of a plain text file without SQL for each cell: pieces of it are parsed in several threads.
+"""Count and digest the rows of a plain text file in several threads, without SQL for each cell.
 
-Where quotes stand around whole cells and nowhere else, and no line is blank, each line end ends a row, so that pieces
-of whole lines are parsed apart; any other file is left to the engine (`sources.files.text_rows`). In a column of few
-different texts, each text is encoded by the SQL of `encoding.local_sql` and hashed once, and rows look up what was
-found for their text. In a column of many numerals, these are read as 64-bit numbers, exactly as the engine reads them;
-only texts that are no plain numerals go through SQL.
+If quotes are only around whole cells, and no line is blank, each line end ends a row, so pieces of whole lines can be
+parsed separately; any other file is left to the engine (`sources.files.text_rows`). In a column of few distinct texts,
+each text is encoded by the SQL of `encoding.local_sql` and hashed once, and rows look up the results. In a column of
+many numerals, these are read as 64-bit numbers, exactly as the engine reads them; only texts that are not plain
+numerals go through SQL.
 
-The first rows decide which way a column goes. That changes the time that counting takes, and nothing else.
+The first rows decide how a column is read. This affects only the time that counting takes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DELIMITERS = ",;\t|"
 def pieces_of(
     table: LocalTable, columns: Sequence[tuple[int, Column]], hashed: Sequence[int], encode: Encode
 ) -> Pieces | None:
-    """Return the pieces of a table that is a plain text file; None if it is none, or if SQL is needed for every row.
+    """Return the pieces of a table that is a plain text file; None for other tables, or if every row needs SQL.
 
     `columns` are those to encode, with their places; `hashed` are the places of those to hash.
     """
@@ -92,7 +92,7 @@ class _Piece:
         self, content: bytes, parse: Callable[[bytes], pa.Table], order: Sequence[int], kinds: Sequence[str]
     ) -> None:
         self._content, self._parse, self._order, self._kinds = content, parse, order, kinds
-        self._cells: dict[int, Any] | None = None  # no cached_property: in Python 3.11 its lock is that of all pieces
+        self._cells: dict[int, Any] | None = None  # no cached_property: in Python 3.11, all pieces would share its lock
 
     def column(self, output: int) -> Any:
         if self._cells is None:
@@ -116,7 +116,7 @@ def _contents(table: LocalTable, size: int) -> Iterator[bytes]:
 
 
 def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
-    """Return the first lines, and for each column whether it has few texts, numerals or texts, as these lines show."""
+    """Return the first lines and each column's kind, inferred from them: few texts, numerals or texts."""
     sample = next(_contents(table, _SAMPLE), b"")
     parsed = _parse(table, sample, dict.fromkeys(range(len(table.columns)), "texts"))
     few = max(_FEW, parsed.num_rows // 8)
@@ -132,7 +132,7 @@ def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
 def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
     """Parse whole lines to texts, null if empty.
 
-    Raises `pa.ArrowInvalid` if a line has too many cells or too few, or if its quotes are no simple ones.
+    Raises `pa.ArrowInvalid` if a line has the wrong number of cells, or if its quotes are not simple.
     """
     from pyarrow import csv
 
@@ -158,9 +158,9 @@ def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Ta
 
 
 def _check_lines(content: bytes, text: TextFile) -> None:
-    """Raise `pa.ArrowInvalid` unless no line is blank, and quotes stand around whole cells of a line alone.
+    """Raise `pa.ArrowInvalid` unless no line is blank and quotes are only around whole cells.
 
-    What stands between quotes has no quote then, and no line end.
+    Then the text between quotes has no quote and no line end.
     """
     letters = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
     ends, quotes = np.flatnonzero(letters == _LINE_END), np.flatnonzero(letters == ord(text.quote))
@@ -182,7 +182,7 @@ def _check_lines(content: bytes, text: TextFile) -> None:
 
 
 def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: Encode) -> BatchCoding | None:
-    """Return how a column of some kind is encoded; None if its rows need SQL."""
+    """Return the coding of a column of the given kind; None if its rows need SQL."""
     if kind == "few":
         return coding_of_few(table, place, column, encode)
     if kind == "numerals" and (lookup := of_numerals(column)) is not None:
@@ -229,9 +229,10 @@ class _HashedNumerals:
 
 
 class _Numerals:
-    """Texts that are mostly plain numerals, and the `values` of these, which are the same that the engine reads.
+    """Texts that are mostly plain numerals, and their `values`, which equal those that the engine reads.
 
-    `odd` are the places of texts that are none, and `lacking` says which rows have no value: those, and empty texts.
+    `odd` are the places of texts that are not plain numerals; `lacking` says which rows have no value: these, and empty
+    texts.
     """
 
     def __init__(self, texts: Any) -> None:
@@ -239,7 +240,7 @@ class _Numerals:
         self.buffer, self.starts, self.lengths = text_buffer(texts)
         odd = self.lengths > _MAX_NUMERAL
         letters = self.buffer[:-8]
-        beyond = letters - _MINUS > _NINE - _MINUS  # what is below a minus wraps around
+        beyond = letters - _MINUS > _NINE - _MINUS  # characters below the minus wrap around
         strange = np.flatnonzero(beyond | (letters == _SLASH))
         odd[self._rows_of(strange)] = True
         try:
@@ -253,14 +254,14 @@ class _Numerals:
 
     @cached_property
     def odd_texts(self) -> Any:
-        """The texts that are no plain numerals, dictionary-encoded."""
+        """The texts that are not plain numerals, dictionary-encoded."""
         return self.texts.take(arrow.from_numpy(self.odd)).dictionary_encode()
 
     @property
     def shortest(self) -> Bools:
         """Which texts are fractions, and the shortest texts of their numbers."""
         points = np.flatnonzero(self.buffer[:-8] == _POINT)
-        if self.lacking is None and len(points) == len(self.values):  # a plain numeral has one at most
+        if self.lacking is None and len(points) == len(self.values):  # a plain numeral has at most one
             return is_shortest(self.buffer, self.starts, self.lengths, self.values)
         fraction = np.zeros(len(self.values), dtype=bool)
         fraction[self._rows_of(points)] = True
@@ -271,7 +272,7 @@ class _Numerals:
         return fraction
 
     def _rows_of(self, positions: Ints) -> Ints:
-        """Return the rows in whose texts the bytes at these positions are."""
+        """Return the rows whose texts contain the bytes at these positions."""
         return np.searchsorted(self.starts, positions, side="right") - 1
 
     def _cast(self, some: Bools) -> npt.NDArray[np.float64]:

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
-COIN_STEPS = 2**48  # the probability of a coin for a given ε is a whole number of these parts of 1
+COIN_STEPS = 2**48  # the probability of a coin for a given ε is a multiple of 1/COIN_STEPS
 MAX_ANSWERS = 2**24
 MAX_TIMES = 10_000
 _STEP = Decimal(1).scaleb(-12)  # of an ε

@@ -1,7 +1,7 @@
 """Count-mean sketches: local mechanisms for very many answers. Hash functions are shared, and each person draws one.
 
-Answers that share a bucket under some function disturb each other. So an estimate is unbiased over the random choice
-of the functions, but has a fixed error for any one choice. The variance includes it; it is derived here.
+Answers that share a bucket under some function are confused with each other. So an estimate is unbiased over the random
+choice of the functions, but has a fixed error for any one choice. The variance includes it; it is derived here.
 
 Source: Apple, "Learning with Privacy at Scale" (2017), whose variance is corrected by Pan 2024.
 """

@@ -1,1 +1,1 @@
-"""Published tables as frames, as Arrow and as what a notebook shows: alike for a release and for its bundle."""
+"""Published tables as data frames, as Arrow, and in notebooks: the same for a release and for its bundle."""

@@ -35,12 +35,12 @@ def arrow_table(published: PublishedTables, table: Columns) -> Any:
 def stream(published: PublishedTables) -> Any:
     """Return all published tables as a `pyarrow.RecordBatchReader`: see `PublishedTables.__arrow_c_stream__`.
 
-    One table at a time is in memory. A reader must read it from its beginning; each call begins anew.
+    One table at a time is in memory. A reader must read it from its beginning; each call starts a new one.
     """
     plan = published.plan
     tables = [*plan.marginals, ()]
     numbers = list(dict.fromkeys(name for table in tables for name in number_columns(plan, table)))
-    numbers.sort(key=lambda name: name not in NUMBERS)  # those of every table first, then in order
+    numbers.sort(key=lambda name: name not in NUMBERS)  # those of all tables first, then in order
     labels = {name: published_name(name, (*numbers, TABLE)) for name in plan.counted}
     fields = [(TABLE, LABELS), *((name, LABELS) for name in labels.values())]
     schema = pa.schema([*fields, *((name, pa.from_numpy_dtype(number_type(name))) for name in numbers)])

@@ -18,10 +18,10 @@ NEEDED = {"table", "cells", "mean_abs_error", "half_width_95"}
 
 
 class Prediction(pd.DataFrame):
-    """What `predict` returns: an ordinary data frame; what is selected from it is an ordinary one too."""
+    """The result of `predict`: a data frame; selections from it are ordinary data frames."""
 
     def _repr_html_(self) -> str | None:
-        """Return what a notebook shows; as any data frame, once its columns were changed."""
+        """Return the display in a notebook; that of any data frame if its columns were changed."""
         if not {*self.columns} >= NEEDED or self.empty:
             return pd.DataFrame(self)._repr_html_()  # type: ignore[operator,no-any-return]
         shown = self.head(MAX_ROWS)

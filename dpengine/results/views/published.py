@@ -1,8 +1,8 @@
-"""What a release and its bundle have in common: published tables, for every tool that analysts use.
+"""The common interface of a release and its bundle: published tables in the forms that analysts use.
 
 A table is a pandas data frame (`tables`), an Arrow table (`arrow`) or plain arrays (`cells`). All tables together are a
 stream of Arrow data: polars, pyarrow, DuckDB and pandas read the whole release as one long table, since it has the
-method `__arrow_c_stream__` of Arrow's PyCapsule interface. None of these libraries is loaded before it is asked for.
+method `__arrow_c_stream__` of Arrow's PyCapsule interface. None of these libraries is loaded before it is needed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Made = TypeVar("Made")
 
 
 class PublishedTables(ABC):
-    """The published tables of `plan`, by whoever holds their numbers."""
+    """The published tables of `plan`; subclasses supply their numbers."""
 
     what: ClassVar[str] = mark("Preview on a made-up table")
     plan: Plan
@@ -72,7 +72,7 @@ class PublishedTables(ABC):
     def arrow(self) -> Mapping[Columns, pa.Table]:
         """The same tables in Arrow, without pandas: labels as dictionaries in declared order, numbers without nulls.
 
-        `polars.DataFrame(release.arrow["age", "sex"])` makes a frame of polars of one.
+        `polars.DataFrame(release.arrow["age", "sex"])` converts one to polars.
         """
         from dpengine.results.views.arrow_tables import arrow_table
 
@@ -81,15 +81,15 @@ class PublishedTables(ABC):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a stream of all tables, one after the other, as rows of one long table, for other libraries.
 
-        `table` names the table (`age × sex`, `total`), a column each of its columns, and then come the numbers. Where a
-        table lacks a column, its entries are null: the form that GROUPING SETS have in SQL.
+        `table` names the table (`age × sex`, `total`), a column each of its columns, and then come the numbers. If a
+        table lacks a column, its entries are null, as with GROUPING SETS in SQL.
         """
         from dpengine.results.views.arrow_tables import stream
 
         return stream(self).__arrow_c_stream__(requested_schema)
 
     def _frame(self, table: Columns) -> pd.DataFrame:
-        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
+        import pandas as pd  # only if data frames are used: importing it takes longer than making a release
 
         return pd.DataFrame(self.cells(table))
 
@@ -98,7 +98,7 @@ class PublishedTables(ABC):
         return f"<{type(self).__name__} of {self.plan.dataset!r}: {tables} tables, ε = {exact_text(self.plan.epsilon)}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the price, the first table with its intervals and a chart, and the others."""
+        """Return the display in a notebook: the price, the first table with intervals and a chart, and the others."""
         from dpengine.results.views import release_html
 
         with speaking(self.plan.language):
@@ -106,7 +106,7 @@ class PublishedTables(ABC):
 
 
 class _Tables(Mapping[Columns, Made]):
-    """All published tables, each made when it is asked for: together they may be too large to hold."""
+    """All published tables, each made on demand, since together they may not fit into memory."""
 
     def __init__(self, plan: Plan, make: Callable[[Columns], Made]) -> None:
         self._plan = plan

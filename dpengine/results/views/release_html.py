@@ -1,4 +1,4 @@
-"""What a notebook shows of a release, its bundle or a preview."""
+"""Display a release, its bundle or a preview in a notebook."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["render", "written"]
 
 MAX_ROWS = 20
 MAX_TABLES = 30
-MAX_CELLS = 100_000  # of a table whose first rows are shown
+MAX_CELLS = 100_000  # rows of a table that are shown
 
 
 def render(published: PublishedTables) -> str:
-    """Return a fragment of HTML, in the language that is spoken."""
+    """Return a fragment of HTML in the current language."""
     plan = published.plan
     table = next((each for each in plan.marginals if plan.cells(each) <= MAX_CELLS), ())
     cells = {name: values[:MAX_ROWS] for name, values in published.cells(table).items()}

@@ -1,8 +1,7 @@
-"""Rows of a table in an engine that cannot count here, copied to a private file by way of Ibis.
+"""Copy the rows of a table in an engine that cannot count to a private file, by Ibis.
 
-One statement with plain columns and casts to text is all that such an engine is asked for, so its collation, its time
-zone and its order of values decide nothing: the copy is counted like any file. Which engines that was seen for is in
-`ENGINES`.
+Such an engine runs only one statement with plain columns and casts to text, so its collation, time zone and order of
+values do not matter: the copy is counted like any file. `ENGINES` lists the engines for which this is tested.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "copy_rows", "says_types"]
 
-# By the name that Ibis has for an engine: those that the tests run, and those whose statement is only checked as text.
+# Ibis names of engines: those that the tests run, and those whose statement is only checked as text.
 ENGINES = {
     "tested": {"sqlite": "SQLite", "clickhouse": "ClickHouse", "datafusion": "DataFusion"},
     "as text": {
@@ -38,7 +37,7 @@ _MAX_DIGITS = 38  # of a decimal that the copy can hold as one
 
 
 def says_types(source: ir.Table) -> bool:
-    """Return whether the engine holds the cells of a column to the type that it gives for it; SQLite does not."""
+    """Return whether the engine enforces the declared types of columns; SQLite does not."""
     return bool(source.get_backend().name != "sqlite")
 
 
@@ -55,11 +54,10 @@ def copy_rows(source: ir.Table, folder: Path) -> Path:
 
 
 def select(source: ir.Table) -> ir.Table:
-    """Return the columns of a table as c0, c1, …, those as texts that are not safe on their way.
+    """Return the columns of a table as c0, c1, …, with unsafe types cast to text.
 
-    Ibis reads some engines by way of pandas: there a missing value turns a batch of whole numbers into floating-point
-    numbers, and those above 2^53 into others; decimals become such numbers too. In SQL Server it writes a missing truth
-    value as false, unless it is cast.
+    Ibis reads some engines through pandas. There, a missing value turns a batch of integers into floats, which changes
+    those above 2^53; decimals become floats too. In SQL Server it writes a missing boolean as false, unless it is cast.
     """
     return source.select(
         **{
@@ -89,14 +87,14 @@ def _typed_rows(source: ir.Table) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
 
 
 def _kind(kind: Any) -> pa.DataType:
-    """Return the type that the texts of a column are given back; a UUID, and a decimal of any length, stay texts."""
+    """Return the type to which the texts of a column are converted back; UUIDs and unbounded decimals stay texts."""
     if kind.is_uuid() or (kind.is_decimal() and not (kind.precision and kind.precision <= _MAX_DIGITS)):
         return pa.string()
     return kind.to_pyarrow()
 
 
 def _sqlite_rows(source: ir.Table) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Read each cell by its own type: SQLite stores any value in any column, whatever type that has been given."""
+    """Read each cell by its own type, since SQLite stores any value in any column, whatever its declared type."""
     schema = pa.schema([(name, MIXED) for name in source.columns])
     truths = [kind.is_boolean() for kind in source.schema().types]
     return schema, _sqlite_batches(source, schema, truths)
@@ -106,7 +104,7 @@ def _sqlite_batches(source: ir.Table, schema: pa.Schema, truths: list[bool]) -> 
     backend = source.get_backend()
     connection: Any = backend.con
     before = connection.text_factory
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # one text that is none would stop all
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # one invalid text would stop everything
     try:
         cursor = backend.raw_sql(backend.compile(source))
         while rows := cursor.fetchmany(_TOGETHER):

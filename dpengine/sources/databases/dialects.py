@@ -27,13 +27,13 @@ class Dialect:
     trim: str = "trim({x}, {chars})"
     matches: str = "regexp_like({x}, {p})"
     extract: str = "regexp_substr({x}, {p}, 1, 1, 'e', 1)"
-    try_cast: str = "CAST"  # a cast that gives null on failure, where the engine has one
+    try_cast: str = "CAST"  # a cast that gives null on failure, if the engine has one
     to_float64: str = "CAST({x} AS DOUBLE PRECISION)"
     long_to_float64: str = "CAST({x} AS DOUBLE PRECISION)"  # of a numeral with an exponent or of hundreds of digits
     integer_divide: str = "floor({a} / {b})"
     days_between: str = "({a} - {b})"
     utc: str = "CAST({x} AS TIMESTAMP)"  # a zoned timestamp as UTC
-    compose: str = "{x}"  # composed Unicode (NFC), where the engine can compose
+    compose: str = "{x}"  # composed Unicode (NFC), if the engine can compose
     keeps_rows: bool = True  # whether what is MATERIALIZED in a statement is computed once
     fence: str = ""  # suffix by which a subquery is not inlined at each use of its columns
     byte_length: str = "octet_length({x})"
@@ -102,7 +102,7 @@ _SPARK = replace(
 )
 _DUCKDB = replace(
     _TRIES_CASTS,
-    # Statistics leave NaN out, and the engine may infer from them that there is none; from texts it infers nothing.
+    # Statistics omit NaN, and the engine may infer from them that there is none; it infers nothing for texts.
     is_nan="CAST({x} AS VARCHAR) = 'nan'",
     matches="regexp_matches({x}, {p})",
     integer_divide="({a}) // {b}",

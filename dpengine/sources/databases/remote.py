@@ -64,7 +64,7 @@ class RemoteTable(Table):
         self._open = True
         self._disconnect: Callable[[], object] = lambda: None
         types = {name: _type_name(source.schema()[name]) for name in names}
-        # A decimal of unknown length and scale is read as the text that the engine writes of it.
+        # A decimal of unknown length and scale is read as the engine's text of it.
         cells = {
             f"c{i}": source[name].cast("string") if kind == "DECIMAL" else source[name]
             for i, (name, kind) in enumerate(types.items())
@@ -151,7 +151,7 @@ class RemoteTable(Table):
 
 @contextmanager
 def _spark_jobs(session: Any) -> Iterator[Callable[[], object]]:
-    """Give what cancels the jobs that this thread starts in the session; others run theirs in the same one."""
+    """Yield a function that cancels only the jobs of this thread, since others share the session."""
     tag = f"private-release-{secrets.token_hex(8)}"
     if not hasattr(session, "sparkContext"):  # Spark Connect: the session is in another process
         session.addTag(tag)
@@ -163,7 +163,7 @@ def _spark_jobs(session: Any) -> Iterator[Callable[[], object]]:
     context = session.sparkContext
     context.addJobTag(tag)
     before = context.getLocalProperty(_INTERRUPTED)
-    context.setLocalProperty(_INTERRUPTED, "true")  # else its tasks go on after it is cancelled
+    context.setLocalProperty(_INTERRUPTED, "true")  # otherwise its tasks go on after it is cancelled
     try:
         yield partial(context.cancelJobsWithTag, tag)
     finally:

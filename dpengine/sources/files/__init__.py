@@ -1,1 +1,1 @@
-"""Tables in files: text, workbooks, Parquet and Arrow, first read in a process of their own."""
+"""Tables in files: text, workbooks, Parquet and Arrow, first read in a separate process."""

@@ -1,4 +1,4 @@
-"""Arrow and Feather files: validated in full, and copied to a file of ours that can be mapped into memory safely.
+"""Arrow and Feather files: validated in full, and copied to a new file that can be mapped into memory safely.
 
 Only Arrow's full validation finds wrong offsets, lengths, indices and bytes that are not UTF-8; opening does not. A
 copy holds nothing but rows, in columns ``c0``, ``c1``, …

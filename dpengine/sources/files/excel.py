@@ -1,6 +1,6 @@
-"""Read sheets of a workbook: each cell keeps the type that it has there, whatever the others of its column have.
+"""Read sheets of a workbook: each cell keeps its own type, whatever the types of others in its column.
 
-So a date is a date however the column's dates are said to be written; only texts are read as they are written.
+So a date cell is a date whatever the declared date format; the format applies only to texts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def sheet_names(path: Path) -> list[str]:
 
 
 def texts_of_sheet(path: Path, most: int) -> list[list[str]]:
-    """Return the cells of the first visible sheet as texts, of at most so many letters in all.
+    """Return the cells of the first visible sheet as texts, of at most `most` letters in total.
 
     Raises `TableError` if the workbook is damaged, too large, or has a formula, whose value may be out of date.
     """
@@ -106,7 +106,7 @@ def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
 
 @contextmanager
 def _workbook(path: Path) -> Iterator[CalamineWorkbook]:
-    """Open a workbook that is whole and not made to exhaust the machine. Raises `TableError`."""
+    """Open a workbook that is intact and cannot exhaust the machine. Raises `TableError`."""
     try:
         _check_container(path)
         with CalamineWorkbook.from_path(str(path)) as book:
@@ -142,13 +142,13 @@ def _check_container(path: Path) -> None:
 
 
 def _check_extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> None:
-    """Raise `TableError` if the last cell of a sheet is so far from the first one that `most` cells are between."""
+    """Raise `TableError` if a sheet extends over more than `most` cells."""
     with archive.open(member) as file:
         piece = file.read(_PIECE)
         stated = re.search(rb'<dimension ref="[A-Z]+[0-9]+:([A-Z]+)([0-9]+)"', piece[:4096])
         if stated and _column(stated[1]) * int(stated[2]) <= most:
             return  # if this is not true, the reader runs out of memory
-        width = height = 0  # of cells that are there: what is stated may only be formatted
+        width = height = 0  # of existing cells: the stated extent may include cells that are only formatted
         while piece:
             for place in re.finditer(rb' r="([A-Z]{1,3})([0-9]{1,7})"', piece):
                 width, height = max(width, _column(place[1])), max(height, int(place[2]))
@@ -164,7 +164,7 @@ def _check_extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) 
 
 
 def _check_xml(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise `TableError` if a part of an OpenDocument file is no whole XML: its reader would not come to an end."""
+    """Raise `TableError` if a part of an OpenDocument file is incomplete XML, on which its reader never ends."""
     parser = expat.ParserCreate()
     try:
         with archive.open(member) as file:

@@ -1,4 +1,4 @@
-"""Have files of strangers read in a process of their own (`isolation`), by the functions of `untrusted`."""
+"""Read strangers' files in a separate process (`isolation`), by the functions of `untrusted`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SPARE = 256 << 20  # bytes of disk that are left free
 def read(function: str, files: Sequence[Path], place: Path, /, **arguments: Any) -> Any:
     """Return what a function of `untrusted` returns for `arguments`; it reads `files`, and may write to `place`.
 
-    It may use 800 MB of memory, or more for large files, but at most half of what the machine has; some seconds of
-    processor time, and more for large files; and all disk but 256 MB. Raises `TableError`.
+    It may use 800 MB of memory, or more for large files, but at most half of the machine's; some seconds of processor
+    time, and more for large files; and all disk space except 256 MB. Raises `TableError`.
     """
     size = sum(path.stat().st_size for path in files)
     limits = Limits(
@@ -46,5 +46,5 @@ def read(function: str, files: Sequence[Path], place: Path, /, **arguments: Any)
 def _machine_memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not known on this system
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return 0

@@ -77,7 +77,7 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
     )
     if not _times_fit(connection, schema):
         connection.execute("DROP VIEW raw")
-        # With the types that DuckDB has for the same columns: how they are read must not depend on a row.
+        # With DuckDB's types for the same columns: how they are read must not depend on a row.
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:  # read_table would load pandas
             names, frame = plain_arrow(_without_durations(file.read()))
             from_arrow(connection, frame)
@@ -87,7 +87,7 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
 
 
 def described(path: Path) -> tuple[list[str], list[str], int] | None:
-    """Return the names and DuckDB types of a file's columns and the number of its rows; None if DuckDB must say them.
+    """Return the names and DuckDB types of a file's columns and the number of its rows; None if only DuckDB knows.
 
     Raises `TableError`, as `open_parquet` does.
     """
@@ -102,7 +102,7 @@ def described(path: Path) -> tuple[list[str], list[str], int] | None:
 def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[list[str], int]:
     """Make `rows` from many files with the same columns; return the names of these and the number of rows.
 
-    Where files store a column as different types, each is read by its own type, so that no file changes how the rows of
+    If files store a column as different types, each is read by its own type, so that no file changes how the rows of
     another are read: the column is `mixed`. Raises `TableError` if a file is damaged, or if columns or folders differ.
     """
     (first, values), rows = parts[0], 0
@@ -159,9 +159,9 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
 
 
 def plain_types(path: Path) -> dict[int, str]:
-    """Return, by place, the DuckDB types of those columns of a file that Arrow reads as the engine does.
+    """Return, by index, the DuckDB types of those columns of a file that Arrow reads as the engine does.
 
-    None are, if one of the names has a point: to Arrow it is that of a part of a nested column.
+    The result is empty if a name has a point, which Arrow takes for a part of a nested column.
     """
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
@@ -176,7 +176,7 @@ def plain_types(path: Path) -> dict[int, str]:
 def in_pieces(path: Path, places: Sequence[int]) -> Generator[Any]:
     """Yield some of the `plain_types` columns of a file, a piece at a time, named ``c0``, ``c1``, … by their places.
 
-    Texts are numbers into a list of texts, as Parquet files store most. Raises an error of Arrow's, or OSError, if the
+    Texts are dictionary-encoded, as Parquet files store most of them. Raises an error of Arrow's, or OSError, if the
     file is damaged.
     """
     with pq.ParquetFile(path) as file:
@@ -188,7 +188,7 @@ def in_pieces(path: Path, places: Sequence[int]) -> Generator[Any]:
     with pq.ParquetFile(path, read_dictionary=texts, buffer_size=buffer) as file:
         for batch in file.iter_batches(rows, columns=list(aliases)):
             for name in texts:
-                batch.column(name).validate(full=True)  # Arrow's reader trusts texts, and places in a list
+                batch.column(name).validate(full=True)  # Arrow's reader validates neither texts nor dictionary indices
             yield batch.rename_columns([aliases[name] for name in batch.schema.names])
 
 
@@ -216,9 +216,9 @@ def _check_mixes(names: Sequence[str], types: Sequence[Sequence[str]], files: Se
 
 
 def _cell(place: int, own: str, types: Sequence[str]) -> str:
-    """Write a cell of a file in which its type is `own`, as all files have it that have `types` between them."""
+    """Write a cell whose type is `own` in this file, in the common form of files whose types are `types`."""
     several = list(dict.fromkeys(types))
-    if all(re.fullmatch(_WHOLE, each) for each in several):  # the widest of them holds all values
+    if all(re.fullmatch(_WHOLE, each) for each in several):  # the widest type holds all values
         return f"c{place}"
     members = ", ".join(f"{member(k)} := {f'c{place}' if each == own else 'NULL'}" for k, each in enumerate(several))
     return f"struct_pack({members})::{mixed_type(several)} AS c{place}" if len(several) > 1 else f"c{place}"
@@ -230,7 +230,7 @@ def _folder_values(folders: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Return whether a file holds rows; engines keep notes in files whose names begin with _ or a point."""
+    """Return whether a file holds rows; engines store metadata in files whose names begin with _ or a point."""
     return path.suffix.lower() in ENDINGS and path.name[0] not in "_." and path.is_file()
 
 
@@ -249,7 +249,7 @@ def _schema(path: Path) -> tuple[pa.Schema, int]:
 
 
 def _without_durations(table: pa.Table) -> pa.Table:
-    """Return the table with durations as whole numbers, as which Parquet stores them."""
+    """Return the table with durations as integers, as Parquet stores them."""
     for i, field in enumerate(table.schema):
         if pa.types.is_duration(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pa.int64()))

@@ -1,13 +1,13 @@
-"""Files of SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt): their rows, and what they say of columns.
+"""Read files of SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt): rows, and descriptions of columns.
 
 Each column is read by the type and the format that the file declares for it, so no row changes how another is read.
-Values that the file declares missing are missing. These programs keep whole numbers as floating-point ones, and export
-them without a point: so each number is whole or not by itself (`mixed`), as in a text file. Days, and times of a day,
-become dates and timestamps; times alone stay numbers (of seconds, or of milliseconds in Stata), which can be put into
-bins.
+Values that the file declares missing are missing. These programs store whole numbers as floats, but export them without
+a point: so each number is whole or not independently of others (`mixed`), as in a text file. Dates, and times with a
+date, become dates and timestamps; times without a date stay numbers (of seconds, or of milliseconds in Stata), which
+can be put into bins.
 
-What a file says of its columns (a label, words for codes) was written by its maker. It is offered to the owner, who
-has to confirm it: some programs make such a list of codes from the rows.
+A file's descriptions of its columns (labels, words for codes) were written by its maker. They are offered to the owner,
+who has to confirm them: some programs make such a list of codes from the rows.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _READERS = {
     ".dta": pyreadstat.read_dta, ".sas7bdat": pyreadstat.read_sas7bdat, ".xpt": pyreadstat.read_xport,
 }  # fmt: skip
 _MIN_CELLS, _MAX_CELLS = 1 << 22, 1 << 25  # of the rows that are read at once
-_HONEST = 10  # times the packing of archives: columns of one code each are packed more than texts
+_HONEST = 10  # times the allowed compression of archives: columns of a single code compress better than texts
 _MAX_WORDS, _MAX_LETTERS = 10_000, 1_000  # of one column, and of one text about it
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 _DAY = 86_400  # seconds
-_FROM_1582, _FROM_1960 = -141_428, -3_653  # days from 1970-01-01 to the day from which SPSS, and the others, count
+_FROM_1582, _FROM_1960 = -141_428, -3_653  # days from 1970-01-01 to the epoch of SPSS, and of the others
 _SPSS_DAYS, _SPSS_TIMES = r"[AEJS]?DATE|QYR|MOYR|WKYR", r"DATETIME|YMDHMS"
 _SAS_DAYS = (
     r"(DATE|MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(MMYY|YYMM)[CDNPS]?|MONYY|YYMON|YYQR?[CDNPS]?|WEEKDAT[EX]|WORDDAT[EX]|"
@@ -58,24 +58,24 @@ _SAS_TIMES = r"DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|(IS|E|B
 _STATA_MONTHS = {"m": 1, "q": 3, "h": 6}
 _FLOATS = {"float": pa.float32(), "double": pa.float64()}
 
-_EXACT = 2**53  # below, all whole numbers are exact
-_FAR, _BEYOND = 10**8, 10**15  # days to which no calendar goes, and what is stored for them in any unit
+_EXACT = 2**53  # below it, all integers are exact floats
+_FAR, _BEYOND = 10**8, 10**15  # days beyond every calendar, and the value stored for them in any unit
 _UNCODED = mark("texts of the file are not in the encoding that it states; state the right one, such as WINDOWS-1252")
 _DAMAGED = mark("this is not a whole {program} file; write it again, or export it as CSV")
 
-Days: TypeAlias = Callable[[Floats], Floats]  # from stored numbers to days from 1970 on
+Days: TypeAlias = Callable[[Floats], Floats]  # a function from stored numbers to days from 1970 on
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """How one column is read, and what the file says of it."""
+    """How one column is read, and its description in the file."""
 
     name: str
     type: pa.DataType
     days: Days | None  # of a date or time
     label: str
     words: list[tuple[str, str]]
-    coded: bool  # the words stand for all that it holds, as far as the file says
+    coded: bool  # whether the words cover all of its values, as far as the file says
 
 
 def copy_rows(path: Path, suffix: str, copy: Path, encoding: str | None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def copy_rows(path: Path, suffix: str, copy: Path, encoding: str | None) -> dict
 
 
 def described(path: Path, suffix: str, encoding: str | None) -> dict[str, Any]:
-    """Return names, labels and words for codes of the columns, and how the texts are read. Raises `TableError`."""
+    """Return names, labels and words for codes of the columns, and the encoding of texts. Raises `TableError`."""
     return _as_json(*_columns(path, suffix, encoding))
 
 
@@ -120,10 +120,10 @@ def _type(stored: str) -> pa.DataType:
 
 
 def _words(labels: Mapping[Any, str], stored: str, missing: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return codes, as the cells that hold them are written, with what they stand for; none of a lone one.
+    """Return codes, as cells are written, with their words; none if there is only one code.
 
-    Codes for missing values are left out: their cells are read as missing. A word that does not tell its code from
-    others is "".
+    Codes for missing values are left out: their cells are read as missing. A word that several codes share is replaced
+    by "".
 
     >>> _words({1.0: "yes", 2.0: "no", 3.0: "n/a", 4.0: "n/a", 9.0: "refused"}, "double", [{"lo": 9.0, "hi": 9.0}])
     [('1', 'yes'), ('2', 'no'), ('3', ''), ('4', '')]
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def _moments(suffix: str, form: str) -> tuple[pa.DataType, Days] | None:
-    """Return the type of a column of dates or times with this format, and its days; None for other columns.
+    """Return the type of a column of dates or times with this format, and its conversion to days; None for others.
 
     >>> [str(_moments(*column)[0]) for column in ((".sav", "DATE11"), (".dta", "%tc"), (".xpt", "MMDDYY10."))]
     ['date32[day]', 'timestamp[us]', 'date32[day]']

@@ -1,7 +1,7 @@
-"""Text tables (CSV, TSV) normalised to UTF-8, one kind of line end, and a known header and delimiter.
+"""Normalise text tables (CSV, TSV) to UTF-8, one kind of line end, and a known header and delimiter.
 
-What holds for the whole file (encoding, delimiter, names) follows from the caller's options, the byte order mark or the
-header line. The content of a single row changes only how that row is read: each line is decoded by itself, except in
+Properties of the whole file (encoding, delimiter, names) follow from the caller's options, the byte order mark or the
+header line. The content of a single row changes only how that row is read: each line is decoded separately, except in
 UTF-16 and UTF-32, whose characters have a fixed width.
 """
 
@@ -54,7 +54,7 @@ _NOT_TEXT = mark(
 
 
 def is_suspicious(packed: int, unpacked: int) -> bool:
-    """Return whether `unpacked` bytes are too many for an honest archive of `packed` bytes: it may exhaust the machine.
+    """Return whether an archive of `packed` bytes unpacks to suspiciously many `unpacked` bytes.
 
     >>> is_suspicious(packed=10**6, unpacked=10**9), is_suspicious(packed=10**6, unpacked=10**7)
     (True, False)
@@ -65,8 +65,8 @@ def is_suspicious(packed: int, unpacked: int) -> bool:
 def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | None) -> Path:
     """Return the path of a file with the rows of `path` in UTF-8, with line feeds and without a byte order mark.
 
-    This is `path` itself if it is such a file, else a new file in `folder`. `packed` says that `path` is gzipped.
-    Without `encoding` and without a mark, each line that is not valid UTF-8 is read as Windows-1252. Raises
+    This is `path` itself if it is such a file, and otherwise a new file in `folder`. `packed` says that `path` is
+    gzipped. Without `encoding` and without a mark, each line that is not valid UTF-8 is read as Windows-1252. Raises
     `TableError`.
     """
     codec = _codec(encoding)
@@ -92,7 +92,7 @@ def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | Non
 
 
 def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
-    """Return in words how a text file is decoded: as stated, as its mark says, or else as UTF-8.
+    """Say how a text file is decoded: as stated, by its byte order mark, or otherwise as UTF-8.
 
     It follows from the first bytes of the file. Raises `TableError` for an unknown encoding.
     """
@@ -106,7 +106,7 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
 def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None) -> Path:
     """Return the path of a new file in `folder`: `path` without its first `skip` lines, and with a line of names.
 
-    With `names`, the first line that is left holds them; else columns are called column_1, column_2, … Raises
+    With `names`, the first remaining line holds them; otherwise columns are called column_1, column_2, … Raises
     `TableError` if no line is left.
     """
     copy = folder / "headed.csv"
@@ -139,8 +139,8 @@ def invented(columns: int) -> list[str]:
 def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
     """Return the names in the first line of a plain text table, the delimiter, and the quote that cells may stand in.
 
-    The default is the delimiter that is commonest in that line. The quote is " unless each name stands in single ones.
-    Raises `TableError`.
+    The default is the most common delimiter in that line. The quote is " unless each name is in single quotes. Raises
+    `TableError`.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError(_("the delimiter must be one character, such as , or ; or a tab"))
@@ -167,7 +167,7 @@ def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
 
 
 def _names(line: str, delimiter: str, quote: str = '"') -> list[str]:
-    """Return the cells of the header line. Where a quote stays open, rows would become part of a name."""
+    """Return the cells of the header line. With an unclosed quote, rows would become part of a name."""
     if max(map(len, line.split(delimiter))) > _MAX_NAME:
         raise TableError(
             _("a column's name is longer than {most} characters; is this a text table?", most=number(_MAX_NAME))
@@ -221,7 +221,7 @@ def _is_plain(raw: BinaryIO) -> bool:
         if b"\r" in chunk:
             return False
         lines.check(chunk)
-        if chunk.isascii() and not decoder.getstate()[0]:  # most are, and this check is much faster
+        if chunk.isascii() and not decoder.getstate()[0]:  # most files are, and this check is much faster
             continue
         try:
             decoder.decode(chunk)
@@ -231,7 +231,7 @@ def _is_plain(raw: BinaryIO) -> bool:
 
 
 class _Lines:
-    """Refuse a line that is too long, piece by piece. DuckDB would leave out one at the end of a file in silence."""
+    """Refuse lines that are too long, piece by piece. DuckDB would silently drop one at the end of a file."""
 
     def __init__(self) -> None:
         self._begun = 0  # bytes since the last line end
@@ -240,7 +240,7 @@ class _Lines:
         """Raise `TableError` if a line, with what came before, is longer than `MAX_LINE`."""
         position = -self._begun  # where the line begins
         while position + MAX_LINE < len(piece):
-            # Steps from one line end to the last one within reach are few, however short the lines are.
+            # Jumping from one line end to the last one within reach takes few steps, however short the lines are.
             ending = piece.rfind(b"\n", max(position, 0), position + MAX_LINE + 1)
             if ending < 0:
                 raise TableError(
@@ -297,12 +297,12 @@ def _decode(raw: BinaryIO, codec: str) -> Iterator[bytes]:
 
 
 def _width(codec: str) -> int:
-    """Return the number of bytes by which texts in an encoding grow at least."""
+    """Return the size in bytes of an encoding's smallest unit."""
     return len("ab".encode(codec, "replace")) - len("a".encode(codec, "replace"))
 
 
 def _decode_units(raw: BinaryIO, codec: str) -> Iterator[str]:
-    """Decode UTF-16 or UTF-32. Raises `TableError` if a part of a character is missing: it shifts all that follow."""
+    """Decode UTF-16 or UTF-32. Raises `TableError` if a part of a character is missing, which shifts all others."""
     decoder, size = codecs.getincrementaldecoder(codec)("replace"), 0
     held = ""  # a carriage return that may be the first half of a line end
     while chunk := raw.read(_CHUNK):
@@ -317,7 +317,7 @@ def _decode_units(raw: BinaryIO, codec: str) -> Iterator[str]:
 
 def _decode_lines(raw: BinaryIO, codec: str) -> Iterator[str]:
     """Decode line by line: in some encodings (ISO-2022, HZ, UTF-7) a line may change how the next ones are read."""
-    if b"a\n".decode(codec, "replace") != "a\n":  # without ASCII in it (EBCDIC): a byte is a character
+    if b"a\n".decode(codec, "replace") != "a\n":  # not a superset of ASCII (EBCDIC): a byte is a character
         yield from (chunk.decode(codec, "replace") for chunk in iter(lambda: raw.read(_CHUNK), b""))
         return
     for piece in _pieces(raw):

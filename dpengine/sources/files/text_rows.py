@@ -1,9 +1,9 @@
-"""The rows of a plain text table, as `text.to_plain_utf8` makes it, read by DuckDB.
+"""Read the rows of a plain text table, as made by `text.to_plain_utf8`, with DuckDB.
 
-Where no row has a quote or is blank, each line end is the end of a row, and the file is read by several threads. In
-other files, a thread that begins in the middle would guess whether it is inside of a quote, and might refuse the file
-or read its rows otherwise than they are. These are read by one thread. It leaves out, in silence, what follows a quote
-that is never closed; therefore `check_quotes` looks for such a quote first.
+If no row has a quote or is blank, each line end is the end of a row, and the file is read by several threads. In other
+files, a thread that starts in the middle would have to guess whether it is inside a quote, and might refuse the file or
+misread rows. These files are read by one thread. It silently drops everything after a quote that is never closed, so
+`check_quotes` looks for such a quote first.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def relation(
 ) -> str:
     """Return SQL for the rows of a plain text table: texts ``c0``, ``c1``, …
 
-    `quote` is what cells may stand in, `plain_lines` what `has_plain_lines` returned, `max_line` the bytes of the
-    longest line.
+    `quote` is the quote of cells, `plain_lines` the result of `has_plain_lines`, `max_line` the bytes of the longest
+    line.
     """
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
     return (
@@ -62,15 +62,14 @@ def has_plain_lines(path: Path, quote: str = '"') -> bool:
 def check_quotes(path: Path, delimiter: str, quote: str = '"') -> bool:
     """Refuse a plain text table with a quote that is not closed before a delimiter, a line end or the end of the file.
 
-    A quote opens only as the first letter of a cell, or after one blank: DuckDB reads it so. Raises `TableError`,
-    which names the line. Return whether quotes stand around whole cells alone, and each line end ends a row, if that is
-    easily seen.
+    As in DuckDB, a quote opens only as the first character of a cell, or after one blank. Raises `TableError`, which
+    names the line. Return whether quotes are certainly only around whole cells, and each line end ends a row.
     """
     between, cell = re.escape(delimiter).encode(), _cell(delimiter, quote)
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
         seen, whole = _around_whole_cells(content, delimiter, quote)  # many times as fast
         ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content, seen)
-        assert ended is not None  # it matches nothing, at least
+        assert ended is not None  # it matches at least the empty text
         if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
             line = sum(1 for _ in re.compile(rb"\n").finditer(content, 0, ended.end())) + 1
             raise TableError(
@@ -84,9 +83,9 @@ def check_quotes(path: Path, delimiter: str, quote: str = '"') -> bool:
 
 
 def _around_whole_cells(content: mmap.mmap, delimiter: str, quote: str) -> tuple[int, bool]:
-    """Return up to where whole lines have quotes around whole cells and nowhere else, as far as this is easily seen.
+    """Return up to where lines certainly have quotes only around whole cells.
 
-    Also return whether that is all of the file, and each line end in it ends a row.
+    Also return whether that is the whole file, and each line end in it ends a row.
     """
     if len(delimiter.encode()) > 1:
         return 0, False
@@ -110,17 +109,17 @@ def _whole_lines(content: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 
 def _quoted(content: mmap.mmap, piece: tuple[int, int], delimiter: int, quote: int) -> tuple[bool, bool]:
-    """Return whether quotes stand around whole cells of these lines alone, and whether each line end ends a row.
+    """Return whether quotes in these lines are only around whole cells, and whether each line end ends a row.
 
-    There, each odd quote follows a delimiter or a line end, and one of these follows each even quote. No line is blank,
-    and no line end stands between an odd quote and the next one.
+    Then each odd quote follows a delimiter or a line end, and one of these follows each even quote; no line is blank,
+    and no line end is between an odd quote and the next one.
     """
     begin, end = piece
     lines = np.frombuffer(content, np.uint8, end - begin, begin)
     quotes, ends = np.flatnonzero(lines == quote), np.flatnonzero(lines == _LINE_END)
 
     def bound_cells(positions: Ints) -> bool:
-        letters = lines.take(positions, mode="wrap")  # before the first letter stands a line end, as at the last place
+        letters = lines.take(positions, mode="wrap")  # before the first character, as if after a line end
         return bool(((letters == delimiter) | (letters == _LINE_END)).all())
 
     whole = quotes.size % 2 == 0 and bound_cells(quotes[::2] - 1) and bound_cells(quotes[1::2] + 1)
@@ -128,9 +127,9 @@ def _quoted(content: mmap.mmap, piece: tuple[int, int], delimiter: int, quote: i
 
 
 def _pair_up(quotes: Ints, ends: Ints) -> bool:
-    """Return whether no line has an odd number of quotes; `ends` are the places of the line ends, of the last too."""
+    """Return whether no line has an odd number of quotes; `ends` are the places of all line ends."""
     each, more = divmod(quotes.size, ends.size)
-    if not more and each and each % 2 == 0:  # as many in each line? That is seen much faster than how many.
+    if not more and each and each % 2 == 0:  # equally many in each line is checked much faster
         by_line = quotes.reshape(-1, each)
         if (by_line[:, -1] < ends).all() and (by_line[1:, 0] > ends[:-1]).all():
             return True
@@ -138,7 +137,7 @@ def _pair_up(quotes: Ints, ends: Ints) -> bool:
 
 
 def _cell(delimiter: str, quote: str) -> bytes:
-    """Return a pattern for one cell, with or without quotes. It never goes back, so its time grows with the cell."""
+    """Return a pattern for one cell, with or without quotes. It never backtracks, so its time is linear."""
     mark = quote.encode()
     before, after = (b"", b"") if delimiter == " " else (b" ?+", b" *+")
     quoted = before + rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b" % ((mark,) * 6) + after

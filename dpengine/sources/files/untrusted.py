@@ -1,22 +1,22 @@
-"""Read a stranger's file in a process of its own, before any other process reads it.
+"""Read a stranger's file in a separate process, before any other process reads it.
 
 `isolated.read` runs these functions with limits on memory, time and disk. Each format has its own treatment:
 
-- **Text** (also gzipped, UTF-16, Windows-1252, …) is written anew as plain UTF-8, unless it is plain already, and
+- **Text** (also gzipped, UTF-16, Windows-1252, …) is rewritten as plain UTF-8, unless it is plain already, and
   DuckDB reads all of it once. Unpacking is limited by the size of the archive and by the space on the disk.
-- **Workbooks** are read in full, cell by cell, and written anew as Arrow. Their reader keeps a rectangle of cells in
+- **Workbooks** are read in full, cell by cell, and rewritten as Arrow. Their reader keeps a rectangle of cells in
   memory, which is huge if one cell is far from the others, and it panics on some cells.
 - **Arrow and Feather** files are mapped into memory, and Arrow trusts them: an offset that points elsewhere crashes the
-  process that follows it. Each batch is validated in full and written anew, so later changes of the file do no harm.
+  process that follows it. Each batch is validated in full and rewritten, so later changes of the file do no harm.
 - **Parquet** files stay where they are: their readers check each page that they read, and a copy of 10⁷ rows would
   take longer than counting them. DuckDB decodes all of their values here once, and Arrow those that it may read.
-- **Files of statistics programs** (SPSS, Stata, SAS) are read in full and written anew as Arrow. Their reader is
-  written in C, and what a file claims of its own lengths may end it.
+- **Files of statistics programs** (SPSS, Stata, SAS) are read in full and rewritten as Arrow. Their reader is written
+  in C, and false lengths in a file may crash it.
 
 Text and Parquet of more than `MAX_READ_AT_ONCE` bytes (of Parquet, eight for each cell at least) are read in full here
-only if that is asked for (`in_full`), as a server does, which must outlive any file: it takes about as long as counting
-them. Else damaged rows are found when they are first read, as `TableError`; should they end the process, it is that of
-whoever chose the file.
+only on request (`in_full`), since it takes about as long as counting them; a server, which must survive any file, does
+so. Otherwise damaged rows are found when they are first read, as `TableError`; if they crash the process, it belongs to
+the person who chose the file.
 
 Databases have no function here: people with an account on this machine open them, and none is uploaded.
 """
@@ -42,7 +42,7 @@ __all__ = [
 
 MAX_READ_AT_ONCE = 64 << 20  # bytes
 _CELL = 8  # bytes, unpacked
-_THREADS = 2  # the stack of each one counts as memory, and machines have up to hundreds of processors
+_THREADS = 2  # the stack of each thread counts as memory, and machines may have hundreds of processors
 
 pa.set_cpu_count(_THREADS)  # of this process, which does nothing else
 pa.set_io_thread_count(_THREADS)
@@ -58,7 +58,7 @@ def text_table(
     skip: int,
     names_given: bool,
 ) -> dict[str, Any]:
-    """Make a plain text table in `folder`, or a link to one; return its place, how to read it, and its rows.
+    """Make a plain text table in `folder`, or a link to one; return its path, how to read it, and its number of rows.
 
     The number of rows is estimated if the file is not read in full.
     """
@@ -106,7 +106,7 @@ def sheets(path: str) -> list[str]:
 
 
 def codebook_rows(path: str, most: int) -> list[list[str]]:
-    """Return the cells of a codebook in a workbook, of at most so many letters in all."""
+    """Return the cells of a codebook in a workbook, of at most `most` letters in total."""
     with plain_errors():
         return excel.texts_of_sheet(Path(path), most)
 
@@ -120,11 +120,11 @@ def arrow(path: str, folder: str) -> dict[str, Any]:
 
 
 def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> dict[str, Any]:
-    """Copy the rows of a file of SPSS, Stata or SAS; return the place of the copy and what the file says of columns."""
+    """Copy the rows of a file of SPSS, Stata or SAS; return the path of the copy and the column descriptions."""
     from dpengine.sources.files.statistical import (
         PROGRAMS,
         copy_rows,
-    )  # its reader takes longer to load than all the others
+    )  # importing its reader takes longer than all the others
 
     copy = Path(folder, "rows.arrow")
     with plain_errors():
@@ -132,7 +132,7 @@ def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> di
 
 
 def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
-    """Return what such a file says of its columns: their names, labels and words for codes."""
+    """Return such a file's descriptions of its columns: names, labels and words for codes."""
     from dpengine.sources.files.statistical import described
 
     with plain_errors():
@@ -151,7 +151,7 @@ def parquet_file(path: str, folder: str, in_full: bool) -> None:
 
 
 def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, in_full: bool) -> None:
-    """Do the same with many Parquet files of one table, each given with the columns and values of its folders."""
+    """Do the same as `parquet_file` with many files of one table, each with the columns and values of its folders."""
     listed = [(Path(path), tuple((key, value) for key, value in values)) for path, values in parts]
     with _trial(folder) as (place, connection):
         names, rows = parquet.open_parts(connection, place, listed)
@@ -166,7 +166,7 @@ def _trial(folder: str) -> Iterator[tuple[Path, Any]]:
 
 
 def _decode(connection: Any, columns: int, rows: int, files: list[Path], in_full: bool) -> bool:
-    """Decode all values, `in_full` or if there are few; return whether this was done."""
+    """Decode all values, `in_full` or if there are few; return whether they were decoded."""
     size = max(sum(path.stat().st_size for path in files), columns * rows * _CELL)
     if in_full or size <= MAX_READ_AT_ONCE:
         values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))

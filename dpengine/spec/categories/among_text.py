@@ -1,4 +1,4 @@
-"""Values that are to be found, as one short text: the way a person writes them into a cell.
+"""Read and write the universe of values to find as one short text, as a person writes it into a cell.
 
     found among #####                          five digits
     found among @## or @##.#                   codes of two forms
@@ -25,7 +25,7 @@ _OPTIONS = {"most": r"at\s+most\s+([0-9]{1,6})", "share": r"share\s+([0-9./]+)",
 
 
 def is_among_text(text: str) -> bool:
-    """Return whether a text says that values are to be found.
+    """Return whether a text declares that values are to be found.
 
     >>> is_among_text("found among #####"), is_among_text("found, lost")
     (True, False)
@@ -34,7 +34,7 @@ def is_among_text(text: str) -> bool:
 
 
 def read_among(text: str) -> dict[str, Any]:
-    """Return what a plan says of a column whose values are to be found. Raises ValueError with what to write instead.
+    """Return the plan entries for a column whose values are to be found. Raises ValueError with what to write instead.
 
     >>> read_among("found among 0 to 99999, at most 50")
     {'values': 'found', 'among': {'from': 0, 'to': 99999, 'most': 50}}
@@ -46,7 +46,7 @@ def read_among(text: str) -> dict[str, Any]:
 
 
 def read_rule(text: str) -> dict[str, Any]:
-    """Return what a plan says under `among`, from the text after *found among*. Raises ValueError as `read_among` does.
+    """Return the plan's entry `among` from the text after *found among*. Raises ValueError as `read_among` does.
 
     >>> read_rule("a-z up to 12 letters")
     {'letters': 'a-z', 'longest': 12}
@@ -77,7 +77,7 @@ def read_rule(text: str) -> dict[str, Any]:
 
 
 def write_among(among: Mapping[str, Any]) -> str:
-    """Return the text from which `read_among` makes the same again.
+    """Return the text that `read_among` reads back.
 
     >>> write_among({"letters": "a-z", "longest": 12, "share": "1/3"})
     'found among a-z up to 12 letters, share 1/3'
@@ -86,7 +86,7 @@ def write_among(among: Mapping[str, Any]) -> str:
 
 
 def write_rule(among: Mapping[str, Any]) -> str:
-    """Return the text from which `read_rule` makes the same again.
+    """Return the text that `read_rule` reads back.
 
     >>> write_rule({"pattern": ["@##", "@##.#"]})
     '@## or @##.#'

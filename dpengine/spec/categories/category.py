@@ -1,4 +1,4 @@
-"""Category columns: their values, what readers see of them, and the levels at which they can be published."""
+"""Category columns: their values, their words for readers, and the levels at which they can be published."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Category(ColumnBase):
     >>> Category(name="county", values={"CA": ["Kern", "Napa"], "TX": ["Travis"]}, levels=["state", "county"]).labels
     ('Kern', 'Napa', 'Travis', '(other)', '(missing)')
 
-    With ``values="found"``, those that people have are found privately `among` all that are possible; before that, the
-    first keys of the universe stand for them.
+    With ``values="found"``, the values that people have are found privately `among` all that are possible; before that,
+    the first keys of the universe are placeholders.
 
     >>> Category(name="code", values="found", among={"pattern": "@##", "most": 2}).labels
     ('A00', 'A01', '(other)', '(missing)')
@@ -211,7 +211,7 @@ class Category(ColumnBase):
         return self.with_values(found.among.found)
 
     def with_values(self, found: tuple[str, ...]) -> Category:
-        """Return the column with the values that were found; without any, as it was written."""
+        """Return the column with the values that were found; without any, as it was declared."""
         assert self.among is not None, "a column whose values are found"
         among = self.among.with_found(found)
         fields = {name: getattr(self, name) for name in type(self).model_fields}

@@ -1,4 +1,4 @@
-"""Levels as a sheet: a CSV file with a column for each level and a line for each value of the finest one."""
+"""Read levels from a CSV file with a column for each level and a line for each value of the finest one."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def rows_of(text: str) -> list[list[str]]:
 def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
     """Return the category column with levels that a CSV file declares, for one of the columns `names` of a table.
 
-    That is the column of the file with most values which the table has too; those with fewer values are its levels,
-    coarsest first. In which order they stand in the file does not matter. Raises `PlanError` with the line or the value
-    that fits in no tree.
+    It is the file's column with the most values that the table has too; columns with fewer values are its levels,
+    coarsest first. Their order in the file does not matter. Raises `PlanError` naming the line or value that fits in no
+    tree.
 
     >>> from_csv("county,state\\nKern,CA\\nNapa,CA\\nTravis,TX\\n", ["age", "County"])["levels"]
     ['state', 'County']

@@ -1,7 +1,7 @@
-"""Coarser levels of a column as columns of their own, whatever its kind: a category whose values are the groups.
+"""Coarser levels of a column, of any kind, as category columns whose values are the groups.
 
-A level of a date or of a number is a category too, of periods or bins as texts. So a synthetic row has there the name
-of the group that its own value lies in, not another date or number from somewhere in that group.
+A level of a date or of a number is a category of periods or bins as texts. So a synthetic row has the name of the group
+of its own value there, not another date or number from that group.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def coarser_level(column: ColumnBase, name: str) -> Category:
 
 
 def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
-    """Return the outlines of groups whose parts all have one: a gap would look like the land of somebody else."""
+    """Return the outlines of groups whose parts all have one: a gap would look like foreign territory."""
     inside: dict[str, list[str]] = {}
     for value, group in zip(column.values, groups, strict=True):
         inside.setdefault(group, []).append(column.shapes.get(value, ""))
@@ -49,7 +49,7 @@ def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
 
 
 def cell_groups(column: ColumnBase, name: str) -> Ints:
-    """Return for each cell the place of its cell at the coarser level `name`.
+    """Return for each cell the index of its cell at the coarser level `name`.
 
     >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
     >>> cell_groups(county, "state")

@@ -1,4 +1,4 @@
-"""Levels of dates and numbers: which periods lie within which, and which bins are joined to wider ones."""
+"""Levels of dates and numbers: nested periods, and bins joined to wider ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpengine.translation.catalogue import _, localised
 __all__ = ["PERIODS", "WITHIN", "bins_of", "nested_bins", "nested_periods"]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
-WITHIN = {"day": PERIODS[1:], "month": ("quarter", "year"), "quarter": ("year",)}  # what each period lies within
+WITHIN = {"day": PERIODS[1:], "month": ("quarter", "year"), "quarter": ("year",)}  # coarser periods
 
 
 def nested_periods(by: str, levels: Iterable[str]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def nested_periods(by: str, levels: Iterable[str]) -> tuple[str, ...]:
 
 
 def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tuple[Decimal, ...]:
-    """Return the edges of wider bins that are given by their width, the last of which may be narrower, or as edges.
+    """Return the edges of wider bins, given as edges or by their width; then the last bin may be narrower.
 
     >>> ages = tuple(map(Decimal, range(0, 91, 5)))
     >>> [str(edge) for edge in bins_of(ages, Decimal(20))]
@@ -63,7 +63,7 @@ def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tup
 
 
 def read_bins(given: Any) -> Decimal | tuple[Decimal, ...]:
-    """Read wider bins: their width, or their edges as a column has them. Raises ValueError."""
+    """Read wider bins: their width, or their edges as for a column. Raises ValueError."""
     if isinstance(given, str | int | float | Decimal) and not isinstance(given, bool):
         width = decimal(given)
         if width <= 0:
@@ -104,7 +104,7 @@ def nested_bins(edges: Sequence[Decimal], levels: Any) -> dict[str, Decimal | tu
 
 
 def _check_within(coarse: str, wide: Sequence[Decimal], fine: str, narrow: Sequence[Decimal]) -> None:
-    """Raise ValueError unless each of the wide bins is made of whole narrow ones, from end to end."""
+    """Raise ValueError unless each wide bin consists of whole narrow ones, from end to end."""
     known = {*narrow}
     odd = [edge for edge in wide if edge not in known] or [
         end for end, other in ((narrow[0], wide[0]), (narrow[-1], wide[-1])) if end != other

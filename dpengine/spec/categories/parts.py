@@ -1,7 +1,7 @@
-"""Which tables of a plan are measured apart from each other: those for ranges, those at levels, and the rest.
+"""Divide the tables of a plan into parts that are measured separately: ranges tables, tables at levels, and the rest.
 
-A table for ranges is measured in boxes, with all tables that are its sums. Tables at several levels of a column are
-measured together, each level with all other columns of these tables. The rest is measured as if it stood alone. Each
+A ranges table is measured in boxes, and includes all tables that are its sums. Tables at several levels of a column are
+measured together, each level with all other columns of these tables. The rest is measured like a plan of its own. Each
 part has a share of ε, and all tables agree in whole numbers (`measure.parts`, `estimate.parts`).
 """
 
@@ -36,35 +36,35 @@ class Parts:
 
 
 class WithParts:
-    """What a plan knows of its parts."""
+    """The parts of a plan."""
 
     @property
-    def _whole(self) -> Plan:
+    def _plan(self) -> Plan:
         return cast("Plan", self)
 
     @cached_property
     def ranged(self) -> tuple[Columns, ...]:
-        """The columns, sorted, of each table that is published for its ranges, but for sums of another one."""
-        wide = [tuple(sorted(table.columns)) for table in self._whole.listed
+        """The columns, sorted, of each ranges table, except sums of another one."""
+        wide = [tuple(sorted(table.columns)) for table in self._plan.listed
                 if isinstance(table, PublishedTable) and table.ranges]  # fmt: skip
-        held = self._whole.resolution.held
+        held = self._plan.resolution.held
         return tuple(one for one in wide if not any(one != other and held(one, other) is not None for other in wide))
 
     @cached_property
     def parts(self) -> Parts:
         """The parts in which a plan is measured by the strategy *adaptive*."""
-        return parts_of(self._whole)
+        return parts_of(self._plan)
 
     @property
     def in_parts(self) -> bool:
         """Whether a plan is measured in several parts, once its strategy is resolved."""
-        plan = self._whole
+        plan = self._plan
         return plan.strategy == "adaptive" and bool(plan.ranged or plan.resolution.levels) and plan.parts.several
 
     @property
     def beside_ranged(self) -> bool:
-        """Whether there is one table for ranges beside others, none of which stands at several levels."""
-        return len(self.ranged) == 1 and self.parts.rest is not None and not self._whole.resolution.levels
+        """Whether there is one ranges table beside others, none of which is at several levels."""
+        return len(self.ranged) == 1 and self.parts.rest is not None and not self._plan.resolution.levels
 
 
 def parts_of(plan: Plan) -> Parts:
@@ -81,7 +81,7 @@ def parts_of(plan: Plan) -> Parts:
     """
     listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
     held = plan.resolution.held
-    # Sums of a table for ranges are free; amounts are measured by themselves.
+    # Sums of a ranges table are free; amounts are measured separately.
     left = [table for table in plan.marginals
             if plan.amounts(table) or not any(held(table, one) is not None for one in plan.ranged)]  # fmt: skip
     if not left:
@@ -91,7 +91,7 @@ def parts_of(plan: Plan) -> Parts:
     rest = [table for table in left if table not in at_levels]
     for family in families:
         known = {plan.resolution.finest((name,))[0] for table in family for name in table}
-        # A table that is a sum of the rest too is left there, where it is known as well.
+        # A table that is also a sum of the rest stays there.
         family += [table for table in rest if {*table} <= known and not plan.amounts(table)
                    and not any({*table} < {*other} for other in rest)]  # fmt: skip
         rest = [table for table in rest if table not in family]
@@ -100,7 +100,7 @@ def parts_of(plan: Plan) -> Parts:
 
 
 def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
-    """Return the tables of each set of columns with several levels that stand in one table."""
+    """Return the tables of each set of columns with several levels that share a table."""
     chains = plan.resolution.chains
     found: list[tuple[set[str], list[Columns]]] = []
     for table in tables:
@@ -114,7 +114,7 @@ def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
 
 
 def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:
-    """Return `plan` with some of its tables only, none of them for ranges, measured directly."""
+    """Return `plan` with only some of its tables, none for ranges, measured directly."""
     plain = (
         read_table(table.model_copy(update={"ranges": False})) if isinstance(table, PublishedTable) else table
         for table in tables

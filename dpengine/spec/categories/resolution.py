@@ -1,4 +1,4 @@
-"""At which levels the tables of a plan use its columns, and how tables at coarser levels follow from finer ones."""
+"""The levels at which the tables of a plan use its columns, and how coarser tables follow from finer ones."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
 class Resolution:
     """The columns of a plan, declared ones and coarser levels of these by name, and those that its tables use.
 
-    A column that is used at several levels has a chain: the names at which it is used, from the coarsest to the
-    finest. One such column may be measured at all of these (`column`, at `levels`); others are measured at their finest
-    level, of which coarser ones are sums. A column that is used at one level alone is a column like any other.
+    A column that is used at several levels has a chain: the names at which it is used, from the coarsest to the finest.
+    One such column may be measured at all of these (`column`, at `levels`); others are measured at their finest level,
+    of which coarser ones are sums. A column that is used at only one level is treated like any other.
     """
 
     columns: Mapping[str, Column]
@@ -50,7 +50,7 @@ class Resolution:
 
     @cached_property
     def chains(self) -> dict[str, Columns]:
-        """By declared column, sorted, the names at which it is used, where these are several."""
+        """For each declared column used at several levels, sorted, the names at which it is used."""
         times = Counter(self.declared(self.used))
         found = {}
         for declared in sorted(name for name in times if times[name] > 1):
@@ -103,7 +103,7 @@ class Resolution:
         return list(product(*map(self.coarser, table)))
 
     def held(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
-        """Return which of `columns` tell those of `table`, each at its level or a finer one; None if one is missing."""
+        """Return the `columns` that determine those of `table`, at its level or a finer one; None if one is missing."""
         table, columns = tuple(table), tuple(columns)
         if not self.chains and {*table} <= {*columns}:  # each column has one level
             return table
@@ -126,7 +126,7 @@ class Resolution:
         return split_name(coarse)[1] in levels[: levels.index(split_name(fine)[1])]
 
     def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
-        """Return the finest columns that both of two tables tell, in the order of the first."""
+        """Return the finest columns that two tables both determine, in the order of the first."""
         other = tuple(other)
         found = []
         for name in one:
@@ -138,12 +138,12 @@ class Resolution:
         return tuple(found)
 
     def known(self, table: Iterable[str]) -> Columns:
-        """Return the columns that a table tells: its own, then used levels that are coarser."""
+        """Return the columns that a table determines: its own, then the coarser levels in use."""
         own = tuple(table)
         return (*own, *(each for name in own for each in self.coarser(name)[1:]))
 
     def groups(self, fine: str, coarse: str) -> Ints:
-        """Return for each cell of a level the place of its cell at a coarser one."""
+        """Return for each cell of a level the index of its cell at a coarser one."""
         return cell_groups(self.columns[fine], split_name(coarse)[1])
 
     def coarsen(self, counts: Numbers, held: Sequence[str], wanted: Sequence[str]) -> Numbers:
@@ -159,7 +159,7 @@ class Resolution:
         return {**rows, **coarser}
 
     def payload(self, table: Iterable[str]) -> list[dict[str, object]]:
-        """Return what decides where a value is counted at the coarser levels among `table`, for a plan's identity."""
+        """Return the part of a plan's identity that assigns values to cells at the coarser levels among `table`."""
         found: list[dict[str, object]] = []
         for name in table:
             if parent := self._parent_of(name):
@@ -204,13 +204,13 @@ class Resolution:
         return all(math.prod(self.columns[name].size for name in joint) <= MAX_TABLE_CELLS for joint in self._joints)
 
     def check_counting(self, tables: Sequence[Columns]) -> None:
-        """Raise ValueError if what is measured would be counted in too many cells: rows are counted at the finest."""
+        """Raise ValueError if counting a measured table, at the finest level, needs too many cells."""
         if self.chains or not any(self._parent_of(name) for name in self.used):
             return
         declared = {name: self.declared((name,))[0] for name in self.used}
         finer = math.prod(self.columns[fine].size / self.columns[name].size for name, fine in declared.items())
         sizes = [math.prod(self.columns[name].size for name in table) for table in tables]
-        joint = math.prod(self.columns[name].size for name in self.used)  # measured where it is small enough
+        joint = math.prod(self.columns[name].size for name in self.used)  # measured if it is small enough
         if max(*sizes, joint if joint <= MAX_TABLE_CELLS else 0) * finer > MAX_TABLE_CELLS:
             coarse = next(name for name in sorted(self.used) if self._parent_of(name))
             raise ValueError(

@@ -2,7 +2,7 @@
 
 The values of a column with levels are the leaves of a tree; every coarser level groups them. A table names the level
 that it wants: `county@state` is the column `county` by state. Leaves are kept in the order of the tree, so that those
-of one group stand together. The cells *other* and *missing* are leaves whose parents have the same name.
+of one group are contiguous. The cells *other* and *missing* are leaves whose parents have the same name.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def nested(values: Sequence[str], parents: Sequence[Sequence[str]]) -> Any:
 
 
 def groups(fine: Sequence[str], coarse: Sequence[str], extra: int) -> Ints:
-    """Return for each cell of a level the place of its group, given the group of each of its values, in tree order.
+    """Return for each cell of a level the index of its group, given the group of each of its values, in tree order.
 
     The last `extra` cells, for other and missing values, are groups of their own.
 
@@ -158,7 +158,7 @@ def groups(fine: Sequence[str], coarse: Sequence[str], extra: int) -> Ints:
 
 
 def sum_groups(counts: Numbers, axis: int, group: Ints) -> Numbers:
-    """Add up the cells along an axis by their groups, which stand together and in order.
+    """Add up the cells along an axis by their groups, which are contiguous and in order.
 
     >>> sum_groups(np.array([[1, 2, 3]]), 1, np.array([0, 0, 1]))
     array([[3, 3]])

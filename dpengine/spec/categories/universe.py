@@ -1,8 +1,8 @@
-"""Universes: all values that a column could have, by a rule that anybody may know, in an order and without a list.
+"""Universes: all possible values of a column, ordered and given by a public rule instead of a list.
 
 The keys of a universe are texts of at most so many letters, texts by patterns such as five digits, or whole numbers of
-a range. They are numbered from 0, so a key and its place follow from each other: nothing has to be written down, and
-26^12 keys are as easily told as ten.
+a range. They are numbered from 0, and a key and its place follow from each other: nothing has to be listed, so 26^12
+keys are as easy as ten.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ Part = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(exact_text)]
 
 
 class Universe(Declared):
-    """The keys among which the values of a column are found privately, and how.
+    """The keys among which the values of a column are found privately, and the parameters of finding.
 
     They are given by one of three rules. `pattern`, or several of them: ``#`` is a digit, ``@`` a capital letter from A
-    to Z, and all else stands for itself. `letters`, such as ``a-zäöüß``, and how many of them a text has at the
-    `longest`. Or whole numbers `first` to `last`, ``from`` and ``to`` in plan files.
+    to Z, and everything else stands for itself. `letters`, such as ``a-zäöüß``, with the maximum length `longest`. Or
+    whole numbers `first` to `last`, ``from`` and ``to`` in plan files.
 
-    At most the `most` keys with the largest noisy numbers become values. `share` is the part of ε that finding them
-    costs, and `chance` the probability with which any key at all is found that nobody has. `found` are the values, once
-    a release has found them.
+    At most the `most` keys with the largest noisy counts become values. `share` is the share of ε that finding costs,
+    and `chance` the probability that at least one key is found that nobody has. `found` are the values, once a release
+    has found them.
 
     >>> codes = Universe(pattern="@##")
     >>> codes.keys, codes.key(0), codes.key(2599), codes.place("B07"), codes.place("b07")
@@ -131,7 +131,7 @@ class Universe(Declared):
             raise ValueError(_("a letter is named twice in {letters!r}", letters=self.letters))
         if len(alphabet) > _MAX_LETTERS:
             raise ValueError(_("at most {most} letters are possible", most=_MAX_LETTERS))
-        # A text is compared in its composed form, and each text of these letters has to be its own.
+        # Texts are compared in composed form, so each text of these letters must be its own composed form.
         if any(not unicodedata.is_normalized("NFC", a + b) for a, b in product(alphabet, repeat=2)):
             raise ValueError(_("some of these letters join to others when they stand side by side: leave them out"))
 
@@ -156,7 +156,7 @@ class Universe(Declared):
 
     @cached_property
     def _alphabet(self) -> str:
-        """The letters in the order in which they are given, ranges such as a-z written out."""
+        """The letters in the given order, with ranges such as a-z expanded."""
         found = ""
         for low, high, single in re.findall(r"([^-])-([^-])|(.)", self.letters):
             within = "".join(map(chr, range(ord(low), ord(high) + 1))) if low else single
@@ -167,12 +167,12 @@ class Universe(Declared):
 
     @cached_property
     def _slots(self) -> list[list[str]]:
-        """Of each pattern, the letters that may stand at each place."""
+        """For each pattern, the letters that are possible at each position."""
         return [[MARKS.get(letter, letter) for letter in pattern] for pattern in self.pattern]
 
     @cached_property
     def _subtrees(self) -> list[int]:
-        """How many texts of the letters there are with at most 0, 1, … letters, the empty one included."""
+        """The number of texts with at most 0, 1, … letters, the empty one included."""
         sizes = [1]
         for _length in range(self.longest or 0):
             sizes.append(1 + len(self._alphabet) * sizes[-1])
@@ -237,7 +237,7 @@ class Universe(Declared):
         return {letter: place for place, letter in enumerate(self._alphabet)}
 
     def _text(self, place: int) -> str:
-        """Return the text at a place in the order of a dictionary: each is followed by those that begin with it."""
+        """Return the text at a place in lexicographic order: each is followed by those that begin with it."""
         text = ""
         for size in reversed(self._subtrees[:-1]):
             letter, place = divmod(place, size)
@@ -257,7 +257,7 @@ class Universe(Declared):
 
     @cached_property
     def regular_expression(self) -> str:
-        """A regular expression that each key matches as a whole; other texts only in the case of whole numbers.
+        """A regular expression that matches exactly the keys; for whole numbers, also some other texts.
 
         >>> Universe(pattern="@#-#").regular_expression
         '([A-Z][0-9][-][0-9])'
@@ -272,12 +272,12 @@ class Universe(Declared):
 
     @property
     def has_points(self) -> bool:
-        """Whether keys may have points in them, so that 7.0 is not simply another way to write 7."""
+        """Whether keys may contain points, so that 7.0 is not just another spelling of 7."""
         return "." in self._alphabet or any("." in pattern for pattern in self.pattern)
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values that were found; before that, as many keys as may be found at most stand for them."""
+        """The values that were found; before that, the maximum number of keys as placeholders."""
         return self.found or self._first_keys
 
     @cached_property
@@ -285,13 +285,13 @@ class Universe(Declared):
         return tuple(map(self.key, range(min(self.most, self.keys))))
 
     def with_found(self, values: tuple[str, ...]) -> Universe:
-        """Return the same universe, in which these values were found; or none yet."""
+        """Return the same universe with these found values, or with none yet."""
         return self.model_copy(update={"found": values})
 
     def values_at(self, places: Iterable[int]) -> tuple[str, ...]:
         """Return the keys at these places, in increasing order, as values of a column.
 
-        Where there are none, one value says so, so that a table has a cell.
+        If there are none, one value says so, so that a table has a cell.
 
         >>> Universe(first=1, last=99).values_at([2, 79]), Universe(first=1, last=99).values_at([])
         (('3', '80'), ('(none found)',))

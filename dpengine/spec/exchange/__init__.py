@@ -1,1 +1,1 @@
-"""Codebooks in the formats of other houses: CSVW-EO, Table Schema of a Data Package, DDI Codebook."""
+"""Codebooks in exchange formats: CSVW-EO, Table Schema of a Data Package, DDI Codebook."""

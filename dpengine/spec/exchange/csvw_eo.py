@@ -1,4 +1,4 @@
-"""Codebooks in CSVW-EO, the vocabulary of the Swiss Federal Statistical Office for what is publicly known of a table.
+"""Codebooks in CSVW-EO, the vocabulary of the Swiss Federal Statistical Office for public knowledge about a table.
 
 It extends W3C's CSV on the Web with the values and the bins of columns, and with the person who is protected. Files
 that its tools make from rows also hold numbers of rows and shares of missing values: these are refused.
@@ -26,7 +26,7 @@ CONTEXT = [
     "http://www.w3.org/ns/csvw",
     "https://raw.githubusercontent.com/dscc-admin-ch/csvw-eo/main/csvw-eo-context.jsonld",
 ]
-MANY_ROWS = 10**12  # a bound on the rows of any table, so that it says nothing of this one
+MANY_ROWS = 10**12  # a bound on the rows of any table, so that it says nothing about this one
 _PREFIXES = ("csvw-eo:", "csvw-safe:", "csvw-dp:", "csvw:", "public.", "bounds.", "synth.")
 _WHOLE = {
     "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedLong", "unsignedInt",
@@ -100,7 +100,7 @@ def _listed(value: object) -> list[dict[str, Any]]:
 
 
 def _words(value: object) -> str:
-    """Return the text of a property that may be a text, a list of them, or one by language: then the first."""
+    """Return the first text of a property that may be a text, a list of texts, or texts by language."""
     if isinstance(value, Mapping):
         value = value.get("@value") or next(iter(value.values()), "")
     if isinstance(value, list):
@@ -114,7 +114,7 @@ def _few(value: object, bound: object) -> bool:
 
 
 def _refuse(draft: Draft, column: Mapping[str, Any], rows: object) -> None:
-    """Refuse what was measured from the rows of a column."""
+    """Refuse facts measured from the rows of a column."""
     name = str(column.get("name", ""))
     for key, what in _OF_COLUMN.items():
         if key in column and column[key] is not False and column[key] != []:
@@ -130,7 +130,7 @@ def _refuse(draft: Draft, column: Mapping[str, Any], rows: object) -> None:
 
 
 def _add(draft: Draft, column: Mapping[str, Any], table: Mapping[str, Any], *, doubtful: bool) -> None:
-    """Add what is publicly known of a column; in a `doubtful` file, its bounds may be those of the rows."""
+    """Add public knowledge about a column; in a `doubtful` file, its bounds may be those of the rows."""
     name = column.get("name") or _words(column.get("titles"))
     if not isinstance(name, str) or not name:
         return
@@ -155,7 +155,7 @@ def _add(draft: Draft, column: Mapping[str, Any], table: Mapping[str, Any], *, d
 
 
 def _type(column: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    """Return the type of a column and its bounds, which stand in the type or beside it."""
+    """Return the type of a column and its bounds, which are in the type or beside it."""
     given = column.get("datatype", "string")
     inner = given if isinstance(given, dict) else {"base": given}
     low, high = (column.get(key, inner.get(key)) for key in ("minimum", "maximum"))
@@ -204,8 +204,8 @@ def _dates(name: str, bins: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
 def write(columns: Iterable[Column], unit: Mapping[str, Any] | None = None, title: str = "") -> bytes:
     """Return the public knowledge of columns as CSVW-EO; `unit` is that of a plan, with `rows` and maybe `id`.
 
-    Nothing of it was measured: it has no number of rows, and no share of missing values. A bin of the vocabulary needs
-    a greatest number of rows: that is one which no table reaches.
+    Nothing in it was measured: it has no number of rows, and no share of missing values. A bin of the vocabulary needs
+    a maximum number of rows; it is one that no table reaches.
 
     >>> from dpengine.spec.domain import Category
     >>> json.loads(write([Category(name="sex", values=["f", "m"])]))["tableSchema"]["columns"][0]["keyValues"]
@@ -232,7 +232,7 @@ def _column(column: Column, rows: int) -> dict[str, Any]:
         case Number():
             kind = "integer" if column.whole else "double"
             cells = _bounds(column.edges[0], column.edges[-1])
-            if not column.share:  # else only a release knows its bins
+            if not column.share:  # otherwise only a release knows its bins
                 cells |= _partitions(pairwise(column.edges), column, rows)
         case Amount():
             kind, cells = "double", _bounds(column.low, column.high)

@@ -1,10 +1,10 @@
 """Codebooks in DDI Codebook, the XML in which data archives describe the variables of a survey.
 
-Only variables are read: names, labels, questions, codes with their words, which codes mean that a value is missing, and
-the range of valid values. Frequencies and statistics stand beside them in the same file; they are refused.
+Only variables are read: names, labels, questions, codes with their words, codes for missing values, and the range of
+valid values. Frequencies and statistics in the same file are refused.
 
-The file may come from a stranger. So it is read as a stream, by the parser of Python's own library, and one with a
-document type is refused: an entity of it could name files of this computer, or grow to any length.
+The file may come from a stranger. So it is read as a stream, by the parser of Python's standard library, and refused if
+it has a document type: its entities could name files of this computer, or expand without limit.
 
 Source: DDI Codebook 2.5 (ddialliance.org).
 """
@@ -33,7 +33,7 @@ _TEXTS = {"labl", "txt", "qstnLit", "catValu", "titl", *_MEASURED}
 
 
 def read(content: bytes) -> Found:
-    """Return the codebook in a DDI Codebook file. Raises `PlanError` if it is none, or not safe to read.
+    """Return the codebook in a DDI Codebook file. Raises `PlanError` for other files, or if it is not safe to read.
 
     >>> found = read(b"<codeBook><dataDscr><var name='q1'><labl>Sex</labl><catgry><catValu>1</catValu>"
     ...              b"<labl>male</labl><catStat type='freq'>12</catStat></catgry></var></dataDscr></codeBook>")
@@ -129,7 +129,7 @@ class _Reader:
 
 
 def _add(draft: Draft, variable: Mapping[str, Any], *, doubtful: bool) -> None:
-    """Add what is publicly known of a variable; in a `doubtful` file, its range may be that of the rows."""
+    """Add public knowledge about a variable; in a `doubtful` file, its range may be that of the rows."""
     coded = [each for each in variable["categories"] if each.get("catValu")]
     marks = [*(each["catValu"] for each in coded if each["missing"] == "Y"), *filter(None, variable["missing"])]
     valid = {each["catValu"]: each.get("labl", "") for each in coded if each["catValu"] not in marks}

@@ -1,4 +1,4 @@
-"""Recognise a codebook of another house by what its file holds, and read it."""
+"""Recognise a codebook in an exchange format by its content, and read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(content: bytes, suffix: str) -> Found:
 
 
 def parsed(content: bytes) -> Any:
-    """Return what a JSON file holds. Raises `PlanError`."""
+    """Parse a JSON file. Raises `PlanError`."""
     if content.count(b",") + content.count(b"[") + content.count(b"{") > 4 * MAX_VALUES:
         raise PlanError(_("this file holds too many values"))
     try:
@@ -49,7 +49,7 @@ def is_described(document: object) -> bool:
 
 
 def read_json(document: object) -> Found:
-    """Return the codebook in a JSON document. Raises `PlanError` if it is in no format that is known."""
+    """Return the codebook in a JSON document. Raises `PlanError` for an unknown format."""
     if not isinstance(document, dict) or not is_described(document):
         raise PlanError(
             _(

@@ -1,8 +1,8 @@
-"""What was found in a codebook of another house: public knowledge of columns, and what was refused.
+"""The content of a codebook in an exchange format: public knowledge about columns, and refused facts.
 
-Such files also say what was measured from rows: how many there are, how often each value occurs, the least and the
-greatest value. None of that is public, so none of it is read; each is named in words. Whoever wrote such numbers may
-have taken the values and bounds from the rows too, so the rest waits for a person to confirm it.
+Such files may also hold facts measured from rows: how many there are, how often each value occurs, the smallest and the
+largest value. None of that is public, so none of it is used; a message names each. The writer of such facts may have
+taken the values and bounds from the rows too, so a person has to confirm the rest.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["BOUNDS", "Draft", "Found", "bounded", "dated", "texts"]
 
 MAX_LABEL = 200
 BOUNDS = mark("the smallest and the largest value")
-_YEARS = 5  # a span of more is divided by year, else by month
+_YEARS = 5  # days; longer spans are divided by year, others by month
 
 
 class Found(NamedTuple):
-    """A codebook, and sentences on what of its file was refused.
+    """A codebook, and sentences about refused facts in its file.
 
-    If it is `doubtful`, a program may have taken its values from rows: they wait for a person to confirm them.
+    If it is `doubtful`, a program may have taken its values from rows, so a person has to confirm them.
     """
 
     codebook: Codebook
@@ -51,7 +51,7 @@ class Draft:
         self.refused.append(_("{place}: {what}, which only the rows can tell", place=place or _("table"), what=_(what)))
 
     def add(self, name: str, fields: Mapping[str, Any], *, label: str = "", text: str = "") -> None:
-        """Add a column; without `fields` of a kind, only what readers are told of it."""
+        """Add a column; without `fields` of a kind, only its texts for readers."""
         label = " ".join(label.split())[:MAX_LABEL]
         if text or label:
             self.about[name] = text or label
@@ -60,7 +60,7 @@ class Draft:
             self.columns.append({"name": name, **fields, **told})
 
     def finish(self) -> Found:
-        """Return what was found. Raises `PlanError` with every fault of the columns."""
+        """Return the content. Raises `PlanError` with every fault of the columns."""
         if not self.columns and not self.about:
             raise PlanError([_("this codebook declares no column"), *self.refused])
         said = {"title": self.title, "licence": self.licence, "privacy_unit": self.unit}
@@ -101,7 +101,7 @@ def dated(low: object, high: object) -> dict[str, Any]:
 
 
 def texts(values: object) -> list[str]:
-    """Return the values of a list as they stand in a file, each once: whole numbers without a point."""
+    """Return the distinct values of a list as written in a data file: whole numbers without a point."""
     listed: Iterable[object] = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
     plain = (value for value in listed if isinstance(value, str | int | float) and value != "")
     return list(dict.fromkeys(_text(value) for value in plain))

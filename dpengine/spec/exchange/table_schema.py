@@ -1,4 +1,4 @@
-"""Codebooks in Table Schema, by itself or in the descriptor of a Data Package.
+"""Codebooks in Table Schema, alone or in the descriptor of a Data Package.
 
 Source: Data Package standard, versions 1 and 2 (datapackage.org).
 """

@@ -1,10 +1,10 @@
-"""Amounts: numeric columns whose sums and means are published, by way of soft cells.
+"""Amounts: numeric columns whose sums and means are published, by means of soft cells.
 
 An amount has a cell for each of its knots: the two ends of its range, or more of them. A value belongs to its two
 neighbouring knots in proportion to its nearness, so that the weights of a row add up to 1 and the knots, averaged with
-these weights, give the value exactly. Hence a row moves any table over soft and ordinary columns by exactly 1 in L1,
-as in a table of counts; and of a group with the weights A at the upper end and B at the lower one, A + B is the number
-of rows and low + (high − low)·A/(A + B) the mean, all from one measurement.
+these weights, give the value exactly. Hence a row changes any table over soft and ordinary columns by exactly 1 in L1,
+as in a table of counts. For a group with the weights A at the upper end and B at the lower one, A + B is the number of
+rows and low + (high − low)·A/(A + B) the mean, all from one measurement.
 
 Values lie on a declared grid, so weights are multiples of 1/`grain` and tables in these units are whole.
 
@@ -33,7 +33,7 @@ from dpengine.translation.catalogue import _, localised, number
 
 __all__ = ["MAX_GRAIN", "Amount"]
 
-MAX_GRAIN = 2**30  # units in a row, so that those of 2³² rows are a whole number of 64 bits
+MAX_GRAIN = 2**30  # units in a row, so that those of 2³² rows fit in 64 bits
 MAX_KNOTS = 100
 MAX_STEPS = 2**31 - 2  # places on the grid, and one for missing values, are codes of 32 bits
 
@@ -42,8 +42,8 @@ class Amount(ColumnBase):
     """A numeric column for sums and means: values from `low` to `high` on a grid of `step`, shared between `knots`.
 
     Plan files call the bounds ``from`` and ``to``. A value beyond a bound counts as that bound, one between two points
-    of the grid as the nearer one. What is missing, infinite or no number is *missing*; there is no cell for other
-    values. Knots are points of the grid and begin and end with the bounds; without any, the bounds are the knots.
+    of the grid as the nearer one. Values that are missing, infinite or not a number are *missing*; there is no cell for
+    other values. Knots are points of the grid and begin and end with the bounds; without any, the bounds are the knots.
 
     >>> income = Amount(name="income", low="0", high="200000", step="100")
     >>> income.labels, income.grain
@@ -127,12 +127,12 @@ class Amount(ColumnBase):
 
     @property
     def missing_place(self) -> int:
-        """Where a missing value is on the grid: one past the last point; -1 means that its row is left out."""
+        """The place of a missing value: one past the last point of the grid; -1 means that its row is left out."""
         return self.grid.missing_code
 
     @property
     def all_knots(self) -> tuple[Decimal, ...]:
-        """The knots that were declared, or else the two bounds."""
+        """The declared knots, or otherwise the two bounds."""
         return self.knots or (self.low, self.high)
 
     @cached_property
@@ -144,7 +144,7 @@ class Amount(ColumnBase):
 
     @property
     def grid_decimals(self) -> int:
-        """To how many decimals the points of the grid are written."""
+        """The number of decimals of the points of the grid."""
         return max(0, *(-int(each.as_tuple().exponent) for each in (self.low, self.step)))
 
     @cached_property
@@ -182,7 +182,7 @@ class Amount(ColumnBase):
         return len(self.all_knots)
 
     def split(self, places: Ints) -> tuple[Ints, Ints]:
-        """Return the cell of each row and the parts of the value that belong to the next cell; the rest stay in it.
+        """Return the cell of each row and the parts of the value that belong to the next cell instead.
 
         `places` are places on the grid; one past the last is a missing value, all of which is in the last cell.
 
@@ -199,7 +199,7 @@ class Amount(ColumnBase):
         return np.where(is_missing, self.declared_size, lower), np.where(is_missing, 0, units)
 
     def corners(self, cells: Ints, parts: Ints) -> list[tuple[Ints, Ints]]:
-        """Return the cells among which rows are shared, given what `split` returned, each with its units there.
+        """Return the cells between which rows are shared, each with its units there, given the result of `split`.
 
         >>> amount = Amount(name="x", low="0", high="10")
         >>> amount.corners(*amount.split(np.array([3])))
@@ -213,7 +213,7 @@ class Amount(ColumnBase):
 
 
 class _GridWithMissing(Grid):
-    """A grid on which missing values have a place of their own, one past the last point."""
+    """A grid on which missing values have their own place, one past the last point."""
 
     @property
     def missing_code(self) -> int:

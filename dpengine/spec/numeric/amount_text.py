@@ -1,4 +1,4 @@
-"""The bounds, the step and the knots of an amount as one text, as a person types it: 0 to 200000 by 100."""
+"""Read and write the bounds, the step and the knots of an amount as one text, such as 0 to 200000 by 100."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT = re.compile(
 def read_amount(text: str) -> dict[str, Any]:
     """Return the fields of an amount that `text` declares. Raises ValueError with what to write instead.
 
-    Without a step it is 1. Knots are all written before it, or how many parts of the range they divide.
+    The default step is 1. Knots are listed before it, or given as the number of parts into which they divide the range.
 
     >>> read_amount("0 to 200000 by 100")
     {'from': '0', 'to': '200000', 'step': '100', 'knots': []}
@@ -44,7 +44,7 @@ def read_amount(text: str) -> dict[str, Any]:
 
 
 def write_amount(column: Mapping[str, Any]) -> str:
-    """Return the text from which `read_amount` makes the fields of this column again; "" while there is none.
+    """Return the text that `read_amount` reads back; "" while there is none.
 
     >>> write_amount({"from": "0", "to": "100", "step": "10", "knots": ["0", "20", "40", "60", "80", "100"]})
     '0 to 100 by 10 in 5 parts'
@@ -62,13 +62,13 @@ def write_amount(column: Mapping[str, Any]) -> str:
         even = even_knots(decimal(low), decimal(high), decimal(step or "1"), len(knots) - 1)
         if [decimal(knot) for knot in knots] == even:
             return f"{span}{by} in {len(knots) - 1} parts"
-    except (ValueError, ArithmeticError):  # typed, and no grid
+    except (ValueError, ArithmeticError):  # typed, but not a grid
         pass
     return ", ".join(knots) + by
 
 
 def even_knots(low: Decimal, high: Decimal, step: Decimal, parts: int) -> list[Decimal]:
-    """Return knots from `low` to `high` that part the range as evenly as its grid allows.
+    """Return knots from `low` to `high` that divide the range as evenly as its grid allows.
 
     >>> [str(knot) for knot in even_knots(Decimal(0), Decimal(7), Decimal(1), 3)]
     ['0', '2', '5', '7']
@@ -87,6 +87,6 @@ def is_amount_text(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text in small letters, its numbers parted by blanks; if there are semicolons, 1,5 is one number."""
+    """Return the text in lower case, with numbers separated by blanks; if there are semicolons, 1,5 is one number."""
     text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
     return " ".join(re.sub(r"[–—]", " to ", text.lower()).split())

@@ -1,4 +1,4 @@
-"""How two amounts go together: their covariance, their correlation, or the slope of one on the other."""
+"""Associations of two amounts: their covariance, their correlation, or the slope of one on the other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Association", "Pairs", "Slope", "Slopes", "limit_of", "unit_of"]
 
 
 class Slope(Declared):
-    """The slope of the regression of amount `of` on amount `on`: how much more of one goes with 1 more of the other.
+    """The slope of the regression of amount `of` on amount `on`: the expected change of one per unit of the other.
 
-    It is that of the line that least squares fit, in R the coefficient of ``lm(of ~ on)``.
+    It is the slope of the least-squares line, in R the coefficient of ``lm(of ~ on)``.
     """
 
     of: Text
@@ -25,7 +25,7 @@ class Slope(Declared):
 
 
 class Association(NamedTuple):
-    """A number that two amounts of a table have in each cell; only the slope depends on which is which."""
+    """A statistic of two amounts in each cell of a table; only the slope depends on their order."""
 
     kind: Literal["covariance", "correlation", "slope"]
     of: str
@@ -42,7 +42,7 @@ class Association(NamedTuple):
 
     @property
     def squared(self) -> tuple[str, ...]:
-        """The amounts whose squares it needs."""
+        """The amounts whose squares are needed."""
         return {"covariance": (), "correlation": (self.of, self.on), "slope": (self.on,)}[self.kind]
 
 
@@ -63,14 +63,15 @@ Slopes = Annotated[tuple[Slope, ...], BeforeValidator(_slopes), Field(max_length
 
 
 def unit_of(each: Association, of: Amount, on: Amount) -> float:
-    """Return what an association is for amounts from 0 to 1 that is 1 in their own units."""
+    """Return the value for amounts scaled to 0 to 1 of an association that is 1 in their own units."""
     wide, other = float(of.high - of.low), float(on.high - on.low)
     return {"covariance": wide * other, "correlation": 1.0, "slope": wide / other}[each.kind]
 
 
 def limit_of(each: Association, on: Amount) -> float:
-    """Return how far an association can be from 0, for amounts from 0 to 1.
+    """Return the maximum absolute value of an association, for amounts scaled to 0 to 1.
 
-    A slope is a mean of those through any two people, and the steepest is from one end to the other within a step.
+    A slope is a weighted mean of the slopes through any two people, and the steepest of these rises over the whole
+    range within one step.
     """
     return {"covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[each.kind]

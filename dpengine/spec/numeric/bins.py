@@ -1,8 +1,8 @@
-"""Bins whose edges are found privately: how many, where they may lie, and the part of ε that finds them.
+"""Bins whose edges are found privately: their number, their possible edges, and the share of ε for finding them.
 
 A plan states the range, a step and a number of bins, and these are public. A release measures a noisy histogram on the
-steps of the range with a part of ε (`measure.search`), and from that noisy histogram alone the edges follow
-(`estimate.found_cells`). Until then, and in every prediction, the bins have one width, as nearly as the steps allow.
+steps of the range with a share of ε (`measure.search`), and the edges follow from that noisy histogram alone
+(`estimate.found_cells`). Until then, and in every prediction, the bins have equal width, as far as the steps allow.
 There are always as many bins as the plan says: the shape of every table is known before anything is paid.
 """
 
@@ -25,13 +25,13 @@ from dpengine.translation.catalogue import _, localised, number
 __all__ = ["DEFAULT_SHARE", "MAX_SHARE", "Bins", "even_edges", "read_bins", "read_share", "step_edges"]
 
 DEFAULT_SHARE = Fraction(1, 10)  # of ε, to find the cells of a column (benchmarks/bins.py)
-MAX_SHARE = Fraction(1, 2)  # of all found columns together
-MAX_STEPS = 9_990  # more boundaries are not looked up quickly, nor in every database
+MAX_SHARE = Fraction(1, 2)  # of all such columns together
+MAX_STEPS = 9_990  # more boundaries are slow to look up, and too many for some databases
 MAX_BINS = 1_000
 
 
 def read_share(value: object) -> Fraction:
-    """Read the part of ε that finds the cells of a column. Raises ValueError.
+    """Read the share of ε for finding the cells of a column. Raises ValueError.
 
     >>> read_share("1/10")
     Fraction(1, 10)
@@ -46,7 +46,7 @@ Share = Annotated[Fraction, BeforeValidator(read_share), PlainSerializer(exact_t
 
 
 class Bins(Declared):
-    """So many bins, whose edges are found with a `share` of ε; `found` are these edges, once a release has found them.
+    """A number of bins whose edges are found with a `share` of ε; `found` are these edges, once they are found.
 
     >>> Bins(count=20).share
     Fraction(1, 10)
@@ -58,12 +58,12 @@ class Bins(Declared):
 
 
 def read_bins(bins: Any) -> Any:
-    """Read what a plan says of bins: a number of them, or `count` and `share`."""
+    """Read the plan's entry `bins`: a number, or `count` and `share`."""
     return {"count": bins} if isinstance(bins, int | str) and not isinstance(bins, bool) else bins
 
 
 def step_edges(name: str, low: Decimal, high: Decimal, step: Decimal) -> EqualEdges:
-    """Return the edges of the steps of a column from `low` to `high`, all of one width. Raises ValueError."""
+    """Return the edges of the steps of a column from `low` to `high`, all of equal width. Raises ValueError."""
     try:
         grid = Grid(name=name, low=low, high=high, step=step)
     except PlanError as error:
@@ -86,7 +86,7 @@ def step_edges(name: str, low: Decimal, high: Decimal, step: Decimal) -> EqualEd
 
 
 def even_edges(steps: Sequence[Decimal], bins: int) -> tuple[Decimal, ...]:
-    """Return the edges of `bins` bins of one width, as nearly as the edges of the steps allow. Raises ValueError.
+    """Return the edges of `bins` bins of equal width, as far as the steps allow. Raises ValueError.
 
     >>> [str(edge) for edge in even_edges(step_edges("age", Decimal(0), Decimal(10), Decimal(1)), 4)]
     ['0', '2', '5', '7', '10']

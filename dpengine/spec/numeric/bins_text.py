@@ -1,4 +1,4 @@
-"""Bins that are to be found as one short text, as a person types it: 0 to 200000 by 1000 in 20 found bins."""
+"""Read and write bins to find as one short text, such as 0 to 200000 by 1000 in 20 found bins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOUND = re.compile(
 
 
 def is_bins_text(text: str) -> bool:
-    """Return whether a text says that bins are to be found.
+    """Return whether a text declares bins to find.
 
     >>> is_bins_text("0 to 90 by 5 in 4 found bins"), is_bins_text("0 to 90 in 4 bins")
     (True, False)
@@ -29,7 +29,7 @@ def is_bins_text(text: str) -> bool:
 
 
 def read_bins_text(text: str) -> dict[str, Any]:
-    """Return what a plan says of a column whose bins are to be found; `is_bins_text` says that it is one.
+    """Return the plan entries for a column whose bins are to be found, from a text that `is_bins_text` accepts.
 
     Raises ValueError.
 
@@ -45,7 +45,7 @@ def read_bins_text(text: str) -> dict[str, Any]:
 
 
 def write_bins_text(column: Mapping[str, Any]) -> str:
-    """Return the text from which `read_bins_text` makes the fields of this column again; "" while there is no range.
+    """Return the text that `read_bins_text` reads back; "" while there is no range.
 
     >>> write_bins_text({"from": 0, "to": 90, "step": 5, "bins": 4})
     '0 to 90 by 5 in 4 found bins'

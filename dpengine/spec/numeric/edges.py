@@ -1,7 +1,7 @@
-"""The edges of the bins of a numeric column; those of bins of one width are made when they are first used.
+"""The edges of the bins of a numeric column; those of bins of equal width are made on first use.
 
-A few bytes of a plan can ask for a million bins. Whether the plan holds is known without their edges, so a plan of a
-stranger that is refused costs no edge.
+A few bytes of a plan can ask for a million bins. A plan is checked without their edges, so refusing a stranger's plan
+costs no time for edges.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class EqualEdges(Sequence[Decimal]):
 
     @property
     def whole(self) -> bool:
-        """Whether all edges are whole numbers, as told without making them."""
+        """Whether all edges are whole numbers, determined without making them."""
         return self.start.denominator == self.step.denominator == 1
 
     @property
     def far_apart(self) -> bool:
-        """Whether all edges are sure to be different as floating point numbers, as told without making them."""
+        """Whether all edges are certain to differ as floating-point numbers, determined without making them."""
         farthest = max(abs(self.start), abs(self.start + self.bins * self.step))
         return self.step > 2 * math.ulp(farthest)
 
@@ -69,7 +69,7 @@ class EqualEdges(Sequence[Decimal]):
             digits += 1
         while 10**digits * self.step < 10**6 and (self.step * 10**digits).denominator != 1:
             digits += 1
-        # Over one denominator, in whole numbers: a million fractions would each look for their common divisors.
+        # Integers over one denominator, since each of a million fractions would compute a greatest common divisor.
         below = math.lcm(self.start.denominator, self.step.denominator)
         first, ahead = int(self.start * below) * 10**digits, int(self.step * below) * 10**digits
         edges = []
@@ -126,7 +126,7 @@ def read_edges(edges: Any) -> Sequence[Decimal]:
 
 
 def check_edges(edges: Sequence[Decimal]) -> Sequence[Decimal]:
-    """Return edges as they are; raise ValueError unless they bound bins that floating point numbers tell apart."""
+    """Return the edges unchanged; raise ValueError unless they bound bins that floats can distinguish."""
     if isinstance(edges, EqualEdges) and edges.far_apart:
         return edges
     if len(edges) < 2:

@@ -1,7 +1,7 @@
 """Numeric columns clamped to stated bounds and rounded to a stated grid, so that sums are whole numbers of steps.
 
 Bounds, step, and the value that replaces a missing one are public: a person states them, and none is read from the
-rows. Each value is rounded by itself, so each row of a person moves a sum by at most the largest absolute value of
+rows. Each value is rounded separately, so each row of a person changes a sum by at most the largest absolute value of
 the grid, exactly. Sums of floating point numbers would have a larger sensitivity than the formula says.
 
 Source: Casacuberta et al. 2022, "Widespread underestimation of sensitivity in differentially private libraries".
@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Grid"]
 
-_ROUNDING = 2.0**-50  # times the steps that a bound is from zero: more than the error of a place in floating point
+_ROUNDING = 2.0**-50  # times the steps from zero to a bound: more than the floating-point error of a place
 _EXACT = 2**53  # up to here a 64-bit float holds every whole number
 
 
@@ -33,9 +33,9 @@ class Grid(Declared):
     """The values `low`, `low` + `step`, …, `high` of a numeric column; the bounds are multiples of the step.
 
     A value beyond a bound counts as that bound. A value between two points counts as the nearer one, halfway as the
-    upper one. A value that is missing, infinite or unreadable counts as `absent`; if that is None, its row is left
-    out. Values are read as 64-bit floating point numbers, each of which stands for its shortest text: 0.285 is 0.285.
-    Texts are read in the `format` in which 1234.5 is written there, as those of `Number`.
+    upper one. A value that is missing, infinite or unreadable counts as `absent`; if that is None, its row is left out.
+    Values are read as 64-bit floating-point numbers, each taken as its shortest text: 0.285 is 0.285. Texts are read in
+    the `format`, like those of `Number`.
 
     >>> Grid(name="income", low="0", high="1000", step="0.5").steps
     2000
@@ -67,7 +67,7 @@ class Grid(Declared):
             raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
 
     @model_validator(mode="after")
-    def _whole(self) -> Grid:
+    def _check(self) -> Grid:
         if not self.name.strip():
             raise ValueError(_("a column needs its name, as in the table's header"))
         if self.step <= 0:
@@ -134,7 +134,7 @@ class Grid(Declared):
     def places(self, batch: Any) -> Any:
         """Return the place of each number of an Arrow array on the grid: 0 for `low`, 1 for the next point, and so on.
 
-        What has no finite number has the place of a missing value.
+        Values that are not finite numbers have the place of a missing value.
         """
         values = arrow.to_numpy(batch)
         places = self.places_of(values)
@@ -144,8 +144,8 @@ class Grid(Declared):
     def places_of(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the place of each finite number on the grid; that of any other is arbitrary.
 
-        Places are exact even at the borders between them: only where floating-point arithmetic is sure of a place is
-        it taken for granted.
+        Places are exact even at the borders between them: floating-point arithmetic is trusted only where its error
+        cannot matter.
         """
         low, high, step = float(self.low), float(self.high), float(self.step)
         bounded = np.clip(np.nan_to_num(values.astype(np.float64), nan=low), low, high)
@@ -157,7 +157,7 @@ class Grid(Declared):
         return places
 
     def _exact_places(self, bounded: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Move guesses that may be off by a place or two across the borders, which are exact."""
+        """Correct guesses that may be off by a place or two, by comparison with the exact borders."""
         while True:
             wrong = (bounded >= self._border(places + 1)).astype(np.int64) * (places < self.steps)
             wrong -= ((bounded < self._border(places)) & (places > 0)).astype(np.int64)
@@ -172,7 +172,7 @@ class Grid(Declared):
         return half.numerator, half.denominator
 
     def _border(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return the lower border of each place, halfway from the place below: one division, so the nearest float."""
+        """Return the lower border of each place, halfway from the one below; one division gives the nearest float."""
         width, parts = self.halves
         borders: npt.NDArray[np.float64] = ((2 * (self.units(self.low) + places) - 1) * width).astype(float) / parts
         return borders

@@ -1,4 +1,4 @@
-"""The cell of each number of a column, by a search in its edges."""
+"""Find the cell of each number of a column by a search in its edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of the people at which quantiles are published."""
+"""Fractions of the people at which quantiles are published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_QUANTILES = 20  # of an amount in a table
 
 
 def read_parts(values: Any) -> tuple[Decimal, ...]:
-    """Read parts of people between 0 and 1, such as 0.5; return them in rising order, each once. Raises ValueError.
+    """Read fractions between 0 and 1, such as 0.5; return the distinct ones in increasing order. Raises ValueError.
 
     >>> read_parts([0.5, "0.250", 0.50])
     (Decimal('0.25'), Decimal('0.5'))

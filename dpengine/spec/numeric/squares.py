@@ -1,10 +1,10 @@
 """Amounts whose squares are measured too, for slopes and correlations.
 
-A value at the part t of its range, from 0 to 1, has the weights (1 − t)², 2t(1 − t) and t² in three cells. They are
-never negative and add up to 1, so that a row moves any table over such columns by exactly 1 in L1, as one of counts.
-The middles of these cells, 0, ½ and 1, averaged with the weights, give t; and the last weight is t². So counts, sums
-and sums of squares follow from one measurement. With a second amount in the table, weights multiply and still add up to
-(1 − s + s)·(1 − t + t)² = 1, and sums of products follow too.
+A value at the fraction t of its range, from 0 to 1, has the weights (1 − t)², 2t(1 − t) and t² in three cells. They are
+never negative and add up to 1, so a row changes any table over such columns by exactly 1 in L1, as in a table of
+counts. The middles of these cells, 0, ½ and 1, averaged with the weights, give t; and the last weight is t². So counts,
+sums and sums of squares follow from one measurement. With a second amount in the table, weights multiply and still add
+up to (1 − s + s)·(1 − t + t)² = 1, and sums of products follow too.
 
 These are the weights of two copies of the amount, each shared between the two ends of the range, with the two cells in
 which the copies differ added up: Bernstein polynomials of degree 2 (Farouki 2012).

@@ -1,4 +1,4 @@
-"""Amounts counted at each step of their grid, as private choices of quantiles need them; nothing of it is published."""
+"""Amounts counted at each step of their grid, for private choices of quantiles; these counts are never published."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dpengine.spec.numeric.amount import Amount
 
 __all__ = ["AmountAtSteps", "Stepped", "at_steps"]
 
-MAX_BINS = 4096  # of an amount: where there are more steps, some neighbouring ones stand together
+MAX_BINS = 4096  # of an amount; if there are more steps, neighbouring ones are merged
 
 
 class Stepped(tuple[str, ...]):
-    """The columns of a table whose last one, an amount, is counted in bins of steps and not at its knots."""
+    """The columns of a table whose last one, an amount, is counted in bins of steps instead of at its knots."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class AmountAtSteps(Amount):
         return found
 
     def split(self, places: Ints) -> tuple[Ints, Ints]:
-        """Return the bin of each row, and that no part of it belongs to the next one.
+        """Return the bin of each row, and zeros: no part of it belongs to the next bin.
 
         >>> amount = at_steps(Amount(name="x", low="0", high="10"))
         >>> amount.split(np.array([0, 3, 10, 11]))

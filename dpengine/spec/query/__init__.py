@@ -1,4 +1,4 @@
-"""Single questions about a table, entirely public: what is asked, of which rows, for which person, at what price."""
+"""Single questions about a table, entirely public: the statistic, its rows, the privacy unit and the price."""
 
 from dpengine.spec.query.condition import Condition
 from dpengine.spec.query.question import Question

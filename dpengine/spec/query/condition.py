@@ -1,4 +1,4 @@
-"""Conditions: the rows whose value of a column falls in some of its cells."""
+"""Conditions that select rows by their cells of a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["Condition", "all_of"]
 
-_BEYOND = Decimal(10) ** 30  # the bound of a range that has none
+_BEYOND = Decimal(10) ** 30  # the bound of an open range
 
 
 class Condition(Declared):
@@ -40,7 +40,7 @@ class Condition(Declared):
         def __init__(self, *, column: Column | Mapping[str, Any], labels: Sequence[str]) -> None: ...
 
     @model_validator(mode="after")
-    def _of_the_column(self) -> Condition:
+    def _check_labels(self) -> Condition:
         name, known = self.column.name, set(self.column.labels)
         if isinstance(self.column, Amount):
             raise ValueError(_("{name!r} is an amount and has no cells; give a range of its values", name=name))

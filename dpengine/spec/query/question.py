@@ -39,7 +39,7 @@ from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["MAX_GROUPS", "Question"]
 
-MAX_GROUPS = 1000  # of one question; a release of tables is made for more
+MAX_GROUPS = 1000  # groups of one question; a release of tables is better for more
 
 
 class Question(Declared):
@@ -104,7 +104,7 @@ class Question(Declared):
 
     @property
     def sensitivity(self) -> int:
-        """Δ, in whole units: how far one person, with at most k = `unit.rows` rows, moves the measured numbers.
+        """Δ, in whole units: the most that one person, with at most k = `unit.rows` rows, changes the measured numbers.
 
         Neighbours differ in one person, added or removed, and each row of that person counts at most once:
 
@@ -119,8 +119,8 @@ class Question(Declared):
           in L1; see `mechanisms.variance`.
         - *quantile* at a/b: k·max(a, b − a), in b-ths of a rank; see `mechanisms.scalar_queries.quantile_scores`.
 
-        By group, each row is in one group at most, and adds to the numbers of no other. So the numbers of all groups
-        together move by no more than those of one question would, whatever groups the person's k rows are in.
+        By group, each row is in at most one group, and adds to the numbers of no other. So the numbers of all groups
+        together change by no more than those of one question, whatever groups the person's k rows are in.
         """
         k = self.unit.rows
         match self.statistic:
@@ -147,7 +147,7 @@ class Question(Declared):
 
     @property
     def numbers(self) -> int:
-        """How many numbers are drawn for a group."""
+        """The number of noisy numbers drawn for a group."""
         match self.statistic:
             case Proportion() | Mean():
                 return 2
@@ -163,7 +163,7 @@ class Question(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of the statistic, the rows and the price: the same question of the same data is answered once."""
+        """Identity of the statistic, the rows and the price: the same question about the same data is answered once."""
         payload: dict[str, Any] = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
@@ -229,6 +229,6 @@ class Question(Declared):
         return cls.loads(strict_yaml.read(Path(path), mark("question")))
 
     def _values(self, *, exclude_none: bool = False) -> dict[str, Any]:
-        """Return plain values; those of a question that is not by group are as they were before there were groups."""
+        """Return plain values; without groups, in the form of versions that had none."""
         values = self.model_dump(mode="json", by_alias=True, exclude_none=exclude_none)
         return values if self.by else {key: value for key, value in values.items() if key != "by"}

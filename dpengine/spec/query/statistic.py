@@ -1,4 +1,4 @@
-"""What a question asks of its rows: a count, a proportion, a sum, an average, a quantile, the most common value."""
+"""The statistic of a question: count, proportion, sum, average, variance, quantile or most common value."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a notebook shows of a plan."""
+"""The display of a plan in a notebook."""

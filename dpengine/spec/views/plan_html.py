@@ -1,4 +1,4 @@
-"""What a notebook shows of a plan: its price, whom it protects, its tables and its columns."""
+"""Display a plan in a notebook: its price, its privacy unit, its tables and its columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose datasets, budgets and releases somebody may use: accounts of groups and of one's own, and what roles allow."""
+"""Accounts: whose datasets, budgets and releases a person may use, their own or a group's, and what roles allow."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "ac
 
 
 class May(StrEnum):
-    """What a role allows, beside seeing releases and budgets."""
+    """What a role may allow in addition to seeing releases and budgets."""
 
     PUBLISH = "publish"  # bring tables, look at rows, publish, ask and choose within the cap
     CAP = "set caps"
     APPROVE = "decide on plans that others have sent for approval"
-    RULE = "say what needs approval"  # not for those who publish: they could lift it, publish, and set it again
+    RULE = "say what needs approval"  # not for those who publish: they could lift a rule, publish, and set it again
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     """One owner's part of the ledger, and what one person may do there.
 
-    `connections` are the databases that it may use; None stands for all.
+    `connections` are the databases that the account may use; None means all of them.
     """
 
     owner: str
@@ -41,14 +41,14 @@ class Account:
             raise BudgetError(f"Your role in {self.title} does not let you {act}. Ask one of the group who may.")
 
 
-# Without sign-in the page does not know who is who, so there is no second person who could approve.
-OF_A_PERSON = "person:"  # how the owner of a person's own account begins, before the identity
+# Without sign-in the page cannot tell people apart, so there is no second person who could approve.
+OF_A_PERSON = "person:"  # prefix of the owner of a person's own account; the identity follows
 LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
 DEMO_ACCOUNT = Account("", "this demonstration", frozenset({May.PUBLISH, May.CAP}))  # with a ledger for each visitor
 
 
 def accounts_of(person: Person) -> list[Account]:
-    """Return all accounts that a person may use: those of their groups by name, else one of their own."""
+    """Return all accounts that a person may use: those of their groups, by name; without a group, one of their own."""
     rules = settings.access()
     if isinstance(rules.sign_in, NoSignIn):
         local = DEMO_ACCOUNT if is_demo() else LOCAL_ACCOUNT
@@ -61,7 +61,7 @@ def accounts_of(person: Person) -> list[Account]:
 
 
 def _account(name: str, group: Group, person: str) -> Account | None:
-    """Return what the group lets this person do; None if they are not in it."""
+    """Return the account of a group with what it lets this person do; None if they are not in it."""
     owner, steward, viewer = (_among(person, names) for names in (group.owners, group.stewards, group.viewers))
     if not (owner or steward or viewer):
         return None
@@ -76,9 +76,9 @@ def _account(name: str, group: Group, person: str) -> Account | None:
 
 
 def _among(person: str, names: tuple[str, ...]) -> bool:
-    """Whether a person is among these names. Addresses are compared without regard to capitals, other names exactly."""
-    return _plain(person) in map(_plain, names)
+    """Whether a person is among these names. E-mail addresses may differ in case, other names may not."""
+    return _normalised(person) in map(_normalised, names)
 
 
-def _plain(name: str) -> str:
-    return name.lower() if "@" in name and name.isascii() else name  # other scripts have letters that fold into these
+def _normalised(name: str) -> str:
+    return name.lower() if "@" in name and name.isascii() else name  # other scripts have letters that become these

@@ -1,6 +1,6 @@
-"""Who is visiting: the person of the running session, and of a request.
+"""Who is visiting: the person of the running session, or of a request.
 
-What is asked of Streamlit here (its cookie of people who signed in) is a detail of its version.
+The cookie in which Streamlit keeps who signed in is internal to it, and may change with its version.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["LOCAL", "Person", "from_proxy", "of_request", "person"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who may come in. `identity` is theirs for good; `name` is what groups name them by, and the page shows.
+    """Somebody who may use the server. `identity` never changes; `name` is what groups list and the page shows.
 
-    A person without a name is signed in, but nothing that would name them is certain: no group has them.
+    A person without a name is signed in, but no name of theirs is verified, so they are in no group.
     """
 
     identity: str
     name: str
 
 
-LOCAL = Person("", "")  # whoever uses a server without sign-in
+LOCAL = Person("", "")  # everybody who uses a server without sign-in
 
 
 def person() -> Person | None:
-    """Return who the running session belongs to; None if nobody is signed in."""
+    """Return the person whose session is running; None if nobody is signed in."""
     return _person(lambda: st.user.to_dict(), lambda name: st.context.headers.get_all(name))
 
 
 def of_request(request: HTTPConnection) -> Person | None:
-    """Return who sends a request or opens a connection; None if nobody is signed in there."""
+    """Return the person who sends a request or opens a connection; None if nobody is signed in there."""
     return _person(lambda: _cookie_claims(request), request.headers.getlist)
 
 
@@ -74,7 +74,7 @@ def from_proxy(request: HTTPConnection, sign_in: Header) -> bool:
 
 
 def _of_claims(claims: Mapping[str, Any], sign_in: Oidc) -> Person | None:
-    """Return the person of whom a provider says this, unless they signed in too long ago."""
+    """Return the person that a provider's claims describe, unless they signed in too long ago."""
     issuer, subject, since = (claims.get(name) for name in ("iss", "sub", "iat"))
     if claims.get("is_logged_in") is not True or not isinstance(issuer, str) or not isinstance(subject, str):
         return None
@@ -88,7 +88,7 @@ def _of_claims(claims: Mapping[str, Any], sign_in: Oidc) -> Person | None:
 
 
 def _of_header(values: Sequence[str]) -> Person | None:
-    """Return the person whom the proxy names, once and for certain."""
+    """Return the person whom the proxy's header names; None if the header is missing, repeated or unusable."""
     if len(values) != 1 or not values[0].strip() or not values[0].isprintable():
         return None
     name = values[0].strip()
@@ -96,7 +96,7 @@ def _of_header(values: Sequence[str]) -> Person | None:
 
 
 def _cookie_claims(request: HTTPConnection) -> Mapping[str, Any]:
-    """Return what Streamlit's signed cookie says of who signed in in this browser."""
+    """Return the claims in Streamlit's signed cookie about the person who signed in in this browser."""
     raw = starlette_websocket._get_signed_cookie_with_chunks(request.cookies, USER_COOKIE_NAME)
     if raw is None:
         return {}

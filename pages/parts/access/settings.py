@@ -1,4 +1,4 @@
-"""Who may come in: the operator's settings for sign-in and groups, read once and checked before anything is served."""
+"""The operator's settings for sign-in and groups, read once and checked before anything is served."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from pages.parts.shared.demo import is_demo
 
 __all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
 
-VARIABLE = variable("sign_in")  # the way to sign in, where it needs no other settings
+VARIABLE = variable("sign_in")  # sets a way to sign in that needs no other settings
 CONNECTIONS = "connections_for_release"
-SECRET_LETTERS = 32  # of the secret that signs cookies, at least
+SECRET_LETTERS = 32  # fewest letters of the secret that signs cookies
 HELP = "docs/deploy.md says how"
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
 class AccessError(Exception):
-    """The settings that say who may come in cannot be used, and nothing is served; `faults` is all that is wrong."""
+    """The settings for sign-in and groups cannot be used, so nothing is served; `faults` lists all that is wrong."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = faults
@@ -41,7 +41,7 @@ class _Strict(BaseModel):
 
 
 class NoSignIn(_Strict):
-    """Everybody who reaches the server is the one local person, who may do all.
+    """No sign-in: everybody who reaches the server is the same local person, who may do everything.
 
     With "none", only this machine reaches it. "open" is for a server whose surroundings decide who reaches it, such as
     a container of which the port is published to one machine only.
@@ -53,14 +53,14 @@ class NoSignIn(_Strict):
 class Oidc(_Strict):
     """People sign in at an OpenID Connect provider, through Streamlit, which has its settings in ``[auth]``.
 
-    `claim` is what the provider says of a person that groups name them by; an address counts only if it is verified.
-    A person and their own account are known by issuer and subject, which are never given to another one.
+    `claim` is the provider's name for a person that groups list; an e-mail address counts only if it is verified. A
+    person and their own account are identified by issuer and subject, which a provider never gives to anyone else.
     """
 
     way: Literal["oidc"]
     claim: Name = "email"
     lasts: timedelta = Field(timedelta(hours=12), alias="hours", gt=timedelta(0), le=timedelta(days=30))
-    personal: bool = True  # people in no group have an account of their own
+    personal: bool = True  # whether people in no group have an account of their own
 
     @field_validator("lasts", mode="before")
     @classmethod
@@ -78,7 +78,7 @@ class Header(_Strict):
 
     @field_validator("header")
     @classmethod
-    def _of_its_own(cls, value: str) -> str:
+    def _unused_elsewhere(cls, value: str) -> str:
         if value in ("host", "origin", "cookie", "connection", "upgrade", "forwarded") or value.startswith("sec-"):
             raise ValueError("name a header that nothing else uses, such as X-Release-Person")
         return value
@@ -92,7 +92,7 @@ class Header(_Strict):
 
 
 class Group(_Strict):
-    """People who share datasets, budgets and releases, by what they may do, and the databases they may use."""
+    """People who share datasets, budgets and releases, listed by what they may do, and the databases they may use."""
 
     owners: tuple[Name, ...] = ()
     stewards: tuple[Name, ...] = ()
@@ -107,7 +107,7 @@ class Group(_Strict):
 
 
 class Access(_Strict):
-    """All of it: the way to sign in, and the groups by their names."""
+    """All settings: the way to sign in, and the groups by name."""
 
     sign_in: NoSignIn | Oidc | Header = Field(NoSignIn(), discriminator="way")
     groups: dict[Name, Group] = {}
@@ -131,7 +131,7 @@ def access() -> Access:
 
 
 def check_start() -> None:
-    """Raise `AccessError`, which says what to do, unless what is to be served is closed to strangers."""
+    """Raise `AccessError`, which says what to do, if strangers could reach the server."""
     sign_in = access().sign_in
     if is_demo() and not isinstance(sign_in, NoSignIn):
         raise AccessError("A demonstration is for everybody who reaches it: serve it without sign-in.")
@@ -190,7 +190,7 @@ def is_loopback(address: object) -> bool:
 def _secrets() -> dict[str, Any]:
     if st.secrets.load_if_toml_exists():
         return dict(st.secrets.to_dict())
-    if any(Path(path).exists() for path in config.get_option("secrets.files")):  # else sign-in would be off in silence
+    if any(Path(path).exists() for path in config.get_option("secrets.files")):  # else sign-in would be off unnoticed
         raise AccessError("The secrets file is there but cannot be read: it must be TOML that this account may read.")
     return {}
 

@@ -1,4 +1,4 @@
-"""Figures of the accuracy page: errors over ε, noisy cells, simulated errors, and what ε means."""
+"""Figures of the Accuracy page: errors over ε, noisy cells, simulated errors, and what ε means."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
 __all__ = ["error_figure", "meaning_figure", "measure_figure", "noise_figure", "simulation_figure"]
 
-SPAN = (-2.05, 1.35)  # of the ε axis, in powers of ten
+SPAN = (-2.05, 1.35)  # ends of the ε axis, as powers of ten
 
 
 def error_figure(rows: pd.DataFrame, now: pd.Series[float]) -> go.Figure:
     """Draw the errors of one table and of the total over ε, on logarithmic axes, with markers at the current ε."""
     tone = tones()
-    # A logarithmic axis has no place for an error of 0, which large ε reach.
+    # A logarithmic axis has no place for 0, and at a large ε an error is 0.
     lines = (
         ("95 in 100 counts are within", "half_width_95", tone["accent"], "solid", "circle"),
         ("typical error of a count", "mean_abs_error", tone["accent"], "dot", "diamond"),
@@ -29,7 +29,7 @@ def error_figure(rows: pd.DataFrame, now: pd.Series[float]) -> go.Figure:
 
 
 def measure_figure(rows: pd.DataFrame, now: pd.Series[float], column: str, heading: str) -> go.Figure:
-    """Draw the error of a mean, sum or quantile over ε in the same way, in the unit of its column."""
+    """Draw the error of a mean, sum or quantile over ε as `error_figure` does, in the unit of its column."""
     lines = ((f"{short_name(heading)} is within (95 in 100)", column, tones()["accent"], "solid", "circle"),)
     return _over_epsilon(rows, now, lines, 1e-9)
 
@@ -113,7 +113,7 @@ def simulation_figure(errors: pd.DataFrame, column: str, title: str) -> go.Figur
 
 
 def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> go.Figure:
-    """Draw how far a belief can move: the band from `least` to `most` sure, over how sure someone was before."""
+    """Draw over how sure someone was before how sure they can become: the band from `least` to `most`."""
     tone = tones()
     figure = go.Figure()
     style = {"color": tone["accent"], "width": 2.5}

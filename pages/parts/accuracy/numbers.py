@@ -1,4 +1,4 @@
-"""Predictions that the accuracy page shows, kept for the session because ε moves often."""
+"""Predictions that the Accuracy page shows, cached because ε changes often."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
 
 EPSILONS = rungs("0.01", "20")
 
-BY_CONTENT: dict[str | type[Any], Callable[[Any], Any]] = {Plan: Plan.model_dump_json}  # how caches tell plans apart
+BY_CONTENT: dict[str | type[Any], Callable[[Any], Any]] = {Plan: Plan.model_dump_json}  # how caches distinguish plans
 _kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_funcs=BY_CONTENT)
 
 
-# The cached functions take the plan at ε = 1, so that moving ε does not compute them again.
+# The cached functions take the plan at ε = 1, so that a change of ε does not compute them again.
 
 
 @_kept
@@ -58,7 +58,7 @@ def curve(plan: Plan, table: Columns) -> pd.DataFrame:
 
 
 def wanted_epsilon(plan: Plan, half_width: float, confidence: float) -> Fraction:
-    """Return the smallest ε of three digits that brings every count within `half_width`.
+    """Return the smallest ε of three digits at which every count is within `half_width` of the true one.
 
     Raises `PlanError` if there is none.
     """
@@ -79,7 +79,7 @@ def rounded_up(epsilon: Fraction) -> Fraction:
 
 def largest_error(plan: Plan) -> Columns:
     """Return the table whose counts are the furthest off."""
-    widths = all_errors(plan)["half_width_95"][: len(plan.marginals)]  # the total stands last, and is no cell
+    widths = all_errors(plan)["half_width_95"][: len(plan.marginals)]  # the last row is the total, not a cell
     return plan.marginals[int(np.argmax(widths))]
 
 
@@ -89,7 +89,7 @@ def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> n
 
 
 def sample_like(plan: Plan, table: Columns, mean_off: float) -> float | None:
-    """Return the share of a random sample of the mock table that is off by as much a cell."""
+    """Return the share of rows in a random sample of the mock table whose counts are equally far off."""
     cells = _mock_cells(plan.at(1), table)
     return sample_share(cells.sizes, mean_off, np.diff(cells.cumulative, prepend=0.0))
 

@@ -35,7 +35,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]
 
-MAX_CURVES = 10  # of other tables beside the chosen one
+MAX_CURVES = 10  # other tables that are drawn beside the chosen one
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
 
 
@@ -51,7 +51,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
     st.dataframe(headed(plan, frame), hide_index=True, column_config=predicted_columns() | measured_columns(plan))
     st.caption(
-        f"Errors of the unbiased *estimate*, counted in {noun(plan)}. {_alike(plan)} The total is always published."
+        f"Errors of the unbiased *estimate*, counted in {noun(plan)}. {_spread(plan)} The total is always published."
     )
     st.download_button(
         "Predictions as CSV",
@@ -64,8 +64,8 @@ def all_tables(plan: Plan, table: Columns) -> None:
     )
 
 
-def _alike(plan: Plan) -> str:
-    """Say how the cells of a table differ in their errors."""
+def _spread(plan: Plan) -> str:
+    """Say by how much the errors of the cells of one table differ."""
     if not plan.resolution.levels:
         return "Every cell of a table has the same error."
     levels = " and ".join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
@@ -122,7 +122,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
             visit().keep("simulation", asked, simulate_errors(plan, table))
     if (simulated := visit().kept("simulation", asked)) is None:
         return
-    off, draws = simulated
+    errors, draws = simulated
     size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     times = "once" if draws == 1 else f"{draws} times"
     st.caption(
@@ -135,16 +135,16 @@ def small_cells(plan: Plan, table: Columns) -> None:
     ):
         with place:
             st.markdown(f"**{title}**")
-            draw(simulation_figure(off, column, axis), _simulated(off, column, title), f"simulated-{column}")
+            draw(simulation_figure(errors, column, axis), _simulated(errors, column, title), f"simulated-{column}")
     number = st.column_config.NumberColumn
     columns = {"off": number("off by, on average", format="%.2f"), "bias": number("too high by", format="%.2f")}
-    twin(off, "simulated", columns)
+    twin(errors, "simulated", columns)
 
 
-def _simulated(off: pd.DataFrame, column: str, title: str) -> str:
-    """Say what the simulation shows of the smallest cells, where the ways differ most."""
-    size = off["true size of the cell"].iloc[0]
-    smallest = off[off["true size of the cell"] == size]
+def _simulated(errors: pd.DataFrame, column: str, title: str) -> str:
+    """Say what the simulation shows for the smallest cells, where the three kinds of number differ most."""
+    size = errors["true size of the cell"].iloc[0]
+    smallest = errors[errors["true size of the cell"] == size]
     by = "; ".join(f"{row['number']}: {row[column]:.1f}" for _, row in smallest.iterrows())
     return f"{title}. For cells of true size {size}, {by}."
 
@@ -171,7 +171,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ),
     }
     st.dataframe(frame, hide_index=True, column_config=columns, alt="Measured tables with their share of ε")
-    if len(plan.marginals) > 1 and not plan.resolution.levels:  # these measure each table alone
+    if len(plan.marginals) > 1 and not plan.resolution.levels:  # strategies that measure each table by itself
         st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
         ways = compare_allocations(plan)
         numbers = {each: st.column_config.NumberColumn(each, format="%.4g") for each in ways.columns[1:]}
@@ -184,7 +184,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
 
 
 def meaning(plan: Plan, table: Columns) -> None:
-    """Say what ε means for what anyone can learn about one person, or a group."""
+    """Say what anyone can learn about one person, or about a group, at this ε."""
     epsilon = plan.epsilon
     low, high = percent_at_least(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
     st.markdown(

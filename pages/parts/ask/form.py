@@ -1,4 +1,4 @@
-"""Form of the Ask page: a question made of columns, cells and bounds, all of them public."""
+"""Form of the Ask page: a question is made of columns, cells and bounds, all of them public."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
             of = _conditions("ask-of", "… that meet this", plan, faults)
             if not of and not faults:
                 faults.append("choose the condition of the share")
-            return _made(faults, Proportion, of=of) if of else None
+            return _try(faults, Proportion, of=of) if of else None
         case "mode":
             names = [column.name for column in plan.columns if not isinstance(column, Amount)]
             name = st.selectbox("Column", names, key=visit().key("ask-mode"))
-            return _made(faults, Mode, of=plan.column(name))
+            return _try(faults, Mode, of=plan.column(name))
         case "sum" | "mean" | "variance" | "quantile":
             grid = _grid(plan, fields, faults)
             if grid is None:
@@ -107,8 +107,8 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                     key=visit().key("ask-level"),
                     help="0.5 gives the median; 0.9 the value that nine in ten rows do not exceed.",
                 )
-                return _made(faults, Quantile, of=grid, level=level)
-            return _made(faults, {"sum": Sum, "mean": Mean, "variance": Variance}[kind], of=grid)
+                return _try(faults, Quantile, of=grid, level=level)
+            return _try(faults, {"sum": Sum, "mean": Mean, "variance": Variance}[kind], of=grid)
     return Count()
 
 
@@ -148,12 +148,12 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         faults.append(f"enter public bounds for {name}")
         return None
     missing_as = () if column is None else column.missing_as
-    found: Grid | None = _made(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
+    found: Grid | None = _try(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
     return found
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
-    """Return the bounds and the step that a plan declares of a number; bins have no step, so 1 is offered."""
+    """Return the bounds and the step that a plan declares for a number; bins have no step, so 1 is offered."""
     if isinstance(column, Amount):
         return column.low, column.high, column.step
     return column.edges[0], column.edges[-1], Decimal(1)
@@ -217,8 +217,8 @@ def _condition(key: str, column: Column) -> Condition | None:
     return Condition(column=column, labels=labels) if labels else None
 
 
-def _made(faults: list[str | Fault], make: Any, **fields: Any) -> Any:
-    """Return what `make` makes of the fields; None if it refuses, with its faults added to `faults`."""
+def _try(faults: list[str | Fault], make: Any, **fields: Any) -> Any:
+    """Return the result of `make`; if it raises, add the faults to `faults` and return None."""
     try:
         return make(**fields)
     except PlanError as error:

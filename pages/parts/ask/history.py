@@ -1,4 +1,4 @@
-"""Answers so far on the Ask page: a list, files to download, and the price of one release instead."""
+"""Earlier answers on the Ask page: a list, files to download, and what one release of them all would have cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["as_rows", "show_history"]
 
 @ledger_faults_shown()
 def show_history(dataset: str) -> None:
-    """List all answers on this account, the latest first."""
+    """List all answers about a dataset, the latest first."""
     answers = history(visit().ledger, dataset)
     if not answers:
         return
@@ -72,7 +72,7 @@ def _parts(answer: Answer) -> Sequence[Answer | Group]:
 
 
 def _instead(answers: list[Answer]) -> None:
-    """Compare the price of the counting questions, asked one by one, with that of one release that answers all."""
+    """Compare what the counting questions cost one by one with the price of one release that answers all of them."""
     batch: Batch | None = price_batch([answer.question for answer in answers])
     if batch is None:
         return

@@ -11,7 +11,7 @@ __all__ = ["error_words", "sensitivity_words"]
 
 
 def sensitivity_words(question: Question) -> str:
-    """Say by how much one person can change what is measured, and call it the sensitivity Δ."""
+    """Say by how much one person can change what is measured: the sensitivity Δ."""
     k = question.unit.rows
     whose = "One person" if k == 1 else f"One person, with at most {plural(k, 'row')},"
     if question.by:

@@ -20,10 +20,10 @@ from pages.parts.visit.state import visit
 
 __all__ = ["audit_tab"]
 
-RUNS = 4000  # on each table
+RUNS = 4000  # releases of each of the two tables
 BATCH = 500
 FAULTY = "With half the noise"
-HERE, THERE = 5, 6  # people in one cell of two neighbouring tables
+HERE, THERE = 5, 6  # people in one cell of each of two neighbouring tables
 STORY = (
     "Release two tables that differ in one person, thousands of times each, and look for an outcome that is more "
     "frequent for one than for the other. If some outcome is e^ε′ times as frequent, the promise of any smaller ε is "

@@ -15,11 +15,11 @@ from pages.parts.shared.wording import percent_at_most
 
 __all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
-ACROSS = 25  # people in a row
+ACROSS = 25  # people in each row of tiles
 
 
 def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: float, asked: str) -> go.Figure:
-    """Draw the share of right guesses over questions, one line a defence with 95 % intervals, and the bound of ε."""
+    """Draw the share of right guesses over questions, a line with 95 % intervals for each defence, and ε's bound."""
     tone = tones()
     figure = go.Figure()
     looks = {True: (tone["accent"], "solid", "circle"), False: (tone["other"], "dash", "square")}
@@ -50,7 +50,7 @@ def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: floa
 
 
 def _levels(figure: go.Figure, bound: float) -> None:
-    """Draw level lines at the bound of ε and at a coin's 50 %."""
+    """Draw horizontal lines at the bound that ε sets and at the 50 % of a coin."""
     tone = tones()
     for y, name, colour, dash in (
         (bound, f"the most that ε allows, {percent_at_most(bound)}", "accent", "dot"),
@@ -86,7 +86,7 @@ def people_figure(found: Reconstruction) -> go.Figure:
 
 
 def doubles_figure(seen: Neighbourhood) -> go.Figure:
-    """Draw consecutive doubles: which are possible if the true answer is 0, and which if it is 1."""
+    """Draw consecutive doubles: those that are possible if the true answer is 0, and those if it is 1."""
     tone = tones()
     figure = go.Figure()
     rows = ((1, "true answer 0", seen.zero, seen.one, "other"), (0, "true answer 1", seen.one, seen.zero, "accent"))

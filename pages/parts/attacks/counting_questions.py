@@ -1,4 +1,4 @@
-"""Differencing and averaging in the Attacks lab: cheap attacks, run at each change, over more and more questions."""
+"""Differencing and averaging in the Attacks lab: fast attacks, run at each change, for growing numbers of questions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUESTIONS = (1, 3, 10, 30, 100, 300, 1000)
 
 @dataclass(frozen=True, slots=True)
 class CountingAttack:
-    """An attack by counting questions: its story, what it counts on the x axis, and how it is run."""
+    """An attack by counting questions: its story, the label of its x axis, and the function that runs it."""
 
     name: str
     story: str
@@ -91,7 +91,7 @@ def show_attack(attack: CountingAttack) -> None:
 
 
 def _ask_engine(epsilon: Fraction) -> None:
-    """Ask the whole engine ten times, ledger included."""
+    """Ask the engine ten times as a visitor would, with its ledger."""
     answers, spent = measure("engine", epsilon, lambda: ask_engine(203, 10, epsilon))
     st.markdown(
         f"**Through the whole engine**: a made-up register of 203 people was asked 10 times. Answers: "

@@ -1,4 +1,4 @@
-"""Shared by the tabs of the Attacks lab: the choice of a defence, and the outcome of an attack in numbers and words."""
+"""What tabs of the Attacks lab share: the choice of a defence, and the outcome of an attack in numbers and words."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def run_again_button(caption: str) -> None:
 
 
 def measure(attack: str, settings: object, run: Callable[[], T]) -> T:
-    """Return what `run` measures for an attack with these settings, kept until the visitor asks to run it again."""
+    """Return the result of `run` for an attack with these settings; it is kept until the visitor runs it again."""
     return visit().once(f"attack-{attack}", (settings, visit().turns("attacks")), run)
 
 
 def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str) -> None:
-    """Show the success rate of each defence after the most questions, beside the bound that ε sets."""
+    """Show the success rate against each defence after the most questions, beside the bound that ε sets."""
     with st.grid(3, min_column_width=150):
         for name, rates in lines.items():
             last, rate = list(rates.items())[-1]
@@ -100,7 +100,7 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
 
 
 def above_by_chance(rate: Rate, bound: float) -> str:
-    """Say of a rate above the bound how often chance alone brings that; nothing below it, or far above.
+    """Say that a rate above the bound may be chance; "" if it lies below, or too far above for that.
 
     >>> above_by_chance(Rate(742, 1000), 0.7311)
     'This engine came out above the bound by chance: the bound lies within the interval.'
@@ -118,7 +118,7 @@ def above_by_chance(rate: Rate, bound: float) -> str:
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:
-    """Say how the attack went. It wins if chance alone would hardly ever bring so many right guesses."""
+    """Say how the attack went. It succeeds if so many right guesses would hardly ever come about by chance."""
     last, rate = list(rates.items())[-1]
     low, _ = rate.interval(CERTAIN)
     result = f"{name}: after {last:,} {unit}, right in {rate.successes:,} of {rate.tries:,}"

@@ -1,4 +1,4 @@
-"""Reconstruction in the Attacks lab: it takes seconds, so it runs when asked, step by step, and can be stopped."""
+"""Reconstruction in the Attacks lab: it takes seconds, so it runs on request, in steps, and can be stopped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Job:
 
     @property
     def steps(self) -> int:
-        """Number of steps, done or not."""
+        """Number of all steps, whether done or not."""
         return len(self.left) + sum(map(len, self.found.values()))
 
 
@@ -78,7 +78,7 @@ def _begin(asked: tuple[str, Fraction, int, str]) -> None:
 
 
 def _work(job: Job) -> None:
-    """Run the steps that remain; anything the visitor presses takes over between two of them, and results stay."""
+    """Run the remaining steps; a click of the visitor interrupts between two of them, and keeps the results so far."""
     _, epsilon, people, method = job.asked
     total = job.steps
     place = st.empty()

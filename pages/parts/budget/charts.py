@@ -1,4 +1,4 @@
-"""Figures of the budget page: what was spent, and what each of many releases may cost."""
+"""Figures of the Budget page: what was spent, and what each of many releases may cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["allowance_figure", "spending_figure"]
 
 
 def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None, cap: float | None) -> go.Figure:
-    """Draw one bar of the ε spent, a piece for each release; the price of the current plan follows hatched."""
+    """Draw the spent ε as one bar with a piece for each release; the price of the current plan is a hatched piece."""
     tone = tones()
     figure = go.Figure()
     for name, price in paid:
@@ -48,7 +48,7 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
 
 
 def allowance_figure(rows: pd.DataFrame, now: int) -> go.Figure:
-    """Draw what each release may cost over the number of releases: one line a rule, by columns of `rows`."""
+    """Draw what each release may cost over the number of releases, a line for each rule, a column of `rows`."""
     tone = tones()
     figure = go.Figure()
     looks = (("accent", "solid", "circle"), ("grey", "dot", "diamond"), ("other", "dash", "square"))

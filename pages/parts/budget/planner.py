@@ -1,4 +1,4 @@
-"""Planner of the budget page: what each of many releases over the years may cost."""
+"""Planner of the Budget page: what each of many releases over the years may cost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rounded_down(epsilon: Fraction) -> Fraction:
 def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, spent: Fraction = Fraction(0)) -> None:
     """Show what each of many releases may cost.
 
-    `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it before.
+    `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
     st.subheader("Plan ahead", help=term("composition"))
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
@@ -97,12 +97,12 @@ def _headline(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
     line = f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {price}**"
     best = max(each, key=lambda rule: each[rule])
     if best is not Rule.BASIC:
-        price = _of(each[best])
+        price = _as_epsilon(each[best])
         line += f" This ledger adds ε up. A ledger that allows a δ could spend {price} on each, by {NAMES[best]}."
     st.markdown(line)
 
 
-def _of(epsilon: Fraction) -> str:
+def _as_epsilon(epsilon: Fraction) -> str:
     return f"ε = {exact_text(_rounded_down(epsilon))}"
 
 
@@ -111,7 +111,7 @@ def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
         rows[name] = [float(allowance(rule, total, count, delta)) for count in counts]
-    prices = "; ".join(f"{NAMES[rule]}: {_of(price)}" for rule, price in each.items())
+    prices = "; ".join(f"{NAMES[rule]}: {_as_epsilon(price)}" for rule, price in each.items())
     alt = f"The more releases, the less each may cost. Of {plural(times, 'release')} each may cost, by {prices}."
     draw(allowance_figure(rows, times), alt, "planner", 300)
     number = st.column_config.NumberColumn

@@ -1,4 +1,4 @@
-"""Draw a candidate: as a demonstration that costs nothing, or once for a dataset, whose budget pays."""
+"""Draw a candidate: as a free demonstration, or once for a dataset, which is charged."""
 
 from __future__ import annotations
 

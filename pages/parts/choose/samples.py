@@ -11,7 +11,7 @@ OWN = "My own"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A question with scored candidates; `sensitivity` is how far one person moves a score, `why` the reason.
+    """A question with scored candidates; `sensitivity` is how far one person can move a score, `why` the reason for it.
 
     In a `monotone` choice one person moves all scores in the same direction.
     """

@@ -1,4 +1,4 @@
-"""Audit in the Definition lab: the promise of ε, tried on the code that publishes."""
+"""Audit in the Definition lab: test on the code that publishes whether it keeps the promise of ε."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["audit_part"]
 
-RUNS = 150  # publications with the person, and as many without: a quarter of a minute in most ways
+RUNS = 150  # publications with the person, and as many without: most ways to publish take 15 seconds
 STORY = (
     "An auditor knows both tables and sees what this engine publishes of one of them, hundreds of times. How much "
     "more often do the outputs speak for the person when the person is there? That shows an ε *from below*; what was "
@@ -25,7 +25,7 @@ STORY = (
 
 
 def audit_part(epsilon: Fraction) -> None:
-    """Offer an audit of one way to publish, and show what it finds beside what is claimed."""
+    """Offer an audit of one way to publish, and show the ε that it finds beside the claimed one."""
     st.subheader("Does this engine keep the promise?")
     st.markdown(STORY)
     with st.container(horizontal=True, vertical_alignment="bottom"):

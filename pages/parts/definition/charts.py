@@ -71,7 +71,7 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
 
 
 def _factor(power: float, epsilon: float) -> str:
-    """Label a ratio on the axis, e^±ε by its name."""
+    """Return the label of a ratio on the axis; e^ε and e^−ε get their names."""
     named = {epsilon: "e<sup>ε</sup> = ", -epsilon: "e<sup>−ε</sup> = "}.get(power, "")
     return f"{named}{math.exp(power):.3g}"
 
@@ -102,7 +102,7 @@ def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, 
 
 
 def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int) -> go.Figure:
-    """Draw the error of the mean over the upper bound: what the bound cuts off, and the typical noise."""
+    """Draw the error of the mean over the upper bound: what cutting off changes, and the typical noise."""
     tone = tones()
     figure = go.Figure()
     lines = (

@@ -25,7 +25,7 @@ LOWER = 60
 
 
 def one_man(epsilon: Fraction) -> None:
-    """Compare the answers on a table of one number, and say what no privacy of data can prevent."""
+    """Compare the answers on a table of one number, and say what differential privacy does not prevent."""
     st.markdown(
         "A table holds one number, a man's height: 68 inches, or perhaps 67. The height is published with noise of "
         "scale 1/ε. How likely is a published height at or above the value below?"
@@ -51,7 +51,7 @@ def one_man(epsilon: Fraction) -> None:
 
 
 def senator(epsilon: Fraction) -> None:
-    """Show what readers come to believe of someone who is the only person in a zip code."""
+    """Show what readers can conclude about someone who is the only person in a zip code."""
     st.markdown(
         "A senator is the only person of her zip code in a hospital's table. The exact number of cancer patients there "
         "is 0 or 1, which is the answer about her. With noise, this is what readers can conclude:"

@@ -14,7 +14,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
-    """Draw the regret over time, one line a learner; private ones in the accent, with a dash pattern each."""
+    """Draw the regret over time, a line for each learner; private ones are in the accent, with a dash pattern each."""
     colours = tones()
     figure = go.Figure()
     private = [name for name in rows.columns[1:] if name not in (NO_PRIVACY, LEADER)]
@@ -46,7 +46,7 @@ def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
 
 
 def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figure:
-    """Draw the expected regret after the last round over ε, and its bound where that says anything."""
+    """Draw the expected regret after the last round over ε, and its bound where that is below 1."""
     colours = tones()
     figure = go.Figure()
     top = max(float(rows["expected"].max()), free, 0.01)

@@ -1,4 +1,4 @@
-"""Numbers of the Learn lab: the learners of one market, their rates, losses and regrets, and proven bounds."""
+"""Numbers of the Learn lab for one market: learners with their rates, losses and regrets, and proven bounds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Run:
 
 
 def rate(way: str, epsilon: Fraction, delta: Fraction, losses: Floats) -> Fraction | None:
-    """Return η for (ε, δ), at most the rate that suits the regret best; None if no rate is proved for this ε."""
+    """Return η for (ε, δ), at most the rate that minimises the bound on regret; None if none is proved for this ε."""
     rounds, experts = losses.shape
     try:
         return min(RATES[way](epsilon, delta, rounds), free_rate(rounds, experts))
@@ -80,7 +80,7 @@ def over_epsilon(losses: Floats, way: str, delta: Fraction) -> pd.DataFrame:
 
 
 def thinned(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the average regret over time, one column a learner, at `_POINTS` rounds from a twentieth of them on."""
+    """Return the average regret over time, a column for each learner, at `_POINTS` rounds without the first 5 %."""
     rounds = len(runs[0].regret)
     places = np.unique(np.linspace(rounds // 20, rounds - 1, _POINTS).astype(int))
     return pd.DataFrame({"round": places + 1} | {each.name: each.regret[places] for each in runs})

@@ -1,4 +1,4 @@
-"""The last step where a second person has to approve: send the plan, wait, and publish what was approved."""
+"""The last step if a second person has to approve: send the plan, wait, and publish what was approved."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["offer_withdrawal", "show"]
 
 
 def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
-    """Show how far the approval of exactly this plan has come, and what to do next; return whether it is approved.
+    """Show the state of the approval of exactly this plan and what to do next; return whether it is approved.
 
-    Where it is not `needed`, a colleague may look at the plan all the same.
+    If approval is not `needed`, the plan can still be sent to a colleague.
     """
     request = visit().ledger.approvals.find(plan, other_people=other_people)
     approved = request is not None and request.state is State.APPROVED
@@ -60,7 +60,7 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
 
 
 def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bool) -> None:
-    """Offer to send the plan, and say what became of it when it was sent before."""
+    """Offer to send the plan, and say what was decided if it was sent before."""
     if before is not None:
         st.info(decision(before), icon=":material/history:")
     why = (
@@ -77,7 +77,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
             why=why,
         )
     )
-    note = st.text_input(_("Note for who approves"), key=visit().turned("approval-note"), max_chars=2_000)
+    note = st.text_input(_("Note for the person who approves"), key=visit().turned("approval-note"), max_chars=2_000)
     if st.button(
         _("Send for approval"),
         type="primary",
@@ -96,7 +96,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
 
 def offer_withdrawal(request: Request) -> None:
     """Offer to take back a request or an approval."""
-    key = f"approval-withdraw-{request.request_id}"  # if the request is gone when the press arrives, it means no other
+    key = f"approval-withdraw-{request.request_id}"  # names the request, so a late click cannot mean another
     if st.button(_("Withdraw it"), key=key, icon=":material/undo:", type="tertiary"):
         try:
             visit().withdraw(request.request_id)

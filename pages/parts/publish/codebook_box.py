@@ -1,4 +1,4 @@
-"""A codebook for the columns at hand: one to take away and fill in with others, and one to bring."""
+"""Codebooks for the columns at hand: download one to fill in with others, or bring one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["bring_levels", "show"]
 
-MAX_REFUSED = 3  # that are said one by one
+MAX_REFUSED = 3  # more are only counted
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SHEETS = (
     ("Excel", "codebook.xlsx", XLSX, codebook_file.xlsx_bytes),
@@ -38,7 +38,7 @@ SHEETS = (
 
 
 def show() -> None:
-    """Offer the columns as a sheet to fill in, and take a codebook that declares some of them."""
+    """Offer the columns as a sheet to fill in, and a box for a codebook that declares some of them."""
     with st.popover(_("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         entries = plan_form.shareable(visit().entries)
         columns = [entries.declared[name] for name in plan_form.used(entries)]
@@ -106,7 +106,7 @@ def _take_files(files: Sequence[UploadedFile]) -> None:
 
 
 def _take(found_books: Sequence[Found]) -> None:
-    """Fill in the rows of the grid that codebooks declare; of doubtful ones, they wait for a person."""
+    """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it."""
     books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
@@ -135,7 +135,7 @@ def _take(found_books: Sequence[Found]) -> None:
 
 
 def _tell_refused(refused: Sequence[str]) -> None:
-    """Say what of codebooks was not read."""
+    """Say which parts of the codebooks were not read, and why."""
     for sentence in refused[:MAX_REFUSED]:
         st.toast(_("Not read: {what}", what=plain(sentence)), icon=":material/block:", duration="long")
     if (rest := len(refused) - MAX_REFUSED) > 0:
@@ -143,14 +143,14 @@ def _tell_refused(refused: Sequence[str]) -> None:
 
 
 def _is_outline(file: UploadedFile) -> bool:
-    """Return whether a file has shapes for maps: GeoJSON may have the ending of a codebook."""
+    """Return whether a file has shapes for maps; GeoJSON may have the same file ending as a codebook."""
     if _suffix(file) != ".json":
         return _suffix(file) == ".geojson"
     return file.size > strict_yaml.MAX_BYTES or not formats.is_described(formats.parsed(file.getvalue()))
 
 
 def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return what a codebook declares; a sheet, which does not tell of levels, leaves those of the same column."""
+    """Return what a codebook declares; a sheet cannot declare levels, so the column keeps those that it had."""
     if entry["kind"] != before["kind"] or "levels" in entry or not before.get("levels"):
         return entry
     if entry["kind"] != "category":
@@ -161,7 +161,7 @@ def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
 
 
 def _take_shapes(file: str, text: str) -> None:
-    """Give the shapes of a file to the column whose values they fit best."""
+    """Use the shapes of a file for the column whose values they match best."""
     entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
     for name in plan_form.used(entries):
         values = listed(entries.declared[name])

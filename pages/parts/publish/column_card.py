@@ -1,4 +1,4 @@
-"""One column in detail: its kind, its cells, and how that is known."""
+"""One column in detail: its kind, its cells, and where that knowledge comes from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SOURCE_HELP = mark(
 
 
 def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Ask all there is to say of a column, and return its entry; the same one while nothing is changed."""
+    """Show all questions about a column, and return its entry; the same object while nothing is changed."""
     turn = visit().turns(f"card-{name}")
     kind = st.segmented_control(
         _("Kind"),
@@ -94,7 +94,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry of a column that becomes of another kind: what was typed for that kind before, if anything."""
+    """Return the entry of a column whose kind changes, with what was typed for that kind before, if anything."""
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
     codes = [code for code, _word in field.words] if (field := _field(name)) else []

@@ -46,13 +46,13 @@ BANDS = {
     mark("As in surveys"): "0, 18, 25, 35, 45, 55, 65, 75, 120",
 }
 OTHERWISE = "otherwise"
-MOST_SEEN = 20_000  # different values of a column that its owner can look at
-MOST_TICKS = 40  # with more values, a box to search
+MOST_SEEN = 20_000  # most values of a column that its owner can look at
+MOST_TICKS = 40  # with more values there is a search box
 PLAIN: NumberFormat = "1234.5"
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-    """Ask for the edges of a column's bins, or for where they are to be found, and how numbers in texts are written."""
+    """Ask for the edges of a column's bins, or how to find them, and how the numbers of a text column are written."""
     if has_found_bins(column):
         fields = ask_bins(column, _key("bins-found", name))
         _fill_in(f"state-{name}", name, label=_("State the edges instead"), edges=[], bins=None)
@@ -141,7 +141,7 @@ def in_words(edges: list[str]) -> str:
 
 
 def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Ask for the values of a column: pasted, from a list, seen in the data and confirmed as public, or to be found."""
+    """Ask for the values of a column: pasted, listed, seen in the data and confirmed as public, or found privately."""
     if is_found(column):
         fields = ask_found(column, _key("found", name))
         _fill_in(f"list-{name}", name, label=_("List the values instead"), values=[])
@@ -181,7 +181,7 @@ def _look(name: str, values: list[str]) -> None:
         return
     table = visit().table
     assert table is not None
-    # Read once, so that a position in the list means one value for as long as the table is open.
+    # Read once, so that each position in the list means the same value for as long as the table is open.
     seen = background_read.read(f"seen-{name}", lambda _job: _texts(table, name), table, doing=mark("Looking"))
     if seen is None:
         return
@@ -227,7 +227,7 @@ def _texts(table: Table, name: str) -> list[str]:
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-    """Ask for the first and last day, the length of a period, and, if days are stored as text, how they are written."""
+    """Ask for the first and last day, the length of a period, and, for days in a text column, how they are written."""
     first, last, by = st.columns(3)
     start = first.date_input(_("From"), _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name))
     stop = last.date_input(_("To"), _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name))
@@ -245,7 +245,7 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
 
 
 def _written(name: str, now: str | None) -> str | None:
-    """Ask how days are written; None until it is answered, since a wrong guess would put everyone into (other)."""
+    """Ask how days are written; None until answered: a wrong guess would put everyone into (other)."""
     options = [*DATE_FORMATS, OTHERWISE]
     chosen = st.selectbox(
         _("How the last day of 2024 is written in this column"),
@@ -268,7 +268,7 @@ def _written(name: str, now: str | None) -> str | None:
 
 
 def _popover(place: Any, what: str, label: str, icon: str, turns_with: str, name: str) -> Any:
-    """Return a popover that closes when its button has filled the box beside it."""
+    """Return a popover that closes when its button fills the box beside it."""
     return place.popover(
         label,
         icon=f":material/{icon}:",
@@ -287,7 +287,7 @@ def _fill_in(
     forget: list[str] | None = None,
     **entry: Any,
 ) -> None:
-    """Show a button that puts new values into a column's entry, and renews the widgets in `forget`."""
+    """Show a button that puts new values into a column's entry, and resets the widgets in `forget`."""
     box = "edges" if "edges" in entry else "values"
     st.button(
         label or _("Fill in"),
@@ -299,7 +299,7 @@ def _fill_in(
 
 
 def _refill(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
-    """Put new values into a column's entry; its box and the popovers beside it start anew."""
+    """Put new values into a column's entry; its box and the popovers beside it are reset."""
     entries = visit().entries
     visit().change(declared=entries.declared | {name: plan_form.confirmed(entries.declared[name]) | entry})
     for widget in renewed:
@@ -307,7 +307,7 @@ def _refill(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
 
 
 def _key(what: str, name: str) -> str:
-    """Return the key of a widget about one column: `turn` renews it, and so does a change of the column elsewhere."""
+    """Return the key of a widget about one column; `turn` renews it, as does a change of the column elsewhere."""
     return f"{visit().turned(f'{what}-{name}')}-{visit().turns(f'card-{name}')}"
 
 

@@ -1,4 +1,4 @@
-"""Step 2: which columns matter, and in which tables."""
+"""Step 2: which columns are published, and in which tables."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from pages.parts.visit.state import STEPS, visit
 __all__ = ["all_tables", "choose_columns", "summary"]
 
 MAX_SHOWN = 8
-MAX_NAMED = 4  # of the tables, in the folded step
+MAX_NAMED = 4  # letters of the list of tables in the folded step
 
 
 def choose_columns() -> None:
-    """Ask for the columns and how they make tables, and list the tables that result."""
+    """Ask for the columns and how they are combined into tables, and list these tables."""
     table, entries = visit().table, visit().entries
     assert table is not None
     saved_draft.show_what_waits()
@@ -73,7 +73,7 @@ def choose_columns() -> None:
     entries = entries.with_(chosen=tuple(chosen), declared=declared, told=told, layout=layout)
     visit().change(chosen=entries.chosen, declared=declared, told=told, layout=layout)
     if layout == "own":
-        levels_box.show(chosen)  # before the tables, which then ask for these levels
+        levels_box.show(chosen)  # placed before the tables, which can then use these levels
         entries = ask_own_tables(entries)
     else:
         entries = ask_of_amounts(entries)
@@ -112,7 +112,7 @@ def choose_columns() -> None:
 
 
 def _sizes(tables: tuple[PublishedTable, ...]) -> None:
-    """Show how many cells each table has, as far as that is known, and warn of too many."""
+    """Show how many cells each table has, if that is known, and warn of too many."""
     lines, total = [], 0
     sizes = sizes_of({name for table in tables for name in table.columns})
     for each in tables:
@@ -139,7 +139,7 @@ def _sizes(tables: tuple[PublishedTable, ...]) -> None:
 
 
 def _load_plan() -> None:
-    """Take a plan file that was saved earlier: it fills every step if the table has its columns."""
+    """Offer a box for a plan file that was saved earlier; it fills in every step if the table has its columns."""
     with st.popover(_("Load a plan"), icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
         file = file_box(_("A plan file for this table"), type=["yaml", "yml"], key=visit().key("plan-file"))
         table = visit().table
@@ -181,7 +181,7 @@ def _fits(table: Table, plan: Plan) -> bool:
 
 
 def summary(plan: Plan | None) -> str:
-    """Return the line that stands for the folded step."""
+    """Return what a folded step shows, in one line."""
     tables = plan_form.published(visit().entries)
     said = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
     if len(tables) > MAX_NAMED:
@@ -193,7 +193,7 @@ def summary(plan: Plan | None) -> str:
 
 
 def all_tables() -> str | None:
-    """Return every table by name, a line each, where `summary` names only some."""
+    """Return all tables, one on each line; `summary` names only some."""
     entries = visit().entries
     if len(plan_form.published(entries)) <= MAX_NAMED:
         return None

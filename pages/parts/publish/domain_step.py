@@ -1,7 +1,7 @@
-"""Step 3: what is publicly known about each column, in one grid, and one column in detail.
+"""Step 3: what is publicly known about all columns, in a grid, with one column in detail.
 
-Nothing is taken from the rows, unless the owner looks at them and confirms each value as public. What names and types
-of columns suggest is marked, and waits for a person to confirm it.
+Nothing is taken from the rows unless the owner looks at them and confirms each value as public. Suggestions from names
+and types of columns are marked, and wait for a person to confirm them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
 
-MAX_FAULTS = 6  # said in full below the grid
-MAX_NAMED = 8  # columns that are still to be filled in
+MAX_FAULTS = 6  # below the grid these are written in full
+MAX_NAMED = 8  # columns named as still to be filled in
 BY = {
     "day": mark("by day, {first} to {last}"),
     "week": mark("by week, {first} to {last}"),
@@ -63,7 +63,7 @@ Copy a block from a spreadsheet and paste it onto a cell; drag the corner of a c
 
 
 def declare_columns() -> None:
-    """Ask about all columns in a grid, about one of them in detail, and go on once all are complete."""
+    """Ask about all columns in a grid and about one of them in detail; offer to go on once all are complete."""
     st.caption(
         _(
             "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
@@ -117,7 +117,7 @@ def _confirm(names: list[str]) -> None:
 
 
 def _say_what_the_file_says() -> None:
-    """Warn of lists that the file itself suggests: its maker's program may have made them from the rows."""
+    """Warn of lists that the file itself suggests: the program that wrote it may have made them from the rows."""
     declared = visit().entries.declared
     from_file = [name for name in plan_form.used(visit().entries) if _is_from_file(declared[name])]
     if from_file:
@@ -154,7 +154,7 @@ def _say_what_is_open(names: list[str]) -> None:
 
 
 def _show_detail(used: list[str], open_columns: list[str]) -> None:
-    """Show the card of one column: at first, of one that needs more than to be confirmed."""
+    """Show the card of one column; at first, one that needs more than confirmation."""
     blank = (name for name in open_columns if set(faults_of(name)) != {plan_form.TO_CONFIRM})
     name = st.selectbox(
         _("One column in detail"),
@@ -179,7 +179,7 @@ def _show_detail(used: list[str], open_columns: list[str]) -> None:
 
 
 def _say_where_levels_are_picked(name: str) -> None:
-    """Say how a level comes into a table, where none has one."""
+    """Say how to use a level in a table, if no table uses one yet."""
     levels = plan_form.coarser(visit().entries.declared[name])
     asked = {column for table in plan_form.tables_of(visit().entries) for column in table}
     if levels and not any(f"{name}{MARK}{level}" in asked for level in levels):
@@ -219,6 +219,6 @@ def _brief(name: str) -> str:
 
 
 def summary() -> str:
-    """Return the line that stands for the folded step."""
+    """Return what a folded step shows, in one line."""
     used = plan_form.used(visit().entries)
     return " · ".join(f"{plain(name)}: {_brief(name)}" for name in used[:4]) + (" · …" if len(used) > 4 else "")

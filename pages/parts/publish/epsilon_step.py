@@ -1,4 +1,4 @@
-"""Step 5: how private, set by a slider, by an exact number, or by an acceptable error."""
+"""Step 5: the ε, set by a slider, as an exact number, or by an acceptable error."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ KNOWN = mark(
     "1; most published statistical releases lie between 0.1 and 10."
 )
 
-# From which ε on, and what is said there.
+# The ε from which on each caution is shown.
 CAUTIONS = (
     (10, mark("At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
               "unprotected one.")),
-    (4, mark("At this ε, nothing in the guarantee prevents that somebody finds out almost surely who is in the table. "
+    (4, mark("At this ε, the guarantee does not keep anybody from finding out almost surely who is in the table. "
              "Publish like this only what would do little harm if it were known.")),
     (2, mark("At this ε a person is protected less than is usual for data such as health or income.")),
 )  # fmt: skip
 
 
 def choose_epsilon(plan: Plan) -> None:
-    """Ask for ε in one of three ways, and say what it means."""
+    """Ask for ε in one of three ways, and say what it means for a person."""
     way = st.segmented_control(
         _("Set it by"),
         WAYS,
@@ -96,7 +96,7 @@ def choose_epsilon(plan: Plan) -> None:
 
 
 def _choose_strategy(plan: Plan) -> None:
-    """Ask for the strategy; folded, since hardly anyone needs to change it."""
+    """Ask for the strategy, in a folded box, since hardly anyone needs to change it."""
     with st.expander(_("How it is measured"), icon=":material/tune:"):
         key = visit().key("strategy")
         st.session_state.setdefault(key, plan.strategy)
@@ -119,7 +119,7 @@ def _slide(plan: Plan) -> None:
     st.select_slider(
         _("Privacy budget ε: more private on the left, more exact on the right"),
         sorted({*map(exact_text, rungs("0.01", "10")), here}, key=Fraction),
-        here,  # a browser shows this value first; if it were the smallest ε, a quick hand would start there
+        here,  # the value that a browser shows first; a fast user drags the slider from it
         format_func=localised,
         key=key,
         help=term("epsilon"),
@@ -146,8 +146,8 @@ def _type(plan: Plan) -> None:
 
 
 def _take(key: str) -> None:
-    """Put a widget's value into the entries before the page is drawn, so that it is drawn only once."""
-    with contextlib.suppress(ValueError):  # a text that is no ε is explained beside the box
+    """Put a widget's value into the entries before the page is drawn, so that one drawing is enough."""
+    with contextlib.suppress(ValueError):  # beside the box, the page explains why a text is no ε
         visit().change(epsilon=exact_text(exact_epsilon(_typed(key))))
 
 
@@ -199,14 +199,15 @@ def _widths(plan: Plan) -> dict[tuple[str, ...], float]:
 
 
 def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fraction, half_width: float) -> str:
-    """Say which table needs the most, beside the largest one, and what would be enough without the single columns."""
+    """Say which tables need the largest ε, and what ε would be enough without the single columns."""
     worst, largest = max(widths, key=widths.__getitem__), max(plan.marginals, key=plan.cells)
     table, reached = plain(heading_of(plan, worst)), people(widths[worst])
     if widths[largest] >= widths[worst]:
-        return _("The table that needs it most: {table}, each cell within ±{half_width}.", table=table,
+        return _("The table that needs the largest ε: {table}, each cell within ±{half_width}.", table=table,
                  half_width=reached)  # fmt: skip
     said = _(
-        "The table that needs it most: {table}, each cell within ±{half_width}; {other} would be within ±{narrower}.",
+        "The table that needs the largest ε: {table}, each cell within ±{half_width}; "
+        "{other} would be within ±{narrower}.",
         table=table,
         half_width=reached,
         other=plain(heading_of(plan, largest)),
@@ -222,7 +223,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
 
 
 def _without_margins(half_width: float) -> Fraction | None:
-    """Return the ε that would be enough if single columns were not published by themselves too."""
+    """Return the ε that would be enough if single columns were not published as tables of their own too."""
     try:
         return _rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
     except PlanError:
@@ -230,7 +231,7 @@ def _without_margins(half_width: float) -> Fraction | None:
 
 
 def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | None:
-    """Return the ε that trials on made-up people find enough; they run beside the page once they are asked for."""
+    """Return the ε that is enough in trials on made-up people, which run in the background on request."""
     question = (plan.at(1).key, plan.rows_about, half_width)
     if not clicked and background_read.held("epsilon-by-trials", question) is None:
         st.caption(_("For this plan the error cannot be computed, so values of ε are tried out on made-up people."))
@@ -263,7 +264,7 @@ def _try_ladder(plan: Plan, half_width: float, progress: Progress) -> tuple[Frac
 
 
 def _rounded_up(epsilon: Fraction) -> Fraction:
-    """Round up to three leading digits: a number that is easy to say and still large enough."""
+    """Round up to three digits: easy to say, and still large enough."""
     unit = Fraction(1)
     while epsilon < 100 * unit:
         unit /= 10

@@ -1,4 +1,4 @@
-"""Bins that a release finds: where they may lie, how many there are, and what finding them takes of ε."""
+"""Bins that a release finds privately: their range, their number, and the part of ε that this takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWENTY_BINS: dict[str, Any] = {"edges": [], "from": "", "to": "", "step": "1", "
 
 
 def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Ask for the range, the step and the number of bins, and say what finding them takes."""
+    """Ask for the range, the step and the number of bins, and say what part of ε it takes to find them."""
     bins = column["bins"] if isinstance(column["bins"], Mapping) else {"count": column["bins"]}
     with st.grid(4, min_column_width=110):  # two by two on a phone
         fields: dict[str, Any] = {
@@ -34,13 +34,13 @@ def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
         }  # fmt: skip
         wanted = st.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
     fields |= {"bins": {**bins, "count": wanted}}
-    with suppress(PlanError):  # what is wrong stands below the card
+    with suppress(PlanError):  # the faults are shown below the card
         st.caption(_price(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))
     return {"edges": []} | fields
 
 
 def _price(column: Number) -> str:
-    """Return what finding takes of the ε that is entered now."""
+    """Return in words the part of the entered ε that finding the bins takes."""
     assert column.bins is not None, "a column whose bins are found"
     share = f"{number(100 * float(column.share), '.3g')} %"
     text = _(

@@ -1,4 +1,4 @@
-"""Values that nobody can list: which are possible, and what a release finds of them at what price."""
+"""Values that nobody can list, which a release finds privately: which are possible, and what finding them costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIVE_DIGITS: dict[str, Any] = {"values": "found", "among": {"pattern": "#####"}}
 
 
 def ask_found(column: dict[str, Any], key: str) -> dict[str, Any]:
-    """Ask which values are possible, and say what finding them costs and finds; the same fields if that is unclear."""
+    """Ask which values are possible, and say what finding them costs and how many people a value needs to be found."""
     typed = st.text_input(
         _("Found among"),
         write_rule(column.get("among") or {}),
@@ -44,12 +44,12 @@ def ask_found(column: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _price(among: Universe) -> str:
-    """Return what finding takes and gives, at the ε and the rows of a person that are entered now."""
+    """Return what finding costs and gives, at the ε and the rows per person that are entered now."""
     entries = visit().entries
     try:
         epsilon = exact_epsilon(entries.epsilon)
     except ValueError:
-        return _("How many people a value needs shows once ε is entered.")
+        return _("How many people a value needs is shown once ε is entered.")
     none = FoundKeys.none("x", among, epsilon, entries.rows if entries.several_rows else 1)
     return _(
         "{share} of ε finds the values: at ε = {epsilon}, those that about {least} people or more have. Values that "

@@ -1,8 +1,8 @@
-"""All columns in one grid, a row each, with the habits of a spreadsheet: arrow keys, paste, fill down.
+"""All columns in one grid, a row each, that works like a spreadsheet: arrow keys, paste, fill down.
 
-The browser holds what was typed since the grid was last drawn anew, and each new cell of that is taken into the
-entries once. A cell that cannot be read stays as it was typed, beside its fault: nothing is lost. Whatever changes the
-entries elsewhere (the card of a column, a codebook) draws the grid anew.
+The browser holds all that was typed since the grid was last reset, and each new cell is taken into the entries once. A
+cell that cannot be read stays as it was typed, beside its fault, so nothing is lost. A change of the entries elsewhere
+(in the card of a column, or by a codebook) resets the grid.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ WIDTHS = {
     PUBLISH: 80,
 }
 MAX_NAME_WIDTH = 220
-MAX_LETTERS = 3_000  # of a cell; a longer list is shown by its beginning, and changed in the card of its column
-MAX_ROWS = 14  # in sight at once
+MAX_LETTERS = 3_000  # letters of a cell; a longer list is shown by its beginning, and changed in its column's card
+MAX_ROWS = 14  # rows in sight; the others are reached by scrolling
 SOURCES = SOURCE_NAMES | SEEN
 _KINDS, _SOURCES = ({name: key for key, name in names.items()} for names in (KIND_NAMES, SOURCES))
 
@@ -61,12 +61,12 @@ ABOUT = {
 
 NOTHING = Checked((), None)
 
-Edits = Mapping[int, Mapping[str, Any]]  # by row: the new cells, by the name of their column
+Edits = Mapping[int, Mapping[str, Any]]  # for each row of the grid, its new cells by name
 
 
 @dataclass(frozen=True)
 class _Drawn:
-    """The entries from when the grid was last drawn anew, and as its edits have made them; which edits are taken."""
+    """The entries when the grid was last reset, those after its edits, and which edits were taken already."""
 
     before: Entries
     after: Entries
@@ -75,7 +75,7 @@ class _Drawn:
 
 
 def take_typed() -> None:
-    """Take what was typed into the grid into the entries; to be called before anything is made of them."""
+    """Take what was typed into the grid into the entries; to be called before the entries are used."""
     here = visit()
     drawn: _Drawn | None = here.kept(GRID, ())
     if drawn is None or _hides(drawn, here.entries):
@@ -98,13 +98,13 @@ def take_typed() -> None:
     if not _same(changed, here.entries):
         here.change(chosen=changed.chosen, declared=changed.declared)
     if any(SOURCE in cells and cells[SOURCE] != _source(declared[names[row]]) for row, cells in fresh.items()):
-        here.turn(GRID)  # nobody can choose that cells are found here, nor how anybody knows cells that are found
+        here.turn(GRID)  # neither to find cells nor the source of found cells can be chosen here
         drawn, edits, of_a_kind = _Drawn(here.entries, here.entries, {}), {}, frozenset()
     here.keep(GRID, (), _Drawn(drawn.before, here.entries, edits, of_a_kind))
 
 
 def show_grid() -> None:
-    """Draw the grid: a row for each column that is in a table, or was when the grid was last drawn anew."""
+    """Draw the grid: a row for each column that is in a table, or was when the grid was last reset."""
     drawn: _Drawn | None = visit().kept(GRID, ())
     names = plan_form.used(visit().entries if drawn is None else drawn.before)
     st.data_editor(
@@ -122,7 +122,7 @@ def show_grid() -> None:
 def typed_into(
     declared: Mapping[str, dict[str, Any]], names: list[str], edits: Edits, of_a_kind: Set[str] = frozenset()
 ) -> dict[str, dict[str, Any]]:
-    """Return the entries of all columns with what is typed into some rows, which are in the order of `names`.
+    """Return the entries of all columns with what was typed into some rows; the rows are in the order of `names`.
 
     A column in `of_a_kind` keeps its kind, whatever its text says.
     """
@@ -134,7 +134,7 @@ def typed_into(
 
 
 def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
-    """Return the cells of `edits` that are not in `taken`, or are otherwise there."""
+    """Return the cells of `edits` that are not in `taken`, or have another value there."""
     fresh = {
         int(row): {cell: new for cell, new in cells.items() if (cell, new) not in taken.get(row, {}).items()}
         for row, cells in edits.items()
@@ -151,7 +151,7 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
         column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
     for cell, key in ((OTHER, "other"), (MISSING, "missing")):
         if column["kind"] == "amount" and key == "other":
-            continue  # what is no number counts as missing
+            continue  # a text that is no number counts as missing
         if isinstance(cells.get(cell), bool):
             column = column | {key: cells[cell]}
     if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None and not finds_cells(column):
@@ -164,7 +164,7 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
 
 
 def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> dict[str, Any]:
-    """Return the entry with the cells that a text declares; a text that cannot be read is kept beside them."""
+    """Return the entry with the cells that a text declares; a text that cannot be read is kept in the entry."""
     column = plan_form.confirmed(column)
     if not text:
         blank = {"edges": [], "values": [], "from": "", "to": "", "knots": []}
@@ -183,9 +183,9 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
 
 
 def _hides(drawn: _Drawn, entries: Entries) -> bool:
-    """Whether the grid, with what was typed into it, would hide what the entries are by now.
+    """Whether the grid, with what was typed into it, no longer shows the entries as they are.
 
-    It is drawn anew only then: what a browser is about to send of it would be lost.
+    Only then is it reset, because a reset loses what a browser is about to send.
     """
     tables = [(each.chosen, each.layout, each.own) for each in (drawn.after, entries)]
     if tables[0] != tables[1]:
@@ -248,7 +248,7 @@ def _state(column: Mapping[str, Any], found: Checked) -> str:
 
 
 def _columns(letters: int) -> dict[str, Any]:
-    """Say how each column is shown, that of names of up to so many letters, too.
+    """Return how each column is shown; `letters` is the length of the longest name.
 
     What is typed, copied and pasted is the same in every language.
     """

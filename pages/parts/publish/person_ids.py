@@ -1,4 +1,4 @@
-"""Which columns of the table at hand may tell persons apart: guessed from names, never from rows."""
+"""Which columns of the open table may identify persons: guessed from names of columns, never from rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def likely_ids() -> list[str]:
 
 
 def may_have_several_rows() -> bool:
-    """Whether a person may have several rows: as entered, or by the names of columns while nobody has said."""
+    """Whether a person may have several rows: as entered, else guessed from the names of columns."""
     entries = visit().entries
     return bool(likely_ids()) if entries.several_rows is None else entries.several_rows
 

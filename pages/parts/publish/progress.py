@@ -1,4 +1,4 @@
-"""A release under way, in a thread of its own: watched from any page, and stopped until noise is drawn."""
+"""A release in progress, in its own thread: any page shows it, and it can be stopped until noise is drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STAGES = {
 
 
 def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
-    """Begin to publish `plan`; the address then leads back to it.
+    """Begin to publish `plan`; the address of the page then names this release.
 
     `other_people`: the owner states that the table is of other people than those that it resembles.
     """
@@ -50,7 +50,7 @@ def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
 
 
 def current() -> Job[Release] | None:
-    """Return the job that this visitor, or the address, follows until its end has been shown."""
+    """Return the job of this visitor, or the one that the address names, until its end has been shown."""
     if (job := visit().publishing) is not None:
         return job
     token = st.query_params.get("publishing")
@@ -60,14 +60,14 @@ def current() -> Job[Release] | None:
     if job is None:
         del st.query_params["publishing"]
         st.info(
-            _("The release that was under way here has ended. If it was recorded, you find it on *Budget*."),
+            _("The release that was in progress here has ended. If it was recorded, you find it on *Budget*."),
             icon=":material/info:",
         )
     return job
 
 
 def follow(job: Job[Release]) -> None:
-    """Show how far the job is and a button to stop it, or go on to its result."""
+    """Show the progress of the job and a button to stop it, or, once it has ended, its result."""
     if job.done:
         _conclude(job)
     visit().publishing = job
@@ -78,7 +78,7 @@ def follow(job: Job[Release]) -> None:
     st.caption(
         _("You can visit other pages meanwhile. This page shows the progress again.")
         if is_demo()
-        else _("You can visit other pages meanwhile. This page shows the progress again, also after a reload.")
+        else _("You can visit other pages meanwhile. This page shows the progress again, even after a reload.")
     )
 
 
@@ -115,7 +115,7 @@ def _in_words(stage: str) -> str:
 
 
 def _conclude(job: Job[Release]) -> None:
-    """Turn the page into the release, or back to the steps with the reason why there is none."""
+    """Show the release, or the steps again with the reason why there is none."""
     visit().publishing = None
     st.query_params.pop("publishing", None)
     try:
@@ -131,5 +131,5 @@ def _conclude(job: Job[Release]) -> None:
 
 
 def outcome() -> PrivateReleaseError | str | None:
-    """Return why the last attempt gave no release, until something else is entered."""
+    """Return why the last attempt gave no release; it is forgotten once something else is entered."""
     return visit().unpublished

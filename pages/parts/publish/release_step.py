@@ -1,4 +1,4 @@
-"""Step 6: the bill, and the one button that cannot be undone."""
+"""Step 6: the price, and the one button that cannot be undone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["publish_step"]
 
 
 def publish_step(plan: Plan) -> None:
-    """Show what the release costs and what it leaves, and the button to publish."""
+    """Show what the release costs, what it leaves of the budget, and the button to publish."""
     ledger, entries = visit().ledger.as_it_is(), visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
@@ -64,7 +64,7 @@ def publish_step(plan: Plan) -> None:
     alike = [] if others else found
     spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
     bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(price)}
-    if cap is not None and cap - spent < price:  # it is refused, and takes nothing away
+    if cap is not None and cap - spent < price:  # the ledger would refuse it, and charge nothing
         bill[_("Left now")] = exactly(max(cap - spent, Fraction(0)))
     else:
         bill[_("Left after")] = _("no cap") if cap is None else exactly(cap - spent - price)
@@ -138,7 +138,7 @@ def publish_step(plan: Plan) -> None:
 
 
 def _refusal(ledger: Ledger, plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetError | LedgerError | None:
-    """Return why the ledger would refuse the charge now; it decides again when the charge is made."""
+    """Return why the ledger would refuse the charge now; it checks again when the charge is made."""
     try:
         ledger.check(plan.dataset, data, plan.epsilon, alike)
     except (BudgetError, LedgerError) as error:
@@ -147,7 +147,7 @@ def _refusal(ledger: Ledger, plan: Plan, data: bytes, alike: Sequence[Resemblanc
 
 
 def _rename(dataset: str = "") -> None:
-    """Take a new name or title before the page is drawn, so that a click which came with it meets the new plan."""
+    """Take a new name or title before the page is drawn, so that a click sent with it acts on the new plan."""
     here = visit()
     if dataset:
         st.session_state[here.key("dataset")] = dataset
@@ -156,7 +156,7 @@ def _rename(dataset: str = "") -> None:
 
 
 def _say_who_reads_the_file_name(dataset: str, title: str) -> None:
-    """Point out that readers will see the name of the owner's file, where nobody has changed it."""
+    """Warn that readers will see the name of the owner's file, if the dataset or title still has it."""
     from_file = visit().table_name.split(".")[0]
     if not visit().sample and from_file in (dataset, title):
         st.caption(
@@ -165,7 +165,7 @@ def _say_who_reads_the_file_name(dataset: str, title: str) -> None:
 
 
 def _say_who_has_these_columns(dataset: str, ledger: Ledger) -> None:
-    """Ask before a first charge whether the people have a budget already, under another name."""
+    """Ask before a first charge whether the same people already have a budget under another name."""
     for name in recent.with_columns_of_the_table(dataset, ledger):
         st.info(
             _(
@@ -184,7 +184,7 @@ def _say_who_has_these_columns(dataset: str, ledger: Ledger) -> None:
 
 
 def _offer_cap(dataset: str, *, asked: bool) -> None:
-    """Offer to set a cap; ask for it before the first charge."""
+    """Offer to set a cap; before the first charge, recommend it."""
     name = "cap-box"
     if asked:
         st.info(

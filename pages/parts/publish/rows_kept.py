@@ -1,4 +1,4 @@
-"""What a bound on the rows of a person leaves out: exactly, for the owner's eyes, or privately, for a price."""
+"""What a bound on the rows of a person leaves out: exactly, for the owner alone, or as paid private estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOUNDS = (1, 2, 5, 10, 20)
 
 
 def show_rows_kept(table: Table, id_column: str) -> None:
-    """Show, on request, how many rows are kept under several bounds: to the owner alone, or as paid estimates."""
+    """Show, on request, how many rows several bounds keep: exactly to the owner alone, or as paid estimates."""
     title = _("How many rows are kept")
     with st.popover(title, icon=":material/filter_alt:", key=visit().key("kept"), on_change="rerun"):
         st.markdown(
@@ -76,7 +76,7 @@ def _show_exact(table: Table, id_column: str) -> None:
 
 @ledger_faults_shown()
 def _show_paid(table: Table, id_column: str) -> None:
-    """Ask whose budget pays and how much, say how far off the estimates will be, and estimate once that is paid."""
+    """Ask which budget pays how much, say how far off the estimates will be, and make them once they are paid for."""
     whose, price = st.columns(2)
     dataset = whose.text_input(_("Dataset whose budget pays"), visit().entries.dataset, key=visit().key("kept-dataset"))
     epsilon = price.text_input(_("ε for all estimates together"), "0.1", key=visit().key("kept-epsilon"))

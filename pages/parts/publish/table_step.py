@@ -30,7 +30,7 @@ PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "
 
 
 def choose_table() -> None:
-    """Show the drop zone, the reading options, the operator's databases and the two samples."""
+    """Show the drop zone, the options for reading a file, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
     if is_demo():
         st.caption(_("This demonstration takes no files: choose one of its public samples."))
@@ -39,7 +39,7 @@ def choose_table() -> None:
     arrived: uploads.Place | None
     label, note = _("Drop a table here"), _("It stays on this server and is deleted when you leave.")
     if lifespan.is_served():
-        from pages.parts.server.drop_zone import drop_zone  # its component can be made only once a server is there
+        from pages.parts.server.drop_zone import drop_zone  # its component needs a running server
 
         arrived = drop_zone(label, note, visit().place, key=visit().key("drop-zone"))
     else:
@@ -102,7 +102,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
 
 
 def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
-    """Return the place of a file that came by Streamlit's own uploader, used where the drop zone cannot be."""
+    """Return the path of a file that came by Streamlit's own uploader, for when the drop zone cannot be used."""
     if uploaded is None:
         return None
     if visit().arrived != uploaded.file_id:
@@ -113,7 +113,7 @@ def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
 
 
 def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
-    """Open the file that has arrived, or show what is wrong with it; the file is removed with its table."""
+    """Open the file that has arrived, or show what is wrong with it; the file is removed when its table is closed."""
     sheets = _sheets(path, arrived)
     if sheets is None:
         return
@@ -162,7 +162,7 @@ def _ask_for_names(question: object) -> None:
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
-    """Offer to read the open file again, with another encoding, delimiter or sheet."""
+    """Offer to read the open file again with another encoding, delimiter or sheet."""
     sheets = _sheets(path, source)
     if sheets is None:
         return
@@ -181,7 +181,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
 
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:
-    """Return the table once it is open; it is closed with this session, even if nobody waits for it any more."""
+    """Return the table once it is open; it is closed with this session, even if nobody waits for it then."""
     session = session_resources.here()
 
     def work(progress: Progress) -> Table:
@@ -205,14 +205,14 @@ def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
 
 
 def _go_on(table: Table) -> None:
-    """Go on to the next step with a table that was just brought, with the plan that waits for it if there is one."""
+    """Go on to the next step with a new table, and with the plan that waits for it, if there is one."""
     if not saved_draft.resume(table) and not saved_draft.carry_over(table):
         visit().open_step("columns")
     st.rerun()
 
 
 def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
-    """Return the sheets of a workbook, none for other files; None while they are being read."""
+    """Return the names of a workbook's sheets, none for other files; None while they are being read."""
     if path.suffix.lower() not in EXCEL:
         return []
     question = (place.token, place.arrivals)
@@ -227,7 +227,7 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
 
 
 def summary() -> str:
-    """Return the line that stands for the folded step; only the owner sees the number of rows."""
+    """Return what a folded step shows, in one line; only the owner sees its number of rows."""
     table = visit().table
     if table is None:
         return _("no table yet")

@@ -77,7 +77,7 @@ def choose_unit() -> None:
     rows_about = None if about is None else int(about)
     visit().change(several_rows=several, id_column=id_column, rows=int(rows), rows_about=rows_about)
     if rows_about != entries.rows_about:
-        st.rerun()  # the preview beside is of the plan as this run began
+        st.rerun()  # the preview still shows the plan from the beginning of this run
     if st.button(
         _("Go on to how private"),
         type="primary",
@@ -89,7 +89,7 @@ def choose_unit() -> None:
 
 
 def summary() -> str:
-    """Return the line that stands for the folded step."""
+    """Return what a folded step shows, in one line."""
     entries = visit().entries
     if entries.several_rows is None:
         return _("still to be answered")

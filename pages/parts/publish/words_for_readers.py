@@ -1,8 +1,8 @@
-"""What readers are told beside the numbers: who publishes, what the columns say, and words for codes.
+"""Words for readers: who publishes, names and notes of columns, and words for codes.
 
-None of it changes a cell, the price or the noise, so it stands beside the plan's entries, and can be changed at any
-time: the same release is then shown in other words, at no cost. Each box is taken over as soon as it is left, so that
-nothing typed is forgotten when the plan is published.
+None of it changes a cell, the price or the noise. So it is kept apart from the plan's entries and can be changed at any
+time: the same release is then shown in other words, at no cost. Each box takes effect as soon as it is left, so that
+nothing typed is missing when the plan is published.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 def ask_words(plan: Plan) -> None:
-    """Ask, folded, for all that readers are told; nothing of it is needed."""
+    """Ask, in a folded box, for words for readers; all of them are optional."""
     box = st.expander(_("Words for readers"), icon=":material/translate:", key=visit().key("words"), on_change="rerun")
     if not box.open:
         return
@@ -78,7 +78,7 @@ def _ask_columns(plan: Plan) -> None:
     here, now = visit(), [_row(plan, name) for name in plan.used]
     key = here.turned(GRID)
     drawn: list[Row] | None = here.kept(GRID, key)
-    if drawn is None or (with_edits(drawn, _typed(key)) != now and not _fault(key)):  # changed elsewhere
+    if drawn is None or (with_edits(drawn, _typed(key)) != now and not _fault(key)):  # changed outside this table
         here.turn(GRID)
         key, drawn = here.turned(GRID), now
         here.keep(GRID, key, drawn)
@@ -113,7 +113,7 @@ def _row(plan: Plan, name: str) -> Row:
 
 
 def with_edits(rows: list[Row], edits: dict[int, Row]) -> list[Row]:
-    """Return the rows with what was typed into some of their cells, by row.
+    """Return the rows with the cells that were edited; `edits` holds these by row.
 
     >>> with_edits([{"column": "age", "name for readers": ""}], {0: {"name for readers": " Age "}})
     [{'column': 'age', 'name for readers': 'Age'}]
@@ -151,7 +151,7 @@ def _ask_codes(plan: Plan) -> None:
 
 
 def _filled(name: str, text: str) -> str:
-    """Return the key of a box, which begins with `text` and then keeps what is typed."""
+    """Return the key of a box, after filling it with `text` if it is new."""
     key = visit().key(name)
     st.session_state.setdefault(key, text)
     return key
@@ -191,7 +191,7 @@ def _codes(key: str, name: str) -> Row:
 
 
 def _take(key: str, changes: Callable[[str, str], Row], field: str) -> None:
-    """Take what is typed into a box over if the plan admits it, else keep why not, to be said beside the box."""
+    """Take over what was typed into a box if the plan allows it; if not, keep the reason to show beside the box."""
     fault = ""
     try:
         changed = changes(key, field)
@@ -208,7 +208,7 @@ def _content(key: str) -> str:
 
 
 def _fault(key: str) -> str:
-    """Return why what stands in a box was not taken over, or ""."""
+    """Return why the text of a box was not taken over, or ""."""
     return visit().kept(f"fault-{key}", _content(key)) or ""
 
 

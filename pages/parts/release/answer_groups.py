@@ -1,4 +1,4 @@
-"""The answer to a question by group: a dot with its interval for each group, and the same as a table."""
+"""The answer to a question by group: a dot with its interval for each group, and these numbers as a table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pages.parts.shared.figures import draw, tones
 
 __all__ = ["show_groups"]
 
-ROW, MAX_HEIGHT = 26, 1400  # pixels of a group, and of a figure
+ROW, MAX_HEIGHT = 26, 1400  # height in pixels of each group, and least height of a figure
 
 
 def show_groups(answer: Answer, key: str) -> None:
-    """Draw the groups of an answer, with their intervals, and show them as a table that can be downloaded."""
+    """Draw the groups of an answer with their intervals, and show these as a table that can be downloaded."""
     rows = group_rows(answer)
     labels = [escape(text) for text in shorten([", ".join(group.labels) for group in answer.groups])]
     frame = pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""A published table, or a made-up one, as a chart and as numbers, with the choices that it leaves."""
+"""A published table, or a made-up one, as a chart and as numbers, with controls for what is shown."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ FORMS: dict[Form, str] = {
     "dots": mark("Dots"),
     "ranked": mark("Dots by size"),
     "treemap": mark("Areas"),
-    "levels": mark("Levels"),  # a table whose groups open
+    "levels": mark("Levels"),  # a table with groups that unfold
 }
 LEVELS = FORMS["levels"]
 COUNT = "count"
-MAX_SIDE_BY_SIDE = 4  # measures that are offered as buttons
+MAX_SIDE_BY_SIDE = 4  # most measures that are offered as buttons
 ONE_AT_A_TIME = mark("One at a time")
-WIDE, VERY_WIDE = 12, 40  # cells side by side: with more, a phone shows a part of the chart and moves it sideways
+WIDE, VERY_WIDE = 12, 40  # cells side by side from which on a chart is wider than a phone, and scrolls there
 
 
 def number_columns() -> dict[str, Any]:
@@ -63,9 +63,10 @@ def number_columns() -> dict[str, Any]:
 
 
 def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tuple[Columns, Measure | None]:
-    """Show the chosen table as a chart and as numbers, and return it; a choice is offered if there are several.
+    """Show the chosen table as a chart and as numbers, and return it; if there are several tables, offer the choice.
 
-    Of a table that says something of amounts, the chosen one of this is shown and returned too; None for its counts.
+    If the table has means, sums or quantiles, one of them can be chosen and is returned too; None stands for its
+    counts.
     """
     plan = result.plan
     tables = list(plan.marginals)
@@ -89,7 +90,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
     else:
         drawing = figures.release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
         if place.endswith(("-facets", "-vast")):
-            with st.container(key=f"{key}-sideways"):  # seen on a phone alone
+            with st.container(key=f"{key}-sideways"):  # visible only on a phone
                 st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
         with st.container(key=place):
             st.plotly_chart(
@@ -109,7 +110,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
 def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: str) -> None:
     """Offer the same numbers as a table."""
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
-    if twin.open:  # a browser redraws a table at each change, even a hidden one
+    if twin.open:  # drawn only when open: a browser redraws even a hidden table at each change
         frame, columns = numbers_of(result, table, measure)
         show_numbers(frame, columns, place=twin)
 
@@ -120,7 +121,7 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
     labels = [published_name(name, published_columns.number_columns(plan, table)) for name in table]
     if measure is None:
         frame = whole[[*labels, *NUMBERS]].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        frame = frame.round({"estimate": 1})  # a browser that writes numbers would show more
+        frame = frame.round({"estimate": 1})  # otherwise some browsers show more digits
         return in_readers_words(frame, plan, table), number_columns()
     columns = number_columns()
     kept = list(labels)
@@ -136,7 +137,7 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
 def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.DataFrame:
     """Return the numbers of a table with cells and columns named as in its charts, not as in the files.
 
-    A name that would then stand twice is left as it is.
+    A name that would then occur twice is left as it is in the files.
     """
     names = published_columns.number_columns(plan, table)
     shown, headings = frame.copy(), {}
@@ -158,7 +159,7 @@ def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
 
 
 def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
-    """Ask what of a table is shown, if it has more than counts; what it says of amounts comes first."""
+    """Ask what to show of a table that has more than counts; means, sums and quantiles come first."""
     offered = {"_".join(filter(None, (each.kind, each.amount, each.on))): each for each in measures(plan, table)}
     if not offered:
         return None
@@ -184,7 +185,7 @@ def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
 
 
 def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> tuple[Form, dict[str, str | None]]:
-    """Ask how the table is drawn, and for one value, or all, of each column for which that has no room."""
+    """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
     alone = {FORMS["map"]: next((name for name in table if _has_shapes(plan, name)), None)}
     if measure is None:
         leaf = level_table(plan, table)
@@ -228,7 +229,7 @@ def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> t
 
 
 def _one_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | None:
-    """Ask for one value of a column, or for all of them together, which come first."""
+    """Ask for one value of a column, or for all of them together, the first option."""
     column = plan.column(name)
     everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
     words = {everything: _("all")} | dict(zip(column.labels, shown_labels(column), strict=True))
@@ -242,7 +243,7 @@ def _has_shapes(plan: Plan, name: str) -> bool:
 
 
 def _room(plan: Plan, drawn: list[str], form: Form) -> str:
-    """Return how much room a chart needs, as the style sheet of the page calls it."""
+    """Return how wide a chart is, as a name in the page's style sheet."""
     if form == "facets" or (form in ("dots", "bars") and len(drawn) > 1):
         return "facets"
     across = plan.column(drawn[1]).size if form == "heatmap" else 0

@@ -20,7 +20,7 @@ ASK = "pages/ask.py"
 
 
 def show_entry(kind: Kind, payload: bytes) -> None:
-    """Show a stored answer or choice, or what a mechanism of one's own gave, as it may be published."""
+    """Show a stored answer, a choice, or the result of a mechanism that a user added; all may be published."""
     if kind is Kind.MECHANISM:
         found = mechanism.reopen(payload)
         with st.container(border=True):
@@ -37,7 +37,7 @@ def show_entry(kind: Kind, payload: bytes) -> None:
 
 
 def show_answer(answer: Answer, key: str = "answer") -> None:
-    """Show one answer, as it may be published; `key` tells apart places of one page."""
+    """Show an answer, which may be published; `key` distinguishes places on one page."""
     with st.container(border=True):
         st.markdown(answer_sentence(answer))
         if answer.question.by:
@@ -53,7 +53,7 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
 
 
 def show_drawn(drawn: Drawn) -> None:
-    """Show the answer, which may be published."""
+    """Show the drawn candidate, which may be published."""
     if drawn.question:
         st.markdown(plain(drawn.question))
     st.markdown(f"### {plain(drawn.name)}")

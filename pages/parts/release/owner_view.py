@@ -1,4 +1,4 @@
-"""What only the owner of the table may see: true counts, means and regressions beside the published ones."""
+"""What only the owner of the table may see: true counts, means and regressions compared with the published ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pages.parts.visit.state import visit
 __all__ = ["show_truth"]
 
 MAX_CELLS = 200_000
-ALMOST_ALL = 0.99  # from here on a share, rounded, would read as if it were all
+ALMOST_ALL = 0.99  # a larger share would be rounded to 100 %
 
 
 def _number_columns() -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _mean_columns() -> dict[str, Any]:
 
 
 def show_truth(release: Release, shown: Columns, measure: Measure | None = None) -> None:
-    """Show the true counts, or means or sums, beside the published ones; only if the table is open, written nowhere."""
+    """Show the true counts, means or sums beside the published ones, if the table is open; they are stored nowhere."""
     table = visit().table
     if table is None:
         return
@@ -147,7 +147,7 @@ def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact
 
 
 def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
-    """Show a mean by group and a small regression, from the rows and from the release, as the owner chooses them."""
+    """Show a mean by group and a small regression that the owner chooses, from the rows and from the release."""
     plan = release.plan
     outcomes = conclusions.numeric(plan)
     if not outcomes or len(plan.counted) < 2:
@@ -208,10 +208,10 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
         _heading(plan, columns[1]): shown_labels(group), "rows (private)": rows,
         "true (private)": exact, "published": released, "off by": released - exact,
     })  # fmt: skip
-    off = np.abs(released - exact)
-    known = ~np.isnan(off) & (rows > 0)
+    errors = np.abs(released - exact)
+    known = ~np.isnan(errors) & (rows > 0)
     if known.any():
-        typical = float(np.average(off[known], weights=rows[known]))
+        typical = float(np.average(errors[known], weights=rows[known]))
         st.markdown(
             _(
                 "The mean of {column} by {group} is off by **{typical}** on average over people, and by {most} at "
@@ -219,14 +219,14 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
                 column=plain(_heading(plan, columns[0])),
                 group=plain(_heading(plan, columns[1])),
                 typical=number(typical, ".3g"),
-                most=number(float(off[known].max()), ".3g"),
+                most=number(float(errors[known].max()), ".3g"),
             )
         )
     show_numbers(frame, _mean_columns())
 
 
 def _summed(counts: Ints) -> Ints:
-    """Return the counts of the first two columns, the second first."""
+    """Return the counts of the first two columns, with their order reversed."""
     summed: Ints = counts.sum(axis=tuple(range(2, counts.ndim))).T
     return summed
 
@@ -259,7 +259,7 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
 
 
 def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
-    """Return the true counts, and how far off each published table and each column is, the worst first."""
+    """Return the true counts, and the errors of each published table and each column, the largest first."""
     plan = release.plan
     published = [*plan.marginals, ()]
     singles: list[Columns] = [(name,) for name in plan.counted]
@@ -271,16 +271,16 @@ def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns
 def _worst_first(release: Release, counted: dict[Columns, Ints], tables: list[Columns]) -> pd.DataFrame:
     rows = []
     for columns in tables:
-        off = np.abs(conclusions.released_counts(release, columns) - counted[columns])
-        share = sample_share(counted[columns].ravel(), float(off.mean()))
+        errors = np.abs(conclusions.released_counts(release, columns) - counted[columns])
+        share = sample_share(counted[columns].ravel(), float(errors.mean()))
         share = np.nan if share is None else share
-        rows.append((heading_of(release.plan, columns), off.size, float(off.mean()), int(off.max()), share))
+        rows.append((heading_of(release.plan, columns), errors.size, float(errors.mean()), int(errors.max()), share))
     frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
     return frame.sort_values("like a sample of", na_position="first", ignore_index=True)
 
 
 def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
-    """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
+    """Say how large a random sample as far off as the shown table would be, and list all tables, the worst first."""
     share = tables.set_index("table")["like a sample of"][shown]
     if np.isnan(share):
         st.markdown(_("This table is farther off than counts from any random sample of your rows would be."))
@@ -300,14 +300,14 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
 
 
 def _compared(off_by: pd.Series[float], inside: pd.Series[bool], column: Any = None) -> str:
-    """Show the comparison in three numbers, and return them as a sentence; `column` says how means are written."""
-    off = off_by.abs().dropna().to_numpy()
+    """Show the comparison in three numbers, and return them as a sentence; means are written as in `column`."""
+    errors = off_by.abs().dropna().to_numpy()
     if column is None:
-        mean, most = people(off.mean()), people(off.max())
+        mean, most = people(errors.mean()), people(errors.max())
     else:
         form = column["type_config"]["format"].removeprefix("%+")[:-1] + "f"
-        mean, most = (number(float(each), form) if off.size else "–" for each in (off.mean(), off.max()))
-    within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(off.size))
+        mean, most = (number(float(each), form) if errors.size else "–" for each in (errors.mean(), errors.max()))
+    within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(errors.size))
     facts = {_("Off by, on average"): mean, _("Off by, at most"): most, _("Within their interval"): within}
     with st.grid(3, min_column_width=100):
         for label, value in facts.items():

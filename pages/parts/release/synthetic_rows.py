@@ -1,4 +1,4 @@
-"""Synthetic rows of a release: the first of them, and whether all of them give the published tables when counted."""
+"""Synthetic rows of a release: the first rows, and whether counting all of them gives the published tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _columns() -> dict[str, Any]:
 
 @st.fragment
 def show_rows(release: Release) -> None:
-    """Show the rows, counted on request only, since counting many takes a while."""
+    """Show the first rows, and on request compare counts of all rows with the tables, which is slow for many rows."""
     published = int(release.counts(()))
     with st.container(border=True, key="rows"):
         st.markdown(_("**Synthetic rows**"), help=term("synthetic-rows"))
@@ -80,7 +80,7 @@ def show_rows(release: Release) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The first synthetic rows, and how far tables counted from all of them are off; or why there are none."""
+    """The first synthetic rows and the errors of tables counted from all of them; or why there are none."""
 
     wanted: int | None
     sample: pd.DataFrame

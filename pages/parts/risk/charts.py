@@ -1,4 +1,4 @@
-"""Figures of the Risk lab: people by size of class, who is alone by which columns, and how often attacks succeed."""
+"""Figures of the Risk lab: people by size of class, which columns single people out, and how often attacks succeed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def band_name(band: Band) -> str:
 
 
 def bands_figure(bands: Sequence[Band], people: int) -> go.Figure:
-    """Draw people by how many share their class; those who are alone hatched, in another colour.
+    """Draw the number of people over the size of their class; those who are alone are hatched, in another colour.
 
-    A person with several rows may be in several classes: then there are more than `people` in all bands together.
+    A person with several rows may be in several classes: then all bands together hold more than `people`.
     """
     tone = tones()
     figure = go.Figure()
@@ -73,7 +73,7 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
 
 
 def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axis: str) -> go.Figure:
-    """Draw success rates with 95 % intervals: a group of bars for each place, a bar for each of `rates`."""
+    """Draw success rates with 95 % intervals: a group of bars for each of `places`, with a bar for each of `rates`."""
     tone = tones()
     looks = ((tone["accent"], ""), (tone["grey"], "/"), (tone["other"], "x"))
     figure = go.Figure()

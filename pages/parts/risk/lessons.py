@@ -1,4 +1,4 @@
-"""Why a table without names, or a k-anonymous one, is not private: on a textbook's patients and made-up people."""
+"""Why a table without names, or a k-anonymous one, is not private: with a textbook's patients and made-up people."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def patients_frame(table: tuple[Patient, ...]) -> pd.DataFrame:
 
 
 def _seed(lesson: str) -> int:
-    """Return the seed of a lesson's made-up people, with a button that takes the next one."""
+    """Return the seed of a lesson's made-up people, and show a button for the next seed."""
     name = f"risk-{lesson}"
     note = "With other made-up people. A seed lets you see the same people again; a release never has one."
     st.button(
@@ -64,14 +64,14 @@ def _interval(rate: Rate) -> str:
 
 
 def homogeneity() -> None:
-    """Show a class whose members all have the same condition, or all but one that can be ruled out."""
+    """Show a class whose members all have the same condition once impossible ones are ruled out."""
     stories = {story.title: story for story in textbook_patients.STORIES}
     chosen = st.segmented_control("Attack", list(stories), default="Homogeneity", required=True, key="risk_story")
     story = stories[chosen]
     look = textbook_patients.FOUR_ANONYMOUS[story.patient].quasi_identifiers
     left, right = st.columns([3, 2], gap="large")
     with left:
-        frame = patients_frame(textbook_patients.FOUR_ANONYMOUS).drop(columns="nationality")  # * for all
+        frame = patients_frame(textbook_patients.FOUR_ANONYMOUS).drop(columns="nationality")  # * means all
         frame.insert(
             0, "fits", ["◀" if each.quasi_identifiers == look else "" for each in textbook_patients.FOUR_ANONYMOUS]
         )
@@ -121,7 +121,7 @@ def two_tables() -> None:
 
 
 def one_more() -> None:
-    """Show what the table of today and that of tomorrow reveal about a newcomer."""
+    """Show what today's table and tomorrow's together reveal about a new patient."""
     after = (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
     new = textbook_patients.added_rows(textbook_patients.FOUR_ANONYMOUS, after)[0]
     st.markdown(

@@ -1,4 +1,4 @@
-"""Attacks of the Risk lab on made-up people, kept for the session because its sliders move often."""
+"""Attacks of the Risk lab on made-up people, cached because sliders move often."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def names_found(seed: int, days: int) -> Linked:
 
 @_kept
 def guesses(seed: int, defence: str, number: str) -> tuple[Guesses, Guesses]:
-    """Guess conditions from a table: as someone who knows the person, and as someone who knows all others too.
+    """Guess conditions from a table, both as someone who knows the person and as someone who also knows all others.
 
-    `defence` is "raw", "k" with k as `number`, or "release" with ε.
+    `defence` is "raw", "k" or "release"; `number` is k or ε.
     """
     town = _town(seed)
     if defence == "raw":
@@ -70,7 +70,7 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
 
 @st.cache_data(scope="session", max_entries=16, show_spinner="Looking for people")
 def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
-    """Search for people by each number of known films, in everything that might be published."""
+    """Search for people by each number of known films, in every kind of table that might be published."""
     return {
         name: [
             deanonymisation.find_people(

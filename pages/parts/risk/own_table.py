@@ -1,6 +1,6 @@
 """The owner's table in the Risk lab: exact numbers that only the owner may see.
 
-They are held in the session alone, with the table, and offered in no file.
+They are kept only in the session, with the table, and no file has them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pages.parts.visit.state import visit
 __all__ = ["show_own_table"]
 
 MAX_COLUMNS = 8
-ALL_SUBSETS = 5  # with more columns, only single ones, pairs, and all of them together are counted
+ALL_SUBSETS = 5  # for more columns, only single ones, pairs, and all together are counted
 MAX_BARS = 10
 
 Counted = tuple[Classes, dict[tuple[str, ...], Uniqueness], int]
@@ -83,7 +83,7 @@ def show_own_table(table: Table) -> None:
 
 
 def _counted(table: Table, columns: list[str], sensitive: str | None, person: str | None) -> Counted | None:
-    """Count classes and unique people by these columns, in the background; None while it is awaited."""
+    """Count classes and unique people by these columns, in the background; None until that is done."""
     sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))
     sets = [each for size in sizes for each in combinations(columns, size)]
 

@@ -17,7 +17,7 @@ from pages.parts.shared.wording import percent, plural
 
 __all__ = ["explain_measures", "show_profile"]
 
-C = 3  # of recursive (c, ℓ)-diversity
+C = 3  # the c of recursive (c, ℓ)-diversity
 BESIDE: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "border": True}
 
 

@@ -1,4 +1,4 @@
-"""The databases that the operator lets owners choose tables from, listed in Streamlit's secrets."""
+"""The databases from which the operator lets owners choose tables, listed in Streamlit's secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECTION = "connections_for_release"
 
 
 def known(allowed: Collection[str] | None = None) -> dict[str, Connection]:
-    """Return the databases, by the operator's names for them; with `allowed`, those of these names."""
+    """Return the databases by the operator's names for them; with `allowed`, only those with these names."""
     if not st.secrets.load_if_toml_exists():
         return {}
     section = st.secrets.get(SECTION, {})

@@ -18,7 +18,7 @@ _zone = st.components.v2.component("drop_zone", html=_html, css=_css, js=_js)
 
 
 def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploads.Place:
-    """Draw the drop zone, and return `place`, whose file is there once one has arrived whole."""
+    """Draw the drop zone, and return `place`, which has its file once that has arrived whole."""
     _zone(
         key=key,
         data={
@@ -28,7 +28,7 @@ def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploa
             "token": place.token,
             "limit": uploads.limit(),
             "kinds": uploads.KINDS,
-            "arrivals": place.arrivals,  # a change makes it draw itself anew
+            "arrivals": place.arrivals,  # a change of this makes it draw itself again
             "language": language(),
             "words": _words(),
         },
@@ -38,7 +38,7 @@ def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploa
 
 
 def _words() -> dict[str, str]:
-    """Return what the drop zone says, with places for what only the browser knows."""
+    """Return the texts of the drop zone, with placeholders for what only the browser knows."""
     return {
         "kinds": _("CSV, Parquet, Excel, SPSS, Stata, SAS and others"),
         "note": _("Up to {size} • {kinds}. {note}"),

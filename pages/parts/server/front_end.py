@@ -1,13 +1,13 @@
-"""Streamlit's own front end: served from memory, and named to a browser before it finds out that it needs it.
+"""Streamlit's own front end, served from memory, and announced to a browser before it finds out what it needs.
 
 A first visit asks for about a hundred files. Streamlit looks each of them up on the disk in another thread, behind
-several layers for other requests, which is most of the work that a visit is to a server. And a browser learns that it
-needs the largest file, which draws charts, only once the first elements of a page have arrived. So the page names the
-files of the first screen in its head: they are fetched and compiled while the page is being drawn on the server. The
-largest also gets a comment that has Chromium compile all of it beside the page, where others read a comment. The first
-screen of Publish shows no such chart: there, that file is fetched once the screen is drawn (`LATER`, `focus.js`).
+several layers for other requests: most of a server's work for a visit. And a browser learns that it needs the largest
+file, which draws charts, only once the first elements of a page have arrived. So the page names the files of the first
+screen in its head: the browser fetches and compiles them while the server draws the page. The largest file also begins
+with a comment that makes Chromium compile all of it in the background; other browsers ignore it. The first screen of
+Publish has no such chart: there, that file is fetched once the screen is drawn (`LATER`, `focus.js`).
 
-All of it is files of the Streamlit package. Nothing here is a visitor's.
+All of these are files of the Streamlit package. None belongs to a visitor.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_
 
 __all__ = ["CHART", "ELEMENTS", "FIRST", "LATER", "FrontEnd", "hinted", "needed"]
 
-# Streamlit's names for what a screen shows beside texts; charts, of which the script takes longest to arrive.
+# Streamlit's names for elements of a first screen other than texts, and for charts, whose script is the largest.
 CHART, ELEMENTS = "PlotlyChart", ("BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
-FIRST = ("", "publish")  # addresses of the page whose first screen has no such chart
+FIRST = ("", "publish")  # addresses of the page whose first screen has no chart
 # https://v8.dev/blog/explicit-compile-hints
 COMPILED_AT_ONCE, HINT = CHART, b"//# allFunctionsCalledOnLoad\n"
 ICONS = "MaterialSymbols-Rounded.*.woff2"
-PIECE = 1 << 18  # bytes that are sent at once
-# A browser that asks for a part of a file, or whether it has changed, is answered by Streamlit.
+PIECE = 1 << 18  # bytes sent in one piece
+# Streamlit answers requests for a part of a file, or for whether it has changed.
 LEFT_TO_STREAMLIT = ("range", "if-none-match", "if-modified-since")
 _IMPORTED = re.compile(r'(?:from|import)\s*"\./([\w.-]+\.js)"')
-_HEAD = 50_000  # letters of a script within which all of its imports stand
+_HEAD = 50_000  # all imports of a script are within so many letters
 
 
 class FrontEnd:
-    """Middleware that answers for the files of the front end, and names more of them in the head of the page."""
+    """Middleware that serves the files of the front end, and names those of the first screen in the page's head."""
 
     def __init__(self, app: ASGIApp, folder: Path | None = None) -> None:
         self._app = app
@@ -46,13 +46,13 @@ class FrontEnd:
         base = str(config.get_option("server.baseUrlPath")).strip("/")
         root = f"/{base}/" if base else "/"
         self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
-        self._read: dict[str, bytes] = {}  # of those that were asked for
+        self._read: dict[str, bytes] = {}  # the files that were asked for
         self._index = (folder / "index.html").read_bytes()
         self._first = frozenset(root + name for name in FIRST)
         self._pages = {first: hinted(self._index, folder, with_chart=not first) for first in (False, True)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for a file, or pass the request on."""
+        """Serve a file, or pass the request on."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
         elif scope["path"] in self._paths and not any(name in Headers(scope=scope) for name in LEFT_TO_STREAMLIT):
@@ -79,7 +79,7 @@ class FrontEnd:
         await send({"type": "http.response.body", "body": b""})
 
     def _with_hints(self, send: Send, page: bytes) -> Send:
-        """Return `send` for an answer in which Streamlit's page, and nothing else, is replaced by `page`."""
+        """Return a `send` that replaces Streamlit's page by `page`, and leaves every other answer as it is."""
         held: list[Message] = []
         body = bytearray()
 
@@ -110,7 +110,7 @@ def _may_be_page(start: Message, size: int) -> bool:
 
 
 def hinted(page: bytes, folder: Path, *, with_chart: bool = True) -> bytes:
-    """Return Streamlit's page with the files of a screen named in its head; they lie in `folder`."""
+    """Return Streamlit's page with the files of a first screen, which are in `folder`, named in its head."""
     lines = [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
              for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
     lines += [
@@ -122,7 +122,7 @@ def hinted(page: bytes, folder: Path, *, with_chart: bool = True) -> bytes:
 
 
 def needed(folder: Path, elements: Sequence[str]) -> list[str]:
-    """Return the names of the scripts in `folder` that draw these elements, with all that they import."""
+    """Return the names of the scripts in `folder` that draw these elements, and of all that they import."""
     found: dict[str, None] = {}
     todo = [file.name for name in elements for file in sorted(folder.glob(f"{name}.*.js"))]
     while todo:
@@ -134,5 +134,5 @@ def needed(folder: Path, elements: Sequence[str]) -> list[str]:
 
 
 _SCRIPTS = Path(file_util.get_static_dir(), "static", "js")
-# The addresses of the scripts that draw charts, for a screen that has none yet.
+# The addresses of the scripts that draw charts, for a screen without one.
 LATER = tuple(f"./static/js/{name}" for name in needed(_SCRIPTS, (CHART,)) if name not in needed(_SCRIPTS, ELEMENTS))

@@ -1,4 +1,4 @@
-"""The health check, for whoever keeps this server running."""
+"""The health check, for the operator's monitoring."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def routes() -> list[Route]:
 
 
 async def answer(_: Request) -> Response:
-    """Answer 200 if the ledger answers, since nothing can be published without it, else 503; reveal nothing more.
+    """Answer 200 if the ledger can be read, since nothing can be published without it, else 503; reveal nothing more.
 
-    A check begins no ledger: where one is missing, that is the answer.
+    A check creates no ledger: if it is missing, the answer is 503.
     """
     try:
         await to_thread.run_sync(lambda: Ledger(ledger_address(), begin=is_demo()).spent("health"))

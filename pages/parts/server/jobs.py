@@ -1,9 +1,9 @@
-"""Work that takes longer than a page may, in threads that all visitors share.
+"""Work that takes too long for one run of a page, in threads that all visitors share.
 
-Jobs with the same table run one after another, so that stopping one stops no other. Reading for a page starts at
-once; releases, which need most memory, run a few at a time. A job outlives the run of the page that began it, and a
-release also outlives the session: whoever of its owner knows its token finds it again, as the address of the page does
-after a reload. A job can be stopped until its last stage has begun; a release, until noise is drawn.
+Jobs with the same table run one after another, so that stopping one stops no other. Readings begin at once; releases,
+which need most memory, run a few at a time. A job outlives the run of the page that began it. A release also outlives
+the session: a session of its owner that knows its token finds it again, as the address of the page does after a reload.
+A job can be stopped until its last stage begins; a release, until noise is drawn.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["Job", "Progress", "Stopped", "close", "end", "find", "start"]
 
 T = TypeVar("T")
 
-MAX_RELEASING = max(4, os.cpu_count() or 4)  # releases at a time
-MAX_READING = 32  # readings at a time, most of them waiting for a disk or an engine
-KEPT = 600.0  # seconds for which the result of a release can be asked for
+MAX_RELEASING = max(4, os.cpu_count() or 4)  # releases that run at once
+MAX_READING = 32  # readings that run at once; most wait for a disk or a database
+KEPT = 600.0  # seconds for which the result of a release is kept
 
 
 class Progress(Protocol):
-    """Receives the name of each stage as it begins, and the part of it that is done.
+    """A function that work calls with the name of each stage as it begins, and the part of it that is done.
 
-    Raises `Stopped` where the job is to end.
+    Raises `Stopped` if the job is to end.
     """
 
     def __call__(self, stage: str, part: float | None = None) -> None: ...
@@ -45,9 +45,9 @@ class Stopped(Exception):
 
 
 class Job(Generic[T]):
-    """Work under way, with a table or to open one; `title` names it for the visitor who began it.
+    """Work in progress, with a table or to open one; `title` is its name for the visitor who began it.
 
-    With the stage `binding` it can no longer be stopped.
+    Once the stage named `binding` begins, it can no longer be stopped.
     """
 
     def __init__(
@@ -63,25 +63,25 @@ class Job(Generic[T]):
         self.token = secrets.token_urlsafe(16)
         self.title = title
         self.owner = owner
-        self.bound = False  # its binding stage has begun
+        self.bound = False  # whether its binding stage has begun
         self.begun = time.monotonic()
         self.stages: list[tuple[str, float]] = []  # each stage so far, and when it began
-        self.part: float | None = None  # done of the last stage, from 0 to 1, if that is known
+        self.part: float | None = None  # how much of the last stage is done, from 0 to 1, if known
         self.findable = findable
         self._work: Callable[[Progress], T] | None = work
         self._table = table
         self._session = session_resources.here()
-        self._language = language()  # of the visitor: threads have none
+        self._language = language()  # the visitor's, as threads have none
         self._binding = binding
-        self._reading = threading.Lock()  # so that a stop meets this job, and not one that follows it
+        self._reading = threading.Lock()  # makes a stop reach this job and not the next one
         self._stopping = threading.Event()
         self._ended: float | None = None
-        self._given_up = False  # stopped, but cannot be interrupted: its result is dropped
+        self._given_up = False  # it was stopped but could not be interrupted: its result is dropped
         self._future: Future[T] = Future()
 
     def run(self) -> None:
         """Do the work in the calling thread, unless it was stopped before."""
-        work, self._work = self._work, None  # frees what the work holds as soon as it ends
+        work, self._work = self._work, None  # frees what the work holds
         if work is None or not self._future.set_running_or_notify_cancel():
             return
         try:
@@ -89,7 +89,7 @@ class Job(Generic[T]):
                 self._progress("starting")
                 result = work(self._progress)
         except BaseException as error:
-            self._end()  # an interrupted reader reports only that it cannot read
+            self._end()  # an interrupted reader only says that it cannot read
             self._future.set_exception(Stopped() if self._stopping.is_set() else error)
             raise
         else:
@@ -101,7 +101,7 @@ class Job(Generic[T]):
             self._table, self._ended = None, time.monotonic()
 
     def _progress(self, stage: str, part: float | None = None) -> None:
-        with self._reading:  # a stop comes before the binding stage, or has no effect
+        with self._reading:  # a stop takes effect only before the binding stage
             if self._stopping.is_set():
                 raise Stopped
             self.bound = self.bound or stage == self._binding
@@ -111,7 +111,7 @@ class Job(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Whether the job has ended, or nobody is interested in its end."""
+        """Whether the job has ended, or was stopped without waiting for its end."""
         return self._given_up or self._future.done()
 
     @property
@@ -125,7 +125,7 @@ class Job(Generic[T]):
         return self._ended is not None and time.monotonic() - self._ended > KEPT
 
     def stop(self) -> None:
-        """Begin no further stage, and interrupt what is being read. Without effect once the job is bound."""
+        """Begin no further stage, and interrupt a reading. This has no effect once the job is bound."""
         with self._reading:
             if self.bound:
                 return
@@ -139,7 +139,7 @@ class Job(Generic[T]):
 
     @property
     def last_stage_took(self) -> float:
-        """Seconds since the last stage began, or that it took."""
+        """Seconds that the last stage has taken so far, or took."""
         began = self.stages[-1][1] if self.stages else self.begun
         return (self._ended or time.monotonic()) - began
 
@@ -160,7 +160,7 @@ class Job(Generic[T]):
 _releasing = ThreadPoolExecutor(MAX_RELEASING, thread_name_prefix="release")
 _reading = ThreadPoolExecutor(MAX_READING, thread_name_prefix="reading")
 _lock = threading.Lock()
-_queues: weakref.WeakKeyDictionary[Table, deque[Job[Any]]] = weakref.WeakKeyDictionary()  # the first is under way
+_queues: weakref.WeakKeyDictionary[Table, deque[Job[Any]]] = weakref.WeakKeyDictionary()  # the first one runs
 _live: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
 _findable: dict[str, Job[Any]] = {}
 
@@ -174,10 +174,10 @@ def start(
     binding: str = "",
     owner: str = "",
 ) -> Job[T]:
-    """Begin `work` as soon as its table and a thread are free; it receives the `Progress` to report to.
+    """Begin `work` as soon as its table and a thread are free; it is called with a `Progress` to report to.
 
-    A `findable` job is a release; for a while, `find` returns it to whoever of its owner knows its token. Once `work`
-    reports the stage `binding`, the job can no longer be stopped.
+    A `findable` job is a release: for a while, `find` returns it to sessions of its owner that know its token. Once
+    `work` reports the stage `binding`, the job can no longer be stopped.
     """
     job = Job(work, table, title, findable=findable, binding=binding, owner=owner)
     _live.add(job)
@@ -210,7 +210,7 @@ def _submit(job: Job[Any], table: Table | None) -> None:
 
 
 def _next(table: Table) -> Job[Any] | None:
-    """Return the job whose turn with `table` it is, now that the one before has ended."""
+    """Return the next job for `table`, now that the one before has ended."""
     with _lock:
         queue = _queues[table]
         queue.popleft()
@@ -218,13 +218,13 @@ def _next(table: Table) -> Job[Any] | None:
 
 
 def find(token: str, owner: str = "") -> Job[Any] | None:
-    """Return the owner's findable job of that token, while it runs and for a while after."""
+    """Return the owner's findable job with this token, while it runs and for a while after."""
     job = _findable.get(token)
     return job if job is not None and job.owner == owner else None
 
 
 def close(table: Table) -> None:
-    """Stop all jobs with `table`, and close it once the one under way has ended."""
+    """Stop all jobs with `table`, and close it once the running one has ended."""
     with _lock:
         under_way = list(_queues.get(table, ()))
     for job in under_way:

@@ -1,7 +1,7 @@
-"""Start and stop of the server: one private folder for its files, clearing up after visitors, a warm start.
+"""Start and stop of the server: one private folder for its files, removal of what visitors leave, a warm start.
 
-Every temporary file of this process, uploads and copies of tables among them, lies in one folder that only
-this account may enter. The folder is removed when the server stops; if a server was killed, the next one removes it.
+All temporary files of this process, such as uploads and copies of tables, are in one folder that only this account may
+enter. It is removed when the server stops; if a server was killed, the next one removes it.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from pages.parts.server import jobs, session_resources, uploads
 __all__ = ["is_served", "lifespan"]
 
 PREFIX = "private-release-server-"
-EVERY = 5.0  # seconds between looks for visitors who have left
+EVERY = 5.0  # seconds between two checks for visitors who have left
 
 _served = False
 
 
 def is_served() -> bool:
-    """Whether the routes of this app can be used; they cannot when Streamlit runs its script by itself."""
+    """Whether the routes of this app can be used; they cannot if Streamlit runs the script without the server."""
     return _served
 
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    """Prepare the server before its first visitor, and clear up when it stops."""
+    """Prepare the server before its first visitor, and clean up when it stops."""
     global _served
-    uploads.limit()  # an unreadable limit stops the start, not the first upload
+    uploads.limit()  # an unreadable limit fails here, not at the first upload
     with private_folder():
         await to_thread.run_sync(_warm)
-        await runtime.get_instance().does_script_run_without_error()  # draws the first screen, for nobody
+        await runtime.get_instance().does_script_run_without_error()  # draws the first screen once
         gc.collect()
-        gc.freeze()  # what is loaded stays: else all of it would be looked through for garbage each time
-        gc.set_threshold(20_000, 20, 20)  # as usual, each redraw would look more than twenty times; `_watch` does too
+        gc.freeze()  # what is loaded stays, and need not be searched for garbage each time
+        gc.set_threshold(20_000, 20, 20)  # by default, each redraw would search 20 times; `_watch` searches too
         watch = asyncio.create_task(_watch())
         _served = True
         try:
@@ -60,9 +60,9 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 def _warm() -> None:
-    """Load all pages, and draw once what the first screen shows, so that the first visitor need not wait for it.
+    """Load all pages, and draw what the first screen shows, so that the first visitor need not wait for it.
 
-    What is loaded here is also left out when the server looks for garbage.
+    What is loaded here is also left out when the server searches for garbage.
     """
     from dpengine import Ledger, predict, preview
     from dpengine.charts import figures
@@ -80,18 +80,18 @@ def _warm() -> None:
     with suppress(LedgerError):  # the health check reports it
         Ledger(ledger_address()).spent(plan.dataset)
     if connections.known():
-        import ibis  # noqa: F401  (takes a second or more, for which the first to choose a database would wait)
+        import ibis  # noqa: F401  (takes a second or more, which the first visitor who uses a database would wait)
 
 
 def parts() -> list[str]:
-    """Return the modules of all parts of the pages, by name."""
+    """Return the names of all modules of the pages' parts."""
     root = Path(__file__).parents[3]
     return [".".join(file.relative_to(root).with_suffix("").parts) for file in sorted(root.glob("pages/parts/**/*.py"))]
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """Make a folder for all temporary files of this process; remove those that killed servers have left."""
+    """Make a folder for all temporary files of this process; remove those of killed servers."""
     scratch.sweep()
     before, folder = tempfile.tempdir, scratch.ScratchFolder(PREFIX)
     tempfile.tempdir = str(folder.path)
@@ -103,9 +103,9 @@ def private_folder() -> Iterator[Path]:
 
 
 async def _watch() -> None:
-    """Clear up after visitors who have been gone for longer than Streamlit waits for them, and garbage.
+    """Keep removing garbage, and what visitors left who have been gone for longer than Streamlit waits for them.
 
-    Streamlit would look for garbage after each run of a page, for which ten visitors would wait for each other.
+    Streamlit would search for garbage after each run of a page, and ten visitors would wait for each other's searches.
     """
     seen: dict[str, float] = {}
     while True:
@@ -118,7 +118,7 @@ async def _watch() -> None:
 def gone(seen: dict[str, float], server: Any) -> list[str]:
     """Return the sessions whose visitors have left and whose files are still here.
 
-    `seen` holds when each session was last in use, and is brought up to date.
+    `seen` holds when each session was last in use, and is updated.
     """
     now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
     kept = session_resources.sessions()

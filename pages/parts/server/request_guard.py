@@ -1,4 +1,4 @@
-"""What every request passes before Streamlit sees it, and the headers that every answer carries.
+"""The checks that every request passes before Streamlit sees it, and the headers that every answer has.
 
 - **Host**: only the names of this server. A page that makes its own name point to this machine (DNS rebinding) would
   otherwise be served as if it were ours.
@@ -43,23 +43,23 @@ __all__ = [
 
 XSRF_COOKIE = "_streamlit_xsrf"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-EVERYWHERE = ("", "0.0.0.0", "::")  # addresses to listen at that name no host
+EVERYWHERE = ("", "0.0.0.0", "::")  # addresses to listen at that are no host name
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/")
-# Below the root of the app: what visitors bring and get; and what tells no more than that the server is well.
+# Addresses below the root of the app: of what visitors bring and get, and of the health checks.
 OF_PEOPLE = re.compile(r"/+(media|upload|tab|_stcore/(upload_file|metrics|agent))(/|$)")
 HEALTH = re.compile(r"/(health|_stcore/health)$")
-SUBPROTOCOLS = b"sec-websocket-protocol"  # Streamlit puts three texts there: a name, the XSRF token, a session to join
+SUBPROTOCOLS = b"sec-websocket-protocol"  # Streamlit sends three texts in it: a name, the XSRF token, a session to join
 
 
 def _inline_scripts() -> str:
-    """Return the hashes of the scripts that stand in Streamlit's own page, as sources of a policy."""
+    """Return the hashes of the inline scripts of Streamlit's own page, as sources for the content security policy."""
     page = Path(file_util.get_static_dir(), "index.html").read_bytes()
     digests = [hashlib.sha256(script).digest() for script in re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-# As tight as Streamlit lets it be. docs/deploy.md says why each exception is there.
+# As strict as Streamlit allows. docs/deploy.md gives the reason for each exception.
 POLICY = {
     "default-src": "'none'",
     "script-src": f"'self' blob: {_inline_scripts()}",
@@ -78,7 +78,7 @@ HEADERS = {
     "Content-Security-Policy": "; ".join(f"{kind} {sources}" for kind, sources in POLICY.items()),
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # an address may hold the token of a release under way
+    "Referrer-Policy": "no-referrer",  # an address may hold the token of a release
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
@@ -131,7 +131,7 @@ class RequestGuard:
 
 
 def _refusal_of_strangers(request: HTTPConnection) -> str | None:
-    """Return why nobody may send this without being signed in, or from where it comes; None if all is well."""
+    """Return why a request is refused for its person or its origin; None if it is not."""
     sign_in, root = settings.access().sign_in, str(config.get_option("server.baseUrlPath")).strip("/")
     path = request.scope["path"].removeprefix(f"/{root}") if root else request.scope["path"]
     if isinstance(sign_in, NoSignIn):
@@ -149,17 +149,17 @@ def _refusal_of_strangers(request: HTTPConnection) -> str | None:
 
 
 async def failure(_request: Request, _error: Exception) -> Response:
-    """Answer a request that failed: with the headers, and without a reason, which the log has."""
+    """Answer a request that failed, with the headers but without the reason, which is in the log."""
     return PlainTextResponse("This did not work. The log of the server says why.", status_code=500, headers=HEADERS)
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether the page that sent this came from the host that it is sent to."""
+    """Whether the request was sent by a page from the same host."""
     return urlsplit(headers.get("origin", "")).netloc == headers.get("host", "") != ""
 
 
 def _own_hosts() -> list[str]:
-    """Return the names of this server: the operator's list, or its addresses; and always those of this machine."""
+    """Return the host names of this server: the operator's list, or its addresses, and always those of this machine."""
     named: list[str] = config.get_option("server.allowedHosts")
     if not named:
         addresses = [config.get_option(option) or "" for option in ("browser.serverAddress", "server.address")]
@@ -186,7 +186,7 @@ _owners: dict[str, _Owner] = {}
 
 
 class _Owner:
-    """The browser that began a session, known by its XSRF token, and the person; forgotten with what else it keeps."""
+    """The browser that began a session, by its XSRF token, and the person; kept as long as the session's resources."""
 
     def __init__(self, session: str, browser: bytes, person: Person | None) -> None:
         self.session, self.browser, self.person = session, browser, person
@@ -196,7 +196,7 @@ class _Owner:
 
 
 def claim_session(cookies: Mapping[str, str], person: Person | None) -> None:
-    """Note that the running session is this person's, at the browser with these cookies, unless it is claimed."""
+    """Note that the running session belongs to this person at the browser with these cookies, if to nobody yet."""
     session = session_resources.here()
     if session not in _owners:
         _owners[session] = _Owner(session, _browser(cookies), person)
@@ -222,7 +222,7 @@ def _browser(cookies: Mapping[str, str]) -> bytes:
 
 
 def _without_foreign_session(scope: Scope) -> Scope:
-    """Return a WebSocket's scope without the session to join if it is somebody else's: a new one begins then."""
+    """Return a WebSocket's scope without the session to join if that is somebody else's, so that a new one begins."""
     if scope["type"] != "websocket":
         return scope
     request = HTTPConnection(scope)

@@ -1,8 +1,8 @@
-"""Files and tables that are kept on this server for one visitor, and closed when that visitor has left.
+"""Files and tables that this server keeps for one visitor, and closes when that visitor has left.
 
-Streamlit forgets a session some time after its tab is closed, but frees what the session held only when
-another one begins. A file of private rows may not wait for that: whatever opens one registers it here, and the
-server closes it in time (see `lifespan`).
+Streamlit forgets a session some time after its tab is closed, but frees what the session held only when another one
+begins. A file of private rows must not wait for that: whatever opens one registers it here, and the server closes it in
+time (see `lifespan`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Closable", "at_work", "clear", "here", "in_use", "keep", "sessions"]
 
 
 class Closable(Protocol):
-    """Something that can be closed, also twice."""
+    """Something that can be closed, even twice."""
 
     def close(self) -> None: ...
 
@@ -31,20 +31,20 @@ _lock = threading.Lock()
 
 
 def here() -> str:
-    """Return the session of the script that is running, or "" outside of any."""
+    """Return the session of the running script, or "" outside of a script."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
 
 
 def keep(thing: Closable, session: str | None = None) -> None:
-    """Register `thing` to be closed with `session`, by default the one that is running, if not before."""
+    """Register `thing` to be closed at the latest with `session`, by default the running one."""
     with _lock:
         _kept.setdefault(here() if session is None else session, weakref.WeakSet()).add(thing)
 
 
 @contextmanager
 def in_use(session: str) -> Iterator[None]:
-    """Note that work for `session` goes on, so that nothing of it is closed meanwhile even if its visitor leaves."""
+    """Note that work for `session` is running, so that nothing of it is closed even if its visitor leaves."""
     with _lock:
         _working[session] += 1
     try:
@@ -57,18 +57,18 @@ def in_use(session: str) -> Iterator[None]:
 
 
 def at_work(session: str) -> bool:
-    """Whether any work for `session` goes on."""
+    """Whether any work for `session` is running."""
     return _working[session] > 0
 
 
 def sessions() -> list[str]:
-    """Return the sessions for which something is kept."""
+    """Return the sessions that have something registered."""
     with _lock:
         return list(_kept)
 
 
 def clear(session: str) -> None:
-    """Close all that is kept for `session`."""
+    """Close all that is registered for `session`."""
     with _lock:
         things = list(_kept.pop(session, ()))
     for thing in things:

@@ -1,7 +1,7 @@
-"""The route by which a tab returns the plan that it kept to the session that asks for it.
+"""The route by which a browser tab sends the plan that it kept to the session that asks for it.
 
-A widget would not do: what a widget sends makes the page run again, and names the page that the browser shows. While
-a visitor changes pages, that is still the old one, and the click on the new one would be undone.
+A widget cannot do this: what a widget sends makes the page run again, and names the page that the browser shows. While
+a visitor changes pages, this is still the old page, and the click on the new one would be undone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pages.parts.server.upload_route import address, check_origin, is_live
 __all__ = ["ADDRESS", "Question", "routes"]
 
 ADDRESS = "/tab"
-MAX_BYTES = 8_000_000  # what a browser keeps for a page, if every letter takes its longest form
+MAX_BYTES = 8_000_000  # most that a browser keeps for a page, if every letter takes its longest form
 
 _asked: weakref.WeakValueDictionary[str, Question] = weakref.WeakValueDictionary()
 
@@ -31,7 +31,7 @@ class Question:
     def __init__(self, session: str) -> None:
         self.token = secrets.token_urlsafe(32)
         self.session = session
-        self.waited = False  # no longer: a later answer is taken up by the run after it came
+        self.waited = False  # the wait is over; a later answer is used by the next run
         self._text: str | None = None
         self._came = threading.Event()
         _asked[self.token] = self
@@ -57,7 +57,7 @@ def routes() -> list[Route]:
 
 
 async def receive(request: Request) -> Response:
-    """Take the answer of the tab that was asked, sent as the body."""
+    """Take the answer of the tab, which is the body of the request."""
     check_origin(request)
     question = _asked.get(request.headers.get("X-Tab-Token", ""))
     if question is None or not is_live(question.session, request):

@@ -1,7 +1,7 @@
-"""The route for large files: it writes what arrives to disk, a piece at a time.
+"""The route for large files: it writes what arrives to disk, piece by piece.
 
-Streamlit's own uploader holds each file in memory, twice. This route is guarded as that one is: by a token of the
-session (see `uploads`), the token against requests forged by other sites, and a limit of size; and also by the
+Streamlit's own uploader holds each file in memory, twice. This route has the same protections as that one: a token of
+the session (see `uploads`), the token against requests forged by other sites, and a limit of size; it also checks the
 origin that browsers send. What arrives is never run, nor served to anyone.
 """
 
@@ -30,14 +30,14 @@ from pages.parts.shared.demo import NO_FILES, is_demo
 __all__ = ["ADDRESS", "address", "check_origin", "is_live", "routes"]
 
 ADDRESS = "/upload"
-PIECE = 1 << 20  # bytes to write at once
-STALL = 120.0  # seconds without a byte after which the sender is assumed gone
-SPARE = 256 << 20  # bytes of disk that uploads leave free
+PIECE = 1 << 20  # bytes written in one piece
+STALL = 120.0  # seconds without a byte after which the sender counts as gone
+SPARE = 256 << 20  # bytes of the disk that uploads leave free
 XSRF_HEADER = "X-Xsrftoken"
 
 
 def address(path: str = ADDRESS) -> str:
-    """Return where a route is, from the root of the host."""
+    """Return the path of a route from the root of the host."""
     base = str(config.get_option("server.baseUrlPath")).strip("/")
     return f"/{base}{path}" if base else path
 
@@ -48,7 +48,7 @@ def routes() -> list[Route]:
 
 
 async def receive(request: Request) -> Response:
-    """Take one file, sent as the body. Answers 204, or a sentence in the language of the page that sent it."""
+    """Take one file, the body of the request. Answers 204, or a sentence in the language of the page that sent it."""
     wanted = request.headers.get("Accept-Language", ENGLISH)
     try:
         return await _receive(request)
@@ -75,7 +75,7 @@ async def _receive(request: Request) -> Response:
     except TimeoutError:
         raise HTTPException(408, mark("Nothing more arrived. Nothing was kept; try again.")) from None
     except ClientDisconnect:
-        return Response(status_code=400)  # nobody is there to read it
+        return Response(status_code=400)  # nobody is there to read an answer
     except OSError:
         raise HTTPException(507, mark("There is no room for this file on the server. Nothing was kept.")) from None
     return Response(status_code=204)
@@ -91,12 +91,12 @@ def _place_of(request: Request) -> uploads.Place:
 
 
 def is_live(session: str, request: Request) -> bool:
-    """Whether a tab of this session is open, and the request comes from the person and the browser that began it."""
+    """Whether a tab of this session is open and the request comes from the person and browser that began it."""
     return runtime.get_instance().is_active_session(session) and may_join(session, request)
 
 
 def check_origin(request: Request) -> None:
-    """Refuse, with status 403, what was not sent by a page of this server."""
+    """Refuse, with status 403, a request that no page of this server sent."""
     ours = is_same_origin(request.headers)
     ours &= request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
     if is_xsrf_enabled():

@@ -1,9 +1,8 @@
-"""Places for files on their way from a browser to this server, each known by a token that nobody can guess.
+"""Places for files on their way from a browser to this server, each with a token that nobody can guess.
 
-Nothing here holds a file in memory. A place belongs to one session and takes one file at a time. The file lies in a
-folder of its own that no other account may enter. It is removed when its place is closed, and also when its place is
-forgotten without being closed, as Streamlit does with sessions that have expired. A file that did not arrive whole is
-removed at once.
+No file is held in memory. A place belongs to one session and takes one file at a time. The file is in a folder of its
+own that no other account may enter. It is removed when its place is closed, and also when the place is forgotten
+without being closed, as happens when Streamlit's sessions expire. A file that did not arrive whole is removed at once.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Place:
         self.token = secrets.token_urlsafe(32)
         self.session = session
         self.name = ""
-        self.arrivals = 0  # files that have arrived whole
+        self.arrivals = 0  # how many files have arrived whole
         self._path: Path | None = None
         self._remove: Callable[[], object] = lambda: None  # removes the file that has arrived
         self._busy = self._closed = False
@@ -55,14 +54,14 @@ class Place:
 
     @property
     def path(self) -> Path | None:
-        """The file that has arrived whole, if there is one."""
+        """The file, once it has arrived whole."""
         return self._path
 
     @contextmanager
     def receiving(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file for what arrives; the one that was here before is removed first.
+        """Open a file for what arrives, after removing the one before.
 
-        Raises `Busy` if another is arriving, and `Closed`, also at the end, if nobody waits for it any more.
+        Raises `Busy` if another file is arriving, and `Closed`, even at the end, if nobody waits for it any longer.
         """
         with self._lock:
             if self._closed:
@@ -89,16 +88,16 @@ class Place:
             self._busy = False
 
     def seal(self) -> None:
-        """Keep the file that has arrived, and take no other."""
+        """Keep the file that has arrived, and take no other one."""
         _places.pop(self.token, None)
 
     @property
     def closed(self) -> bool:
-        """Whether this place takes no file any more, and has none."""
+        """Whether this place takes no more files, and has none."""
         return self._closed
 
     def close(self) -> None:
-        """Take no file any more, and remove the one that has arrived. Closing twice is fine."""
+        """Take no more files, and remove the one that has arrived. Closing twice is fine."""
         with self._lock:
             self._closed = True
             self._forget()
@@ -115,14 +114,14 @@ def find(token: str) -> Place | None:
 
 
 def limit() -> int:
-    """Return how many bytes one file may have."""
+    """Return the largest size of a file in bytes."""
     return settings().max_upload_mb * 10**6
 
 
 def ending(name: str) -> str:
-    """Return the ending that says what kind of table a file is; "" for a kind that is not known here.
+    """Return the file ending that says what kind of table it is; "" for an unknown kind.
 
-    Nothing else of a sender's name becomes part of a path.
+    Nothing else of the name that a sender gives becomes part of a path.
 
     >>> ending("clinic.2026.CSV.GZ"), ending("../backup.gz"), ending("run.py")
     ('.csv.gz', '.gz', '')

@@ -10,7 +10,7 @@ __all__ = ["decision", "name_of_actor", "signed"]
 
 
 def name_of_actor(actor: Actor) -> str:
-    """Return how somebody is shown; people whom nobody vouches for have no name."""
+    """Return the name to show for somebody; who has no verified name has none."""
     return actor.name or _("somebody without a name")
 
 
@@ -24,7 +24,7 @@ def signed(actor: Actor, when: str) -> str:
 
 
 def decision(request: Request) -> str:
-    """Say what became of a request, in a sentence or two of Markdown."""
+    """Say what was decided about a request, in a sentence or two of Markdown."""
     answer = _(" “{answer}”", answer=plain(request.answer)) if request.answer else ""
     by = signed(request.decided_by, request.decided) if request.decided_by is not None else ""
     match request.state:

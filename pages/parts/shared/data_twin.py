@@ -1,4 +1,4 @@
-"""The numbers of a figure as a table and as a file, for those who would rather read than look."""
+"""The numbers of a figure as a table and as a file, for readers who prefer numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["measured_columns", "predicted_columns", "twin"]
 
 
 def predicted_columns() -> dict[str, Any]:
-    """Return how the columns of `predict`, and others with these names, are shown."""
+    """Return how to show the columns of `predict`, and others with these names."""
     return {
         "epsilon": st.column_config.NumberColumn("ε", format="%g"),
         "table": st.column_config.TextColumn(_("table")),
@@ -34,7 +34,7 @@ def predicted_columns() -> dict[str, Any]:
 
 
 def measured_columns(plan: Plan) -> dict[str, Any]:
-    """Return how the columns of `predict` are shown that hold errors of means, sums and quantiles."""
+    """Return how to show those columns of `predict` that hold errors of means, sums and quantiles."""
     return {
         f"{name}_half_width_95": st.column_config.NumberColumn(_("{what} within ±", what=heading), format="%.3g")
         for measure in measures(plan, ())
@@ -43,9 +43,9 @@ def measured_columns(plan: Plan) -> dict[str, Any]:
 
 
 def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None, *, private: bool = False) -> None:
-    """Show the numbers of a figure as a folded table; `columns` says how, instead of `predicted_columns`.
+    """Show the numbers of a figure as a folded table, in the form of `columns`, else of `predicted_columns`.
 
-    A `private` table, as of true counts, has no button to save it.
+    A `private` table, such as one of true counts, has no button to save it.
     """
     with st.expander(_("The same as a table"), icon=":material/table_rows:", key=f"twin-{key}"):
         with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):

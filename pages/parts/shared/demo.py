@@ -1,4 +1,4 @@
-"""A demonstration for visitors: public samples only, no file and no database, and nothing that stays.
+"""A demonstration for visitors: public samples only, no files, no databases, and nothing is kept.
 
 `private-release demo` serves it. Each visitor has a ledger of their own in memory, which goes when they leave.
 """
@@ -23,7 +23,7 @@ def is_demo() -> bool:
 
 
 def ledger_address() -> str | None:
-    """Return the address of a visitor's ledger: one in memory in a demonstration, else None, the operator's.
+    """Return the address of a visitor's ledger: in a demonstration one in memory, else None for the operator's.
 
     >>> ledger_address()
     """
@@ -31,7 +31,7 @@ def ledger_address() -> str | None:
 
 
 def show_banner(*, short: bool = False) -> None:
-    """Say on a page of a demonstration that it is one; in one line if it is to be `short`."""
+    """Say on each page of a demonstration that it is one, in one line if `short`."""
     if is_demo():
         with st.container(key="demo-banner"):
             st.info(
@@ -46,7 +46,7 @@ def show_banner(*, short: bool = False) -> None:
 
 
 def file_box(label: str, **options: Any) -> Any:
-    """Show Streamlit's box for a file and return what it returns; a demonstration says that it takes none."""
+    """Show Streamlit's box for a file and return its result; a demonstration says that it takes no files."""
     if is_demo():
         st.caption(":material/block: " + _("{box}: this demonstration takes no files.", box=label))
         return [] if options.get("accept_multiple_files") else None

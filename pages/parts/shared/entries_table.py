@@ -29,7 +29,7 @@ def kinds_in_words(kinds: Iterable[Kind]) -> str:
 
 
 def show_entries(frame: pd.DataFrame, alt: str, columns: Mapping[str, Any]) -> None:
-    """Show the rows in reverse order, the latest entry first; `when` holds their times (ISO 8601)."""
+    """Show the rows in reverse order, the latest entry first; the column `when` holds their times (ISO 8601)."""
     latest = frame.iloc[::-1].assign(when=pd.to_datetime(frame["when"], utc=True, format="ISO8601"))
     when = st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm")
     st.dataframe(latest, hide_index=True, alt=alt, column_config={"when": when, **columns})
@@ -54,7 +54,7 @@ def offer_files(
 
 
 def contents(rows: Sequence[Mapping[str, Any]], details: Sequence[Any] | None = None) -> dict[str, bytes]:
-    """Return `rows` as CSV and as JSON, where each row also gets its `details`."""
+    """Return `rows` as CSV and as JSON; in JSON, each row also has its `details`."""
     whole = rows if details is None else [{**row, "details": more} for row, more in zip(rows, details, strict=True)]
     return {
         "csv": safe_csv.from_frame(pd.DataFrame(rows)),

@@ -1,4 +1,4 @@
-"""The values of ε that sliders offer and curves are drawn over, the same on every page."""
+"""The values of ε for sliders and curves, the same on every page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from fractions import Fraction
 
 __all__ = ["TICKS", "coarse", "rungs"]
 
-# Six values for each power of ten: the next is about 10^(1/6) = 1.47 times as large, rounded to what is easy to say.
+# Six values for each power of ten: each is about 10^(1/6) = 1.47 times the one before, rounded to what is easy to say.
 LADDER = (
     *(Fraction(step) * Fraction(10) ** power for power in range(-2, 2) for step in ("1", "1.5", "2", "3", "5", "7")),
     Fraction(100),
 )
-TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # where a logarithmic axis is labelled
+TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # labels of a logarithmic axis
 
 
 def rungs(low: str | Fraction, high: str | Fraction) -> tuple[Fraction, ...]:

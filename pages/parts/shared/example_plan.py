@@ -1,4 +1,4 @@
-"""A small plan that keeps the first screen alive before the owner has one."""
+"""A small plan for the example on the first screen, before the owner has a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The looks that all figures of the pages share: transparent, one accent, never distinguished by colour alone."""
+"""The style of all figures of the pages: transparent, one accent colour, and nothing told by colour alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_dark() -> bool:
 
 
 def tones() -> dict[str, str]:
-    """Return colours by role, for the reader's background; they differ in lightness too."""
+    """Return colours by role for the reader's background; they also differ in lightness."""
     dark = is_dark()
     shared = {"accent": ACCENT[dark], "grey": GREY[dark]}
     if dark:
@@ -34,9 +34,9 @@ def tones() -> dict[str, str]:
 def draw(
     figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False, zoom: bool = False
 ) -> None:
-    """Show a figure in the looks that all charts share, with `alt` as its description for screen readers.
+    """Show a figure in the style of all charts, with `alt` as its description for screen readers.
 
-    Buttons save it as a picture, but for a `private` one. With `zoom`, dragging enlarges a stretch of the x axis.
+    Unless it is `private`, buttons save it as a picture. With `zoom`, dragging enlarges a part of the x axis.
     """
     dark = is_dark()
     figure.update_layout(
@@ -45,7 +45,7 @@ def draw(
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
     )
-    figure.layout.template = {}  # left to an update, the one of the process would stay
+    figure.layout.template = {}  # an update would keep the template of the process
     axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18,
             **NUMBERS_IN_FULL}  # fmt: skip
     figure.update_xaxes(**axis, fixedrange=not zoom)
@@ -59,18 +59,18 @@ def draw(
 
 
 def hatched(colour: str, shape: str) -> dict[str, Any]:
-    """Return the marker of a bar: `colour` with a pattern such as "/" or "x" over it, or plain for ""."""
+    """Return the marker of a bar: `colour` under a pattern such as "/" or "x", or without one for ""."""
     pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": tones()["ground"], "size": 6}
     return {"color": colour, "pattern": pattern}
 
 
 def mark(figure: go.Figure, x: float) -> None:
-    """Draw a thin dotted line down at `x`, where the page stands now."""
+    """Draw a thin dotted vertical line at `x`, the current value."""
     figure.add_vline(x=x, line={"color": tones()["grey"], "width": 1, "dash": "dot"})
 
 
 class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
-    """A figure from a drawing of `dpengine.charts` as it is: to look through it takes Plotly most of a redraw."""
+    """A figure from an unchanged drawing of `dpengine.charts`, since validating it takes Plotly most of a redraw."""
 
     def __init__(self, drawing: Drawing) -> None:
         self._drawing = drawing
@@ -83,9 +83,9 @@ class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
 def epsilon_axis(
     figure: go.Figure, *now: float, right: str = "more exact", span: Sequence[float] | None = None
 ) -> None:
-    """Make the x axis one of ε, logarithmic, with marks at `now`; `right` says what a larger ε buys.
+    """Make the x axis a logarithmic one for ε, with lines at `now`; `right` says what a larger ε gives.
 
-    `span` holds the ends of the axis as powers of ten; without it the data decide.
+    `span` holds the ends of the axis as powers of ten; without it, they follow from the data.
     """
     figure.update_xaxes(
         title_text=f"privacy budget ε (more private ← → {right})",

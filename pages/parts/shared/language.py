@@ -1,5 +1,4 @@
-"""The language of the page: English, until a visitor chooses another one, comes by an address that names one, or did so
-before in this browser, which keeps the choice in a cookie."""
+"""The language of the page: English, or another that the visitor chose, now or earlier, or that the address names."""
 
 from __future__ import annotations
 
@@ -12,21 +11,21 @@ from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, spe
 
 __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoken_on"]
 
-KEY = "language"  # in the session's state, in the address, and of the cookie
-SHOWN = "language_shown"  # in the session's state: the language of the page that was drawn last
-TRANSLATED = ("", "glossary")  # pages, by their addresses; the first of all pages is Publish
+KEY = "language"  # its name in the session's state, in the address, and as a cookie
+SHOWN = "language_shown"  # name in the session's state of the language of the last page
+TRANSLATED = ("", "glossary")  # addresses of the translated pages; the address of Publish is ""
 
 
 def speak_the_visitors() -> None:
-    """Show all texts in the language that the visitor has chosen; what runs beside the page speaks English."""
-    choose_by(_of_this_run)
+    """Show all texts in the language that the visitor has chosen; background jobs use English."""
+    choose_by(_language_of_run)
     if KEY not in st.session_state:
         wanted = st.query_params.get(KEY) or st.context.cookies.get(KEY)
         st.session_state[KEY] = wanted if isinstance(wanted, str) and wanted in languages() else ENGLISH
 
 
-def _of_this_run() -> str:
-    """Return the language of what is drawn: a part of a page that is drawn anew by itself goes on in the page's."""
+def _language_of_run() -> str:
+    """Return the language of this run; a part of a page that is redrawn by itself keeps the page's."""
     run = get_script_run_ctx(suppress_warning=True)
     if run is None:
         return ENGLISH
@@ -39,15 +38,15 @@ def chosen() -> str:
 
 
 def spoken_on(url: str) -> str:
-    """Return the code of the language of a page: the visitor's where it is translated, and English on any other."""
+    """Return the code of the language of a page: the visitor's if the page is translated, else English."""
     st.session_state[SHOWN] = chosen() if url in TRANSLATED else ENGLISH
     return str(st.session_state[SHOWN])
 
 
 def show_choice(forget: Callable[[], None]) -> None:
-    """Show the language of the page, and the others once somebody asks, so that nobody waits for their names.
+    """Show the language of the page, and on request the others, so that nobody waits for their names.
 
-    `forget` drops what is kept in the language before, once another is chosen.
+    `forget` is called when another language is chosen, to drop texts in the old one.
     """
     spoken = chosen()
     name = "English" if spoken == ENGLISH else languages()[spoken]
@@ -68,9 +67,9 @@ def show_choice(forget: Callable[[], None]) -> None:
 
 
 def offer(forget: Callable[[], None]) -> None:
-    """Offer the page in the language of the visitor's browser, in that language, if it is another than English.
+    """Offer, in the language of the visitor's browser, to change to it, unless it is English.
 
-    `forget` drops what is kept in English, once it is chosen.
+    `forget` is called when the visitor accepts, to drop texts in English.
     """
     if chosen() != ENGLISH:
         return
@@ -78,7 +77,7 @@ def offer(forget: Callable[[], None]) -> None:
     if code == ENGLISH or code not in languages():
         return
     with speaking(code):
-        said = _("This page in English")  # each translation names its own language instead
+        said = _("This page in English")  # in each translation, this names its own language
     st.button(
         said, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code, forget)
     )
@@ -86,5 +85,5 @@ def offer(forget: Callable[[], None]) -> None:
 
 def _choose(code: str, forget: Callable[[], None]) -> None:
     forget()
-    st.query_params.pop(KEY, None)  # else a reload would go back to the language of the address
+    st.query_params.pop(KEY, None)  # otherwise a reload would return to the language in the address
     st.session_state[KEY] = code

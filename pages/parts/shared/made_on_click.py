@@ -1,7 +1,7 @@
-"""Files that are made when a visitor asks for them, and stay until the visitor's browser has fetched them.
+"""Files that are made when a visitor asks for them, and kept until the visitor's browser has fetched them.
 
-Streamlit makes such a file upon the click and then has the browser ask for it. Until then nobody holds it: it is gone
-as soon as two runs of whatever visitors have ended, which may be sooner on a busy server.
+Streamlit makes such a file upon the click and then tells the browser to fetch it. Meanwhile nothing keeps the file: it
+is gone as soon as two page runs of any visitors have ended, which on a busy server may be too early.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ OCTETS = "application/octet-stream"
 
 
 def made_on_click(make: Callable[[], bytes], file_name: str, mime: str) -> Callable[[], bytes]:
-    """Return `make`, for a download button of that file name and type, so that the visitor's session holds the file.
+    """Return `make` such that the visitor's session keeps the file; for a download button of that file name and type.
 
-    It is held until the session makes another one, or its page is drawn anew.
+    The file is kept until the session makes another one, or its page is drawn again.
     """
     context = get_script_run_ctx()
 
     def made() -> bytes:
         content = make()
-        # Streamlit learns from the thread whose file it is.
+        # Streamlit finds the session of a file by its thread.
         holding = threading.Thread(target=_hold, args=(content, file_name, mime))
         add_script_run_ctx(holding, context)
         holding.start()

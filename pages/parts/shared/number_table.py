@@ -1,4 +1,4 @@
-"""A table of numbers on the page, with the marks of the visitor's language."""
+"""A table of numbers on the page, with the decimal and thousands marks of the visitor's language."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P
 def show_numbers(
     numbers: pd.DataFrame, columns: Mapping[str, Any], *, place: DeltaGenerator | None = None, **options: Any
 ) -> None:
-    """Show a table whose number columns state an English format such as `%,d`, in the language that is spoken."""
+    """Show a table whose number columns have an English format such as `%,d`, in the page's language."""
     frame, config = in_language(numbers, columns, st.context.locale or "")
     (st if place is None else place).dataframe(frame, hide_index=True, column_config=config, **options)
 
 
 def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the table and how its columns are shown, in the language that is spoken.
+    """Return the table and how to show its columns, in the page's language.
 
-    A format is English. A browser writes numbers in another language only by its own locale, and only with fixed
-    decimals: all else becomes texts.
+    Formats are English. A browser writes numbers in another language only if this is its own, and only with fixed
+    decimals; all other numbers become texts.
 
     >>> columns = {"rows": st.column_config.NumberColumn("rows", format="%,d")}
     >>> in_language(pd.DataFrame({"rows": [1200]}), columns, "en-GB")[1]["rows"]["type_config"]["format"]
@@ -58,7 +58,7 @@ def _speaks(locale: str) -> bool:
 
 
 def _written(value: float, form: re.Match[str]) -> str:
-    """Write a number as Streamlit would, with the marks of the language."""
+    """Write a number as Streamlit would, with the marks of the page's language."""
     digits = form["digits"]
     if form["kind"] == "g":
         value = float(f"{value:.{digits}g}") if digits else value

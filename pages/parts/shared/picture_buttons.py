@@ -1,4 +1,4 @@
-"""Buttons that save a chart as a picture: SVG for print, PNG at twice the size for slides and texts."""
+"""Buttons that save a chart as a picture: SVG for print, and PNG at twice the size for slides and texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _buttons = st.components.v2.component("picture_buttons", html='<div class="row">
 
 
 def picture_buttons(place: str, name: str) -> None:
-    """Offer the chart in the container with the key `place` as a picture; `name` is that of the file."""
+    """Offer the chart in the container with the key `place` as a picture; `name` is the file's name."""
     file = re.sub(r"[^\w-]+", "-", name).strip("-").lower() or "chart"
     _buttons(
         key=f"{place}-pictures",

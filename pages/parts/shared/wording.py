@@ -53,27 +53,27 @@ __all__ = [
     "why_measured",
 ]
 
-OURS = "This engine"  # beside other ways, in charts and tables of the labs
+OURS = "This engine"  # this engine's name among other methods in the labs
 
-# Where Markdown finds links in plain text, and Streamlit emoji, icons and arrows: a break after the match undoes them.
+# Plain text of which Markdown makes links, and Streamlit emoji, icons or arrows; a break after the match prevents it.
 _LIVELY = re.compile(
     r"https?(?=://)|www(?=\.)|(?=@)|:(?=[\w+/-]+:)|(?:(?<=\s)|^)(?:<->|->|<-|--|>=|<=|~=)(?=\s|$)", re.IGNORECASE
 )
-_LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what begins a list, or draws a line
+_LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what would begin a list or draw a line
 
 
 def headed(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of tables, named in its column `table`, with their names for readers."""
+    """Return a frame whose column `table` names tables, with their names for readers."""
     heading = headings_of(plan)
     names = {name_of(table): heading(table) for table in (*plan.marginals, ())}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
 
 
 def plain(text: str) -> str:
-    """Escape what Markdown would read as formatting, so that a text from people is shown as it is, on one line.
+    """Escape what Markdown would read as formatting, so that a typed text is shown as it is, on one line.
 
-    The page makes links, icons and arrows of plain text that no escape protects (``www.``, ``@``, ``:smile:``,
-    ``->``). A word joiner in their midst, which is not seen, keeps them text.
+    The page also makes links, icons and arrows of plain text, which no escape prevents (``www.``, ``@``, ``:smile:``,
+    ``->``). An invisible word joiner inside keeps them text.
 
     >>> print(plain("my_file *1*"))
     my\\_file \\*1\\*
@@ -96,7 +96,7 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 
 def exactly(value: Fraction) -> str:
-    """Write an ε exactly, with the marks of the language.
+    """Write an ε exactly, with the decimal mark of the page's language.
 
     >>> exactly(Fraction(1, 2))
     '0.5'
@@ -105,7 +105,7 @@ def exactly(value: Fraction) -> str:
 
 
 def decimal(typed: str) -> str:
-    """Return a number that somebody typed with a decimal point: 0,5 is how many write a half.
+    """Return a typed number with a decimal point; many people write a half as 0,5.
 
     >>> decimal(" 0,5 ")
     '0.5'
@@ -131,7 +131,7 @@ def protected(plan: Plan) -> str:
 
 
 def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
-    """Return why these tables are measured and no others, in a sentence or two."""
+    """Explain why these tables are measured and no others, in a sentence or two."""
     published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))
     if len(allocations) > 1:

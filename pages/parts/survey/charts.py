@@ -1,4 +1,4 @@
-"""Figures of the Survey lab: estimates beside the truth, errors by size, four cells, the AND, and repeated reports."""
+"""Figures of the Survey lab: estimates and the truth, errors by size, four cells, the AND, and repeated reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "peopl
 def answers_figure(
     labels: Sequence[str], true: np.ndarray, estimated: np.ndarray, half_widths: np.ndarray
 ) -> go.Figure:
-    """Draw the estimated counts as bars with their intervals, and the true ones as diamonds."""
+    """Draw the estimated counts as bars with their intervals, and the true counts as diamonds."""
     tone = tones()
     names = [escape(label) for label in shorten(labels)]
     figure = go.Figure()
@@ -56,7 +56,7 @@ def _add_estimates(
 
 
 def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
-    """Draw the standard error of a count over the number of people; dots are errors observed in one run."""
+    """Draw the standard error of a count over the number of people, and as dots the errors of one run."""
     tone = tones()
     figure = go.Figure()
     lines = (
@@ -94,7 +94,7 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
 
 
 def cells_figure(labels: Sequence[str], coins: np.ndarray, half_widths: np.ndarray, noise: np.ndarray) -> go.Figure:
-    """Draw the error of each of the four cells: by coins with their intervals, and by a curator's noise."""
+    """Draw the error of each of the four cells: of coins, with intervals, and of a curator's noise."""
     tone = tones()
     figure = go.Figure()
     _add_estimates(figure, list(labels), coins, half_widths, "everyone flips coins")
@@ -135,7 +135,7 @@ def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[
 def days_figure(
     days: Sequence[int], right: Sequence[float], bound: Sequence[float], once: float, now: int
 ) -> go.Figure:
-    """Draw how often a guess is right over days: with fresh coins, at most, and with the first report repeated."""
+    """Draw over days how often a guess is right with fresh coins and with the first report repeated, and ε's bound."""
     tone = tones()
     figure = go.Figure()
     lines = (

@@ -1,4 +1,4 @@
-"""Respondents of the Survey lab: made-up people, a column of a sample, or a column of the visitor's own table."""
+"""Respondents of the Survey lab: made-up people, or those of a sample or of the visitor's own table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_ANSWERS, MAX_PEOPLE = 100, 10**6
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """A question, its answers, and how many people give each; `name` identifies them in this session."""
+    """A question, its answers, and how many people give each answer; `name` identifies all of this in the session."""
 
     name: tuple[str, ...]
     question: str
@@ -44,7 +44,7 @@ class People:
 
 
 def choose_people() -> People | None:
-    """Return the people who are asked, with the controls to choose them; None if there are none."""
+    """Show the controls to choose the people who are asked, and return them; None if there are none."""
     own = visit().table is not None and visit().plan is not None
     kinds = [MADE_UP, *SAMPLES, *([OWN] if own else [])]
     kind = st.segmented_control("Who is asked", kinds, default=MADE_UP, required=True, key="survey_who")
@@ -58,7 +58,7 @@ def choose_people() -> People | None:
 
 
 def made_up_like(asked: People) -> People:
-    """Return made-up people, about as many with as many answers, for views that need no private ones."""
+    """Return about as many made-up people with as many answers, for views that need no private data."""
     size = min(SIZES, key=lambda size: abs(math.log(size / asked.size)))
     return _made_up_people(len(asked.labels), size)
 

@@ -1,4 +1,4 @@
-"""Tabs of the Survey lab: coins against a curator, four cells, the AND of two answers, and repeated questions."""
+"""Tabs of the Survey lab: coins compared with a curator, four cells, the AND of two answers, and repeated questions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def epsilon_words(epsilon: Fraction) -> str:
 
 
 def protocol_key(protocol: survey.Protocol) -> tuple[object, ...]:
-    """Return what identifies a protocol: a sketch equals no other one, since each draws its hash functions."""
+    """Return what identifies a protocol; no two sketches are equal, since each draws its own hash functions."""
     return type(protocol).__name__, protocol.answers, protocol.ratio
 
 
@@ -107,7 +107,7 @@ def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
 
 
 def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
-    """Show how much the AND of two protected answers reveals."""
+    """Show how much the AND of two separately protected answers reveals."""
     coin = _coin("survey_and_coin")
     distributions = survey.pair_distributions(coin)
     both = [reports[3] for reports in distributions.values()]
@@ -130,7 +130,7 @@ def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
 
 
 def every_day(asked: People, protocol: survey.Protocol, run: int) -> None:
-    """Show how repeated reports wear privacy down."""
+    """Show how repeated reports weaken privacy."""
     days = st.select_slider("Number of days on which the same question is asked", DAYS, value=30, key="survey_days")
     ratio = protocol.ratio
     guesses = [survey.repeated_guess(ratio, each) for each in range(1, DAYS[-1] + 1)]

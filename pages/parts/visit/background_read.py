@@ -1,7 +1,7 @@
-"""Reading the owner's rows for a page: in a job beside it, once for each question, with progress and a way to stop.
+"""Readings of the owner's rows for a page: in background jobs, once for each question, with progress and a way to stop.
 
-What is read is private. It is kept in the session alone, under the name of the place that shows it, and goes with
-the table; asking something else at the same place stops it.
+What is read is private. It is kept only in the session, under the name of the place that shows it, and is dropped with
+the table. Another question at the same place stops a reading.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["begin", "drop", "drop_all", "glance", "held", "read", "show_refusal"
 
 T = TypeVar("T")
 
-QUICK = 1.0  # seconds to wait for a small table before anything else is shown
-EVERY = 0.5  # seconds between looks at what takes longer
+QUICK = 1.0  # seconds to wait, for a small table, before progress is shown
+EVERY = 0.5  # seconds between checks of longer readings
 
 
 def read(
@@ -39,7 +39,7 @@ def read(
     doing: str = mark("Counting"),
     again: bool = True,
 ) -> T | None:
-    """Return the job's result, or None while it runs or after it failed; then progress or the error is shown.
+    """Return the result of the job; while it runs, show progress and return None, and after a failure, show the error.
 
     `doing` is the line beside the progress, in English. With `again`, a failed reading can be tried once more.
     """
@@ -67,9 +67,9 @@ def read(
 def glance(
     name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = (), patient: bool = True
 ) -> T | None:
-    """Return the job's result, or None while it runs or after it failed; nothing is shown of either.
+    """Return the result of the job, or None while it runs or if it failed; neither is shown.
 
-    If `patient`, wait a moment for a job that is begun here.
+    If `patient`, wait a moment for a job that this call begins.
     """
     fresh = held(name, question) is None
     job = begin(name, work, table, question=question)
@@ -85,9 +85,9 @@ def glance(
 
 
 def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = ()) -> Job[T]:
-    """Return the job that answers `question` for `name`; start it, instead of any other, if there is none yet.
+    """Return the job that answers `question` for `name`; if there is none yet, start it in place of any other.
 
-    `work` runs in another thread, which has no session, so it must bring all that it needs.
+    `work` runs in another thread without a session, so it must hold all that it needs.
     """
     job: Job[T] | None = held(name, question)
     if job is None:
@@ -98,20 +98,20 @@ def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, ques
 
 
 def held(name: str, question: object = ()) -> Job[Any] | None:
-    """Return the job that was begun for `name`, if it answers `question`."""
+    """Return the job for `name`, if it answers `question`."""
     before, job = visit().readings.get(name, (None, None))
     return job if job is not None and before == question else None
 
 
 def drop(name: str) -> None:
-    """Stop and forget what is being read for `name`."""
+    """Stop and forget the reading for `name`."""
     _question, job = visit().readings.pop(name, (None, None))
     if job is not None:
         job.stop()
 
 
 def drop_all() -> None:
-    """Stop and forget all that is being read, such as texts in a language that is no longer wanted."""
+    """Stop and forget all readings, for example since their texts are in a language that is no longer wanted."""
     if isinstance(here := st.session_state.get(VISIT), VisitState):
         here.drop_readings()
 

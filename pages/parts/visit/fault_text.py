@@ -1,4 +1,4 @@
-"""The engine's faults as sentences about what a person sees on the page."""
+"""The engine's faults as sentences in terms of what the page shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIELDS = {
 
 
 def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
-    """Say a fault without its path into the plan; its column by name where `columns` lists them.
+    """Return a fault as a sentence without its path in the plan; with `columns`, it names the column.
 
     >>> sentence(Fault(("columns", 2, "from"), "not given", missing=True), ["age", "visit"])
     'visit: the first day is needed'
@@ -45,8 +45,8 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
 def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None) -> str:
     """Return the first few faults of an error as Markdown, a paragraph each.
 
-    Places in a file stay as they are; with `columns`, faults are about the page's own entries (see `sentence`). The
-    address of a ledger is left out: it is for those who run the page, not for those who visit it.
+    Without `columns`, faults keep their path in a file; with them, faults are about the page's entries (see
+    `sentence`). The address of a ledger is left out: it is for operators, not for visitors.
 
     >>> print(all_faults(PrivateReleaseError(f"fault {k}" for k in range(7)))[-17:])
     and 2 more faults
@@ -62,7 +62,7 @@ def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None)
 
 @contextmanager
 def ledger_faults_shown() -> Iterator[None]:
-    """Show why the ledger cannot be used, in place of the rest of what needs it."""
+    """If the ledger cannot be used, show why, in place of what needs it."""
     try:
         yield
     except LedgerError as error:

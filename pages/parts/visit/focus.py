@@ -1,4 +1,4 @@
-"""Where a person goes on after a press: in a browser, the button that opened a step is gone, and so is the focus."""
+"""The keyboard focus after a click: the button that opened a step is gone from the page, and the focus with it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _focus = st.components.v2.component("focus", js=Path(__file__).with_name("focus.
 
 
 def follow(page: str) -> None:
-    """Move the focus to the heading that the page named, if it is a new one, and close a phone's menu.
+    """Move the focus to the heading that the page named, if that is a new one, and close the menu on a phone.
 
-    It also says what to do once the server is away, and fetches what draws charts before one is shown.
+    It also says what to do if the server cannot be reached, and loads the script for charts before one is shown.
 
     To be called once a run, after `page` was drawn.
     """

@@ -1,4 +1,4 @@
-"""Which data the open table is: its fingerprint, by which the ledger knows what was already spent on it."""
+"""Recognise the data in the open table, by a fingerprint with which the ledger knows what was already spent on it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DIGEST = "digest"
 
 
 def digest_of_table(plan: Plan | None = None, ledger: Ledger | None = None) -> bytes | None:
-    """Return the digest of the open table, computed once and kept in the session; None while it is awaited.
+    """Return the digest of the open table, computed once for the session; None until it is known.
 
-    With a `plan` that was published of an equal table in a database, it is the digest of that one. `ledger` is the
-    visitor's, if it was just read.
+    If `plan` was published of an equal table in a database, it is the digest of that table. `ledger` is the visitor's,
+    if it was just read.
     """
     ledger = ledger or visit().ledger
     table, plan_id = visit().table, _published(plan, ledger)
@@ -39,9 +39,9 @@ def digest_of_table(plan: Plan | None = None, ledger: Ledger | None = None) -> b
 
 
 def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
-    """Whether the ledger holds this plan of the open table, or `of_any_data`.
+    """Whether this plan was published of the open table, or `of_any_data`, according to the ledger.
 
-    Of the open table it is False too while the table is not yet recognised.
+    Until the open table is recognised, it counts as unpublished.
     """
     if of_any_data:
         return _published(plan, visit().ledger) != ""
@@ -56,7 +56,7 @@ def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
 
 
 def _published(plan: Plan | None, ledger: Ledger) -> str:
-    """Return the ledger's identity of the plan's release, or "" if there is none, on whatever data."""
+    """Return the identity in the ledger of a release of this plan, of any data; "" if there is none."""
     try:
         plan_id = "" if plan is None else plan_id_of(plan)
     except PlanError:

@@ -1,4 +1,4 @@
-"""What a page shows to whom: the steps that spend a budget are for those whose role lets them publish."""
+"""Roles on the page: only those whose role lets them publish see the steps that spend a budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["publishes"]
 
 
 def publishes() -> bool:
-    """Whether the visitor may publish; if not, say what they may do instead."""
+    """Return whether the visitor may publish; if not, say what they may do instead."""
     account = visit().account
     if May.PUBLISH in account.may:
         return True

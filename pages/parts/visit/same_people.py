@@ -1,4 +1,4 @@
-"""The question whether a table that looks like an earlier one is of the same people: they share a budget, or not."""
+"""The question whether a table that looks like an earlier one is of the same people, so that they share a budget."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["alike_in_words", "other_people"]
 SAME, OTHERS = mark("The same people: share one budget"), mark("Other people: a budget of their own")
 
 
-NEAR_COPY = 0.9  # from here on, a caution says what follows if they are the same people after all
+NEAR_COPY = 0.9  # similarity from which on a caution says what follows if the answer is wrong
 
 
 def alike_in_words(each: Resemblance) -> str:
-    """Say how alike the rows of two tables are: what they have in common, as a part of both.
+    """Say how alike two tables are: the share of their rows, or of their people, that they have in common.
 
     >>> alike_in_words(Resemblance("id", "clinic", 0.667))
     'about 67 % alike'
@@ -29,7 +29,7 @@ def alike_in_words(each: Resemblance) -> str:
 
 
 def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
-    """Ask about the tables that this one resembles, if any; return whether they are said to be of other people."""
+    """Ask about the tables that this one resembles, if any; return whether the owner says it is of others."""
     if not alike:
         return False
     likes = ", ".join(
@@ -42,7 +42,7 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
             format_func=_,
             key=visit().key(f"same-people-{data.hex()[:16]}"),
             captions=[
-                _("Also if single rows or columns are new, left out or corrected."),
+                _("Even if single rows or columns are new, left out or corrected."),
                 _("Your word is recorded in the budget's history with the release."),
             ],
         )

@@ -1,4 +1,4 @@
-"""The two samples that anyone may load, each with a plan that is ready to publish."""
+"""The two samples for everybody, each with a plan that is ready to publish."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def show_samples(prefix: str) -> None:
                 with st.popover(label, width="stretch", key=f"{prefix}_{key}_box"):
                     st.markdown(
                         _(
-                            "Your plan for {table} is put aside: bring its table again, and it goes on. To keep it "
-                            "beyond this visit, save the project first.",
+                            "Your plan for {table} is put aside: bring its table again to continue with it. To keep it"
+                            " beyond this visit, save the project first.",
                             table=plain(visit().table_name),
                         )
                     )
@@ -62,13 +62,13 @@ def show_samples(prefix: str) -> None:
 
 
 def _own_plan() -> bool:
-    """Whether a sample would take the place of a plan for the visitor's own table."""
+    """Whether a sample would replace a plan for the visitor's own table."""
     here = visit()
     return here.table is not None and not here.sample and bool(here.entries.chosen)
 
 
 def load_sample(key: str) -> None:
-    """Begin with a sample; if another click interrupts this, the next run goes on with it.
+    """Begin with a sample; if another click interrupts this, the next run continues it.
 
     Raises `BudgetError` if the role does not let the visitor publish.
     """
@@ -78,10 +78,10 @@ def load_sample(key: str) -> None:
 
 
 def bring_sample() -> None:
-    """Open the sample that is wanted, or that a saved plan waits for, with everything filled in up to ε.
+    """Open the wanted sample, or the one that a saved plan waits for, with everything filled in up to ε.
 
-    To be called as each run begins. Another click may break a run off anywhere, so the wish is forgotten last, and
-    the next run does all of it again.
+    To be called at the beginning of each run. Another click may interrupt a run anywhere, so the wish is forgotten
+    last, and the next run does all of it again.
     """
     here = visit()
     draft = here.waiting
@@ -101,7 +101,7 @@ def bring_sample() -> None:
 
 
 def _sample_that_waits(draft: Draft | None) -> str:
-    """Return the sample of a saved plan, which nobody has to bring; a finished release in the address goes first."""
+    """Return the sample of a saved plan, which needs no file; "" if the address names a release, which comes first."""
     if draft is None or draft.sample not in SAMPLES or saved_draft.has_another_subject():
         return ""
     return draft.sample if visit().table is None or visit().sample == draft.sample else ""

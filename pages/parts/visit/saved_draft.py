@@ -1,7 +1,7 @@
-"""A plan that survives a reload of its tab: what the owner typed and the names of columns, as text in the browser.
+"""A plan that survives a reload of its tab: the owner's entries and the names of columns, as text in the browser.
 
-The table does not come back. A file is asked for again, and the entries go on with it if it has the same columns.
-So nothing that a browser or an address holds leads to private rows.
+The table does not survive. The page asks for the file again, and uses the entries for it if it has the same columns. So
+nothing that a browser or an address holds leads to private rows.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = [
     "show_what_waits", "take_over", "to_text",
 ]  # fmt: skip
 
-OTHER_SUBJECTS = ("release", "publishing", "answer")  # in the address: something that is finished, or nearly
-MAX_LETTERS = 2_000_000  # that a browser keeps for a page without complaint
+OTHER_SUBJECTS = ("release", "publishing", "answer")  # parameters of the address that name a release or a job
+MAX_LETTERS = 2_000_000  # letters that any browser keeps for a page
 
 
 _drafts, _columns = TypeAdapter(Draft), TypeAdapter(dict[str, ColumnEntry])
 
 
 def current() -> Draft | None:
-    """Return what would be lost with this session: the plan at hand, or one that still waits for its table."""
+    """Return the plan that would be lost with this session: the current one, or one that waits for its table."""
     here = visit()
     if here.table is None or not here.entries.chosen:
         return here.waiting
@@ -43,13 +43,13 @@ def current() -> Draft | None:
 
 
 def to_text(draft: Draft) -> str | None:
-    """Return the draft as JSON, or None if it is too long for a browser to keep."""
+    """Return the draft as JSON; None if it is too long for a browser to keep."""
     text = _drafts.dump_json(replace(draft, entries=shareable(draft.entries))).decode()
     return text if len(text) <= MAX_LETTERS else None
 
 
 def from_text(text: str, owner: str = "") -> Draft | None:
-    """Read a draft back; None if it is another owner's, or no draft: text from a browser may be anything."""
+    """Read a draft; None if it is another owner's or no draft, as text from a browser may be anything."""
     try:
         draft = _drafts.validate_json(text)
         columns = _columns.validate_python(draft.entries.declared)
@@ -62,17 +62,17 @@ def from_text(text: str, owner: str = "") -> Draft | None:
 
 
 def forget() -> None:
-    """Give up the plan that waits for its table."""
+    """Drop the plan that waits for its table."""
     visit().waiting = None
 
 
 def has_another_subject() -> bool:
-    """Whether the address names something that has nothing to do with a plan."""
+    """Whether the address names something other than a plan."""
     return any(name in st.query_params for name in OTHER_SUBJECTS)
 
 
 def resume(table: Table) -> bool:
-    """Go on with the plan that waits if `table`, just brought, has its columns; return whether it has."""
+    """Continue with the waiting plan if the new `table` has its columns; return whether it has."""
     if not restore(table):
         return False
     forget()
@@ -80,20 +80,20 @@ def resume(table: Table) -> bool:
 
 
 def restore(table: Table) -> bool:
-    """Do what `resume` does but let the plan wait on, so that it can be done again after an interruption."""
+    """Do what `resume` does, but keep the plan waiting, so that this can be repeated after an interruption."""
     here = visit()
     draft = here.waiting
     if draft is None or _lacking(draft, (field.name for field in table.columns)):
         return False
     here.refresh(_with_lists_of(table, draft.entries))
     here.settle(*draft.settled)
-    with suppress(PlanError):  # half-filled
+    with suppress(PlanError):  # the entries are not complete yet
         here.plan = to_plan(here.entries)
     return True
 
 
 def show_what_waits() -> None:
-    """Show which plan waits, why, and a button to give it up."""
+    """Show which plan waits, why, and a button to drop it."""
     draft, table = visit().waiting, visit().table
     if draft is None:
         return
@@ -124,7 +124,7 @@ def show_what_waits() -> None:
 
 
 def offer_earlier() -> None:
-    """Offer the plan of the table before this one, and that of the dataset's last release, if they fit this table."""
+    """Offer the plan of the table before, and that of the dataset's last release, if they fit this table."""
     here = visit()
     if here.table is None or here.entries.chosen:
         return
@@ -143,9 +143,9 @@ def offer_earlier() -> None:
 
 
 def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
-    """Go on with a plan, for the table at hand if that has its columns; else the plan waits for its table.
+    """Continue with a plan, for the open table if that has its columns; otherwise the plan waits for its table.
 
-    A plan `for_another_table` waits for one, unless nothing was decided about the table at hand.
+    A plan `for_another_table` waits for one, unless nothing was decided yet about the open table.
     """
     here = visit()
     if not fits(draft) or (for_another_table and here.entries.chosen):
@@ -159,13 +159,13 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
 
 
 def fits(draft: Draft) -> bool:
-    """Whether there is a table, and it has all columns that the draft needs."""
+    """Whether the open table has all columns that the draft needs."""
     table = visit().table
     return table is not None and not _lacking(draft, (field.name for field in table.columns))
 
 
 def carry_over(table: Table) -> bool:
-    """Go on with the plan of the table before if `table`, just brought, has the same columns; return whether it has."""
+    """Continue with the plan of the table before if the new `table` has the same columns; return whether it has."""
     here = visit()
     draft = here.earlier
     if draft is None or here.earlier_columns != {field.name for field in table.columns}:
@@ -177,7 +177,7 @@ def carry_over(table: Table) -> bool:
 
 
 def _with_lists_of(table: Table, entries: Entries) -> Entries:
-    """Return the entries with what the table's own file suggests, which waits for a person and is not kept without."""
+    """Return the entries with suggestions from the table's file, which are not kept until a person confirms them."""
     declared, told = dict(entries.declared), dict(entries.told)
     for column in table.columns:
         entry = declared.get(column.name, {})
@@ -188,7 +188,7 @@ def _with_lists_of(table: Table, entries: Entries) -> Entries:
 
 
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:
-    """Return the columns that the draft needs and that are not among `names`."""
+    """Return the columns that the draft needs but `names` lacks."""
     entries, there = draft.entries, set(names)
     needed = [*entries.chosen, *([entries.id_column] if entries.several_rows and entries.id_column else [])]
     return [name for name in needed if name not in there]

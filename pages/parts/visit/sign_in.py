@@ -1,4 +1,4 @@
-"""The door: one sentence and one button. Behind it, who is signed in, for which group, and the way out."""
+"""Sign-in: the first screen, with one sentence and one button; later who is signed in, their group, and sign-out."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["approves", "is_admitted", "show_corner", "show_door"]
 
 
 def is_admitted() -> bool:
-    """Whether the visitor is signed in, and has an account to use."""
+    """Whether the visitor is signed in and has an account."""
     who = person()
     return who is not None and bool(accounts_of(who))
 
 
 def approves() -> bool:
-    """Whether the visitor, in the account at hand, may decide on plans that others have sent for approval."""
+    """Whether the visitor, in the current account, may decide on plans that others have sent for approval."""
     return May.APPROVE in visit().account.may
 
 
 def show_door() -> None:
-    """Show how to come in, or why there is no way in, and nothing else."""
+    """Show only how to sign in, or why the visitor cannot."""
     who = person()
     with st.container(key="door", horizontal_alignment="center"):
         st.title("Private Release", anchor=False)
@@ -42,14 +42,14 @@ def show_door() -> None:
         else:
             claim = getattr(settings.access().sign_in, "claim", "name")
             st.markdown(
-                _("You are signed in, but whoever signed you in does not vouch for your {claim}.", claim=plain(claim))
+                _("You are signed in, but your sign-in service does not confirm your {claim}.", claim=plain(claim))
             )
         st.caption(_("Ask whoever runs this server."))
         _offer_sign_out()
 
 
 def show_corner() -> None:
-    """Show who is signed in, let them choose among their groups, and sign out; nothing on a server without sign-in."""
+    """Show who is signed in, a choice among their groups, and sign-out; show nothing on a server without sign-in."""
     who = person()
     if who is None or isinstance(settings.access().sign_in, NoSignIn):
         return
@@ -76,7 +76,7 @@ def _offer_sign_out() -> None:
 
 
 def _sign_out() -> None:
-    """End all sessions of this browser, with what they hold, and sign out at the provider too."""
+    """End all sessions of this browser with all that they hold, and sign out at the provider too."""
     if lifespan.is_served():
         for session in request_guard.sessions_of_this_browser(st.context.cookies):
             runtime.get_instance().clear_user_info_for_session(session)

@@ -1,8 +1,8 @@
-"""All that one visitor's session holds, in one typed value; nothing of it is shared between sessions.
+"""All that the session of a visitor holds, in one typed value; sessions share none of it.
 
-It belongs to one person and one account: another person, or another group, begins with nothing. The opened table is
-private: it is held here only, never in a cache. The ledger is the one thing that all sessions share, through its
-database, and each account sees its own part of it.
+It belongs to one person and one account: another person, or another group, begins with nothing. The open table is
+private: it is kept only here, never in a cache. The only thing that sessions share is the ledger's database, and each
+account sees its own part of it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "v
 
 T = TypeVar("T")
 
-STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, up to the choice of ε
-# The name of the state in the session. All others there belong to widgets, or are KEY and SHOWN of `shared/language`.
+STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, before the choice of ε
+# The name of this state in the session. All other names belong to widgets, or are KEY and SHOWN of `shared/language`.
 VISIT = "visit"
 
 
@@ -45,14 +45,14 @@ class VisitState:
     """What a visitor has brought, entered and published, and which results the pages keep for them."""
 
     person: Person = LOCAL
-    account: Account = LOCAL_ACCOUNT  # whose datasets, budgets and releases are seen and used
+    account: Account = LOCAL_ACCOUNT  # it decides which datasets, budgets and releases can be used
 
     table: Table | None = None
     table_name: str = ""
-    # The container with the heading of what is open, and whether the page is to begin there.
+    # The container whose heading gets the focus, and whether to scroll there.
     focus: tuple[str, bool] = ("", False)
     sample: str = ""  # the key of the sample that is open; "" for any other table
-    source: Place | None = None  # where the file of the table is, if it came as a file
+    source: Place | None = None  # the place of the table's file, if it came as a file
     arrived: str = ""  # the last file that came by Streamlit's own uploader
     read_as: dict[str, Any] = field(default_factory=dict)  # the options of `open_table` with which it was read
 
@@ -63,19 +63,19 @@ class VisitState:
 
     publishing: Job[Release] | None = None
     unpublished: PrivateReleaseError | str | None = None  # why the last attempt to publish gave no release
-    release: Release | None = None  # the one just published or reopened
+    release: Release | None = None  # just published, or opened again
 
-    waiting: Draft | None = None  # a plan that is back from the tab's memory, and waits for its table
-    waits_for_first_time: bool = False  # it was just opened or copied, and did not come back with the tab
+    waiting: Draft | None = None  # a plan that waits for its table
+    waits_for_first_time: bool = False  # it was just opened or copied, and not restored after a reload
     earlier: Draft | None = None  # the plan for the table before this one
     earlier_columns: frozenset[str] = frozenset()  # all columns of that table
     earlier_history: History = field(default_factory=History)
-    history: History = field(default_factory=History)  # of the plan at hand, for undo and redo
-    carried: str = ""  # the table whose plan goes on with the table at hand, which has the same columns
-    said: Callable[[], str] | None = None  # what was just decided, if that is more than the entries say
+    history: History = field(default_factory=History)  # the decisions of the current plan, for undo and redo
+    carried: str = ""  # name of an earlier table whose plan the open one, with the same columns, continues
+    said: Callable[[], str] | None = None  # describes the last decision if the entries do not
     wanted_sample: str = ""
-    tab_answered: bool = False  # whether the tab has said what it keeps, so that it may be overwritten
-    tour: int | None = None  # the step of the tour that is under way
+    tab_answered: bool = False  # whether the tab has sent what it keeps, which may then be overwritten
+    tour: int | None = None  # the current step of the tour
 
     readings: dict[str, tuple[object, Job[Any]]] = field(default_factory=dict)  # see `background_read`
     _results: dict[str, list[tuple[object, Any]]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class VisitState:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The account's part of the ledger: where PRIVATE_RELEASE_LEDGER says, else in this system account's folder.
+        """The account's part of the ledger at PRIVATE_RELEASE_LEDGER, else of the one in this system account's folder.
 
         In a demonstration it is this visitor's own, in memory.
         """
@@ -93,7 +93,7 @@ class VisitState:
 
     @property
     def ledger_to_charge(self) -> Ledger:
-        """The same, for what spends a budget. Raises `BudgetError` if the role does not let the visitor publish."""
+        """The same ledger, to spend a budget. Raises `BudgetError` if the role does not let the visitor publish."""
         self.account.require(May.PUBLISH)
         return self.ledger
 
@@ -114,33 +114,33 @@ class VisitState:
         (desk.approve if approve else desk.decline)(request_id, self.actor, note)
 
     def withdraw(self, request_id: str) -> None:
-        """Take back a request of one's own, or one that one may decide on. Raises `BudgetError` for others."""
+        """Take back a request that the visitor made or may decide on. Raises `BudgetError` for others."""
         desk = self.ledger.approvals
         if not self.actor.is_same(desk.request(request_id).asked_by):
             self.account.require(May.APPROVE)
         desk.withdraw(request_id, self.actor)
 
     def set_rule(self, dataset: str, *, needed: bool) -> None:
-        """Set whether a dataset, or with "" every one, needs approval. Raises `BudgetError` if the role forbids it."""
+        """Set whether a dataset needs approval, or with "" all do. Raises `BudgetError` if the role forbids it."""
         self.account.require(May.RULE)
         self.ledger.approvals.set_rule(dataset, needed=needed)
 
     @property
     def actor(self) -> Actor:
-        """The visitor, as requests for approval name them."""
+        """The visitor, as named in requests for approval."""
         return Actor(self.person.identity, self.person.name)
 
     @cached_property
     def tab_question(self) -> Question:
-        """The question to the visitor's tab whether it keeps a plan."""
+        """The question to the visitor's tab about a plan that it keeps."""
         return Question(session_resources.here())
 
     def key(self, name: str) -> str:
-        """Return a widget's key that is new for each table, so that nothing typed for one shows up in another."""
+        """Return a widget's key that is new for each table, so that nothing typed for one appears for another."""
         return f"{name}-{self._generation}"
 
     def turned(self, name: str) -> str:
-        """Return a widget's key that `turn` renews: a box then takes its new content, a popover closes."""
+        """Return a widget's key that `turn` renews, so that a box takes its new content or a popover closes."""
         return self.key(f"{name}-{self.turns(name)}")
 
     def turn(self, name: str) -> None:
@@ -152,35 +152,35 @@ class VisitState:
         return self._turns.get(name, 0)
 
     def change(self, **changes: Any) -> None:
-        """Take new values into the entries."""
+        """Change some of the entries."""
         self.unpublished = None
         self.entries = self.entries.with_(**changes)
 
     def refresh(self, entries: Entries, said: Callable[[], str] | None = None) -> None:
-        """Take other entries for the table at hand; every widget shows them. `said` tells the history why.
+        """Use other entries for the open table, and show them in every widget; `said` describes this in the history.
 
-        It says so in the language that is spoken, since decisions are kept in English.
+        It returns a text in the page's language, while the history itself is kept in English.
         """
         self._generation += 1
         self.entries = entries
         self.said = said
 
     def note(self) -> None:
-        """Note what was decided since this was called last; to be called once the steps of a plan are drawn."""
+        """Note in the history what was decided since the last call; to be called once the steps of a plan are drawn."""
         if self.table is None:
             return
-        offset = st.context.timezone_offset or 0  # minutes that the visitor's clock is behind UTC
+        offset = st.context.timezone_offset or 0  # minutes by which the visitor's clock is behind UTC
         at = f"{datetime.now(UTC) - timedelta(minutes=offset):%H:%M}"
         self.history = self.history.noted(self.entries, self.settled, at=at, said=self.said)
         self.said = None
 
     def undo(self) -> None:
-        """Take the last decision back."""
+        """Undo the last decision."""
         self.note()
         self._go_to(self.history.back())
 
     def redo(self) -> None:
-        """Make the decision again that was taken back last."""
+        """Redo the decision that was undone last."""
         self.note()
         self._go_to(self.history.forth())
 
@@ -194,8 +194,8 @@ class VisitState:
             self.settle()
 
     def begin(self, entries: Entries) -> None:
-        """Start over for a new table: forget the one before, its file, and all that was typed for it."""
-        st.query_params.clear()  # first: another click may break the run off here
+        """Start afresh for a new table: forget the one before, its file, and all that was typed for it."""
+        st.query_params.clear()  # comes first, since another click may interrupt here
         own_is_kept = self.earlier is not None and not self.earlier.sample
         if self.table is not None and self.entries.chosen and not (self.sample and own_is_kept):
             self.note()
@@ -212,7 +212,7 @@ class VisitState:
         self.settled = set()
 
     def let_go(self) -> None:
-        """Close the table at hand, and remove its file."""
+        """Close the open table, and remove its file."""
         self.drop_readings()
         if self.table is not None:
             jobs.close(self.table)
@@ -223,7 +223,7 @@ class VisitState:
         self.source = self._place = None
 
     def begin_with(self, table: Table, source: Place, entries: Entries) -> None:
-        """Start over with a table that was read from `source`, whose file stays for as long as the table does."""
+        """Start afresh with a table that was read from `source`, whose file is kept as long as the table."""
         source.seal()
         if self._place is source:
             self._place = None
@@ -234,7 +234,7 @@ class VisitState:
         self.source = source
 
     def hold(self, table: Table, name: str, *, sample: str = "") -> None:
-        """Keep an opened table for as long as the session lives; `sample` is its key if anyone may load it.
+        """Keep an open table for the session; `sample` is its key if it is a sample.
 
         Raises `BudgetError` if the role does not let the visitor see rows.
         """
@@ -245,7 +245,7 @@ class VisitState:
 
     @property
     def place(self) -> Place:
-        """The one place of this session where a file may arrive; there is none for who may not publish."""
+        """The place where a file may arrive; None if the visitor may not publish."""
         self.account.require(May.PUBLISH)
         if self._place is None or self._place.closed:
             self._place = Place(session_resources.here())
@@ -253,7 +253,7 @@ class VisitState:
         return self._place
 
     def settle(self, *steps: str) -> None:
-        """Fold these steps, and open the next one that is not settled."""
+        """Mark these steps as settled, which folds them, and open the next one that is not."""
         self.settled |= set(steps)
         self.step = next((name for name in STEPS if name not in self.settled), "")
 
@@ -263,25 +263,24 @@ class VisitState:
 
     @property
     def opened(self) -> str:
-        """The step whose controls are shown; "" when all are settled."""
+        """The step whose controls are shown; "" once all are settled."""
         return "table" if self.table is None else self.step
 
     def close(self) -> None:
-        """Forget all that a visitor of a demonstration did, when they have left: their ledger with it."""
+        """Forget all that a visitor of a demonstration did, including their ledger, once they have left."""
         self.let_go()
         self.__dict__ = vars(VisitState(self.person, self.account))
 
     def drop_readings(self) -> None:
-        """Stop and forget all that is being read of the table."""
+        """Stop and forget all readings of the table."""
         for _question, job in self.readings.values():
             job.stop()
         self.readings.clear()
 
     def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False, most: int = 1) -> T:
-        """Return what `work` gives, worked out once for as long as `question` stays the same.
+        """Return the result of `work`, which runs only once while `question` stays the same.
 
-        The results of the last questions are kept for each `name`, `most` of them. With `afresh`, it is worked out
-        again.
+        For each `name`, the results of the last `most` questions are kept. With `afresh`, `work` runs again.
         """
         found: T | None = None if afresh else self.kept(name, question)
         if found is None:
@@ -290,21 +289,21 @@ class VisitState:
         return found
 
     def keep(self, name: str, question: object, result: object, most: int = 1) -> None:
-        """Keep under `name` the result that answers a question, in place of all but the `most` - 1 before it."""
+        """Keep the result for a question under `name`, and of earlier ones only the last `most` - 1."""
         others = [each for each in self._results.get(name, ()) if each[0] != question]
         self._results[name] = [(question, result), *others][:most]
 
     def kept(self, name: str, question: object) -> Any:
-        """Return the result that is kept under `name` for a question, or None if there is none."""
+        """Return the result kept under `name` for a question, or None if there is none."""
         return next((found for asked, found in self._results.get(name, ()) if asked == question), None)
 
     def forget(self, name: str) -> None:
-        """Forget the result that is kept under `name`."""
+        """Forget the results kept under `name`."""
         self._results.pop(name, None)
 
 
 def visit() -> VisitState:
-    """Return the state of the visitor whose page is being drawn; where nobody is signed in, the run ends here."""
+    """Return the state of the visitor whose page is being drawn; if nobody is signed in, the run ends here."""
     who, found = person(), st.session_state.get(VISIT)
     if who is not None and isinstance(found, VisitState) and found.person == who:
         return found
@@ -315,7 +314,7 @@ def visit() -> VisitState:
 
 
 def change_account(account: Account) -> None:
-    """Go on in another of the person's accounts, with nothing of the one before."""
+    """Change to another of the person's accounts, with nothing from the one before."""
     here = visit()
     if account not in accounts_of(here.person):
         raise BudgetError(_("You are not in this group."))
@@ -327,7 +326,7 @@ def _begin(who: Person, account: Account) -> VisitState:
     before = st.session_state.get(VISIT)
     if isinstance(before, VisitState):
         before.let_go()
-        st.session_state.clear()  # what was typed, too
+        st.session_state.clear()  # also what was typed
     fresh = st.session_state[VISIT] = VisitState(who, account)
     if demo.is_demo():
         session_resources.keep(fresh)
@@ -335,9 +334,9 @@ def _begin(who: Person, account: Account) -> VisitState:
 
 
 def require_entry() -> None:
-    """Send a visitor who came to a page directly to `app.py` first.
+    """Send a visitor who opened a page directly to `app.py` first.
 
-    Until some session has met `app.py`, a server serves the files of `pages` by themselves.
+    Until some session has run `app.py`, a server runs the files of `pages` by themselves.
     """
     if VISIT not in st.session_state:
         st.switch_page("app.py")

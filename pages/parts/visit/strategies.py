@@ -1,4 +1,4 @@
-"""The strategies side by side over ε, for the owner's plan: predicted exactly, or simulated on a made-up table."""
+"""A comparison of strategies over ε for the owner's plan: predicted exactly, or simulated on a made-up table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_adaptive(plan: Plan) -> bool:
 
 
 def show_strategies(plan: Plan) -> None:
-    """Show why the plan has its strategy, and compare all strategies when asked, in a job beside the page."""
+    """Show why the plan has its strategy, and on request compare all strategies, in the background."""
     st.markdown(f"**{plain(why(plan))}**")
     rows, unit = number(plan.rows_about or ASSUMED_ROWS), noun(plan)
     st.caption(

@@ -1,4 +1,4 @@
-"""The strategy of the plan on the screen, decided once for all parts of a page."""
+"""The strategy of the current plan, decided once for all parts of a page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ KEPT = 32
 
 
 def strategy_of(plan: Plan) -> Strategy:
-    """Return the strategy of `plan`; the session keeps the last few, with their allocations."""
+    """Return the strategy of `plan`, with its allocation; the session keeps those of the last few plans."""
     return visit().once("strategy", plan, lambda: decide(plan), most=KEPT)
 
 
 def why(plan: Plan) -> str:
-    """Return why `plan` has its strategy, in the language that is spoken."""
+    """Return why `plan` has its strategy, in the page's language."""
     return visit().once("why", (plan, language()), lambda: strategy_of(plan).why, most=KEPT)
 
 
 def plan_id_of(plan: Plan) -> str:
-    """Return the ledger's identity of `plan`. Raises `PlanError` if it cannot be measured."""
+    """Return the identity of `plan` in the ledger. Raises `PlanError` if the plan cannot be measured."""
     return visit().once("plan-id", plan, lambda: strategy_of(plan).plan_id, most=KEPT)

@@ -1,4 +1,4 @@
-"""The memory of the visitor's tab: entries are put there, and asked for once when a session begins without them."""
+"""The storage of the visitor's tab: entries are saved there, and asked for when a session begins without them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pages.parts.visit.state import visit
 
 __all__ = ["forget", "recall", "remember"]
 
-# Seconds that the first page is held open for the answer, which a slow network or a busy machine delays; a later one
-# waits for the next run. A click ends the waiting at any time.
+# Seconds that the first page waits for the answer, which a slow network or a busy machine may delay; a later answer is
+# used by the next run. A click ends the wait at any time.
 MAX_WAIT = 30.0
-EVERY = 0.05  # seconds between two moments at which another click may interrupt
+EVERY = 0.05  # seconds between two points at which a click may interrupt
 
 _memory = st.components.v2.component("tab", js=Path(__file__).with_name("tab.js").read_text(encoding="utf-8"))
 
 
 def recall() -> None:
-    """Take up the plan of a session that is gone, once the tab has answered; to be called as a run begins.
+    """Restore the plan of an earlier session once the tab has answered; to be called at the beginning of a run.
 
-    Another click may break a run off anywhere: that the tab has answered is noted last, and all else can be done twice.
+    Another click may interrupt a run anywhere, so the answer is noted last, and all before can be done twice.
     """
     here = visit()
     answer = here.tab_question.answer
@@ -39,7 +39,7 @@ def recall() -> None:
 
 
 def remember(spoken: str) -> None:
-    """Send the entries to the tab, and in which language the page is; to be drawn last, when all of them are known."""
+    """Send the entries and the page's language to the tab; to be drawn last, when all entries are known."""
     here = visit()
     draft = saved_draft.current()
     text = None if draft is None else saved_draft.to_text(draft)
@@ -60,7 +60,7 @@ def remember(spoken: str) -> None:
 
 
 def forget() -> None:
-    """Have the tab forget what it keeps: whoever typed it has signed out."""
+    """Have the tab forget what it keeps, since the person who typed it has signed out."""
     with st.container(key="tab-memory"):
         _memory(key="tab", data={"todo": "forget", "plan": None, **_languages(language.chosen())})
 
@@ -70,7 +70,7 @@ def _languages(spoken: str) -> dict[str, str]:
 
 
 def _await(question: Question) -> None:
-    """Hold the page open until the tab has answered, and draw it again if it keeps a plan."""
+    """Wait until the tab has answered, and draw the page again if it keeps a plan."""
     until = time.monotonic() + MAX_WAIT
     while not question.waited and not question.wait(EVERY):
         _let_interrupt()
@@ -81,8 +81,8 @@ def _await(question: Question) -> None:
 
 
 def _let_interrupt() -> None:
-    """Let a click that has come meanwhile break this run off; the run it leads to asks again, or has the answer.
+    """Let a click that came in the meantime interrupt this run; the next run asks again, or has the answer.
 
-    Looking into the session does that. Without it, a rerun asked for here would undo a click on another page's name.
+    Reading the session state does this. Without it, a rerun from here would undo a click on another page's name.
     """
     visit()

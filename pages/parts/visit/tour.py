@@ -1,4 +1,4 @@
-"""The tour: five steps over three pages, with a box at the top that says where one is and what to try."""
+"""The tour: five steps over three pages, with a box at the top that names the step and says what to try."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["STEPS", "Step", "invite", "is_under_way", "show"]
 
 
 def _nothing() -> None:
-    """Leave the page as it is."""
+    """Prepare nothing."""
 
 
 def _attack(defence: str) -> None:
@@ -28,14 +28,14 @@ def _attack(defence: str) -> None:
 
 
 def _sample() -> None:
-    """Load a sample to publish, unless the visitor has a table of their own at hand, or may not publish."""
+    """Load a sample to publish, unless the visitor has opened a table of their own or may not publish."""
     if visit().table is None and May.PUBLISH in visit().account.may:
         load_sample("census")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stop of the tour: its page by file and by address, its text, and what prepares the page for it."""
+    """One step of the tour: the file and address of its page, its text, and a function that prepares the page."""
 
     page: str
     url: str
@@ -99,18 +99,18 @@ STEPS = (
 
 
 def invite() -> None:
-    """Show a button that begins the tour, unless it is under way."""
+    """Show a button that begins the tour, unless it has begun."""
     if visit().tour is None and st.button(_("Take the five-minute tour"), icon=":material/tour:", key="tour_begin"):
         _go(0)
 
 
 def is_under_way() -> bool:
-    """Whether the visitor takes the tour."""
+    """Whether the visitor is taking the tour."""
     return visit().tour is not None
 
 
 def show(url: str) -> None:
-    """Show the box of the current step on the page at `url`; nothing while there is no tour."""
+    """Show the box of the current step on the page at `url`; nothing without a tour."""
     at = visit().tour
     if at is None:
         return

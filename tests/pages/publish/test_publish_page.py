@@ -105,7 +105,7 @@ def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: 
 
 
 @pytest.mark.parametrize(("typed", "caution"), [("0,5", ""), ("2", ""), ("3", "less than is usual"),
-    ("10", "finds out almost surely"), ("10.5", "hardly limits")])  # fmt: skip
+    ("10", "finding out almost surely"), ("10.5", "hardly limits")])  # fmt: skip
 @pytest.mark.by_day(3)
 def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, typed: str, caution: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
@@ -118,7 +118,7 @@ def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, type
 def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     census.segmented_control[0].set_value("From an error").run()
     button = next(button for button in census.button if button.label.startswith("Use ε = "))
-    assert "The table that needs it most: " in texts(census)
+    assert "The table that needs the largest ε: " in texts(census)
     wanted = button.label.removeprefix("Use ε = ")
     button.click().run()
     assert census.metric[1].value == wanted
@@ -132,7 +132,7 @@ def test_the_single_columns_are_named_where_they_need_the_most(census: AppTest) 
     census.run()
     census.segmented_control[0].set_value("From an error").run()
     assert not census.exception
-    said = next(caption.value for caption in census.caption if "needs it most" in caption.value)
+    said = next(caption.value for caption in census.caption if "needs the largest ε" in caption.value)
     button = next(button for button in census.button if button.label.startswith("Use ε = "))
     wanted, alone = (float(text.split("ε = ")[1].split()[0]) for text in (button.label, said))
     assert "a × b would be within ±" in said

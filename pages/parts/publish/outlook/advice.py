@@ -1,9 +1,9 @@
-"""Ways out of a plan of which most cells would be noise: what each would give, and a button to take it.
+"""Advice for a plan most of whose cells would be noise: what each way out would give, and a button to take it.
 
-A way out helps if the share of cells that are mostly noise is less than half of what it is now, or if a model fills in
-most cells. Of ε, the least step that helps is offered, since each step protects people less.
+A way out helps if it more than halves the share of cells that are mostly noise, or if a model fills in most cells. If a
+larger ε helps, the smallest step that helps is offered, since each step protects people less.
 
-All of it follows from the plan alone; the owner's rows are not looked at.
+All of it follows from the plan alone; the owner's rows are not read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pages.parts.visit.strategy import strategy_of
 
 __all__ = ["advise"]
 
-TOO_MANY = 0.5  # share of cells that are mostly noise
+TOO_MANY = 0.5  # share of cells that are mostly noise from which on the page warns
 HIGHEST = "4"  # no ε above this is advised
 
 MadeUp = dict[Columns, MockCells]
@@ -43,10 +43,10 @@ MadeUp = dict[Columns, MockCells]
 class WayOut:
     """Another plan: the words on its button, the entries that it changes, and what it would give."""
 
-    name: str  # for the key of its button
+    name: str  # part of the key of its button
     label: str
     changes: dict[str, Any]
-    noise: tuple[int, int] | None  # cells that are mostly noise, of how many; None where that cannot be computed
+    noise: tuple[int, int] | None  # cells that are mostly noise, and all cells; None if unknown
     help: str | None = None
 
     @property
@@ -63,7 +63,7 @@ class WayOut:
 
 
 def advise(plan: Plan) -> None:
-    """Warn if most cells would be mostly noise, and offer plans of which fewer would."""
+    """Warn if most cells would be mostly noise, and offer plans with fewer of these."""
     key = plan.key, plan.rows_about, plan.marginals, language()
     noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries), most=KEPT)
     if noisy <= TOO_MANY * cells:
@@ -93,7 +93,7 @@ def _take(changes: dict[str, Any]) -> None:
 
 
 def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
-    """Return how many cells of the plan are mostly noise, of how many, and the ways out that help."""
+    """Return how many cells of the plan are mostly noise, out of how many, and the ways out that help."""
     made_up: MadeUp = visit().once("made-up-cells", question_of(plan.at(1)), dict)  # the same at every ε
     noisy, cells = _noise_of(plan, made_up) or (0, 1)
     if noisy <= TOO_MANY * cells:
@@ -122,7 +122,7 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str
 
 
 def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float) -> WayOut | None:
-    """Return the least step of ε that helps; None if none does. More of ε never makes more cells noise."""
+    """Return the smallest step of ε that helps, or None; a larger ε never makes more cells noise."""
     steps = [step for step in rungs(plan.epsilon, HIGHEST) if step > plan.epsilon]
 
     def spend(step: Fraction) -> WayOut | None:
@@ -134,8 +134,8 @@ def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float)
             _("Spend ε = {more} instead of {now}", more=exactly(step), now=exactly(plan.epsilon)),
             {"epsilon": text},
             _(
-                "The least step of ε with less than half as many such cells. It protects each person less: someone who "
-                "is 50 % sure that a person is in the table can become {then}, instead of {now}.",
+                "The smallest step of ε with fewer than half as many such cells. It protects each person less: someone"
+                " who is 50 % sure that a person is in the table can become {then}, instead of {now}.",
                 then=sure(posterior(0.5, step)),
                 now=sure(posterior(0.5, plan.epsilon)),
             ),
@@ -157,7 +157,7 @@ def _way_out(
 
 
 def _noise_of(plan: Plan, made_up: MadeUp) -> tuple[int, int] | None:
-    """Return how many cells of the largest tables are mostly noise, of how many; None if that cannot be computed."""
+    """Return how many cells of the largest tables are mostly noise, out of how many; None if that is unknown."""
     if not strategy_of(plan).closed_form:
         return None
     shares = mostly_noise_shares(plan, maximal(plan.marginals), made_up)

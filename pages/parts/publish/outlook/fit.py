@@ -1,8 +1,8 @@
 """Whether the owner's rows fit what was declared: how many fall in *(other)*, or outside the bounds of an amount.
 
-It is for the owner's eyes only. What is read here is not protected. It is kept in the session alone, goes with the
-table, and enters no file. It serves to notice formats, spellings and bounds that were declared wrong, for which a
-release would spend ε and tell nothing.
+Only the owner sees it, since what is read here is not protected. It is kept in the session alone, goes with the table,
+and enters no file. It reveals formats, spellings and bounds that were declared wrong, before a release spends ε on
+useless counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["show_on_request", "warn"]
 
-# Only coarse shares are shown without being asked for.
+# Without a request, only coarse shares are shown.
 COARSE = (
     (0.95, mark("**{column}**: nearly all rows fall in *(other)*. Only you see this.")),
     (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
@@ -40,14 +40,14 @@ OUTSIDE = (
     (0.5, mark("**{column}**: more than half of the rows lie outside its bounds. Only you see this.")),
     (0.2, mark("**{column}**: more than a fifth of the rows lies outside its bounds. Only you see this.")),
 )
-FEW = 0.01  # of the rows: where so few lie in the upper half of a range, that is wider than they need
+FEW = 0.01  # share of rows: if fewer lie in the upper half of a range, the range is too wide
 
 Shares = dict[str, float]
 Better = dict[str, NumberFormat]
 
 
 def warn(plan: Plan) -> None:
-    """Warn before the button of columns of which many rows fall in *(other)*, with the format that would fit."""
+    """Warn, before the button to publish, of columns with many rows in *(other)*, and offer a format that fits."""
     table = visit().table
     assert table is not None
     columns = _with_other(plan.columns)
@@ -73,16 +73,16 @@ def warn(plan: Plan) -> None:
         with st.container(key=f"misfit-{name}"):
             much = _(how_many, column=plain(name))
             if name in better:
-                todo = _("If it is not meant, numbers are written in another way than declared.")
+                todo = _("If this is not intended, numbers are written in another way than declared.")
             else:
-                todo = _("If it is not meant, look for another format or spelling in step 3.")
+                todo = _("If this is not intended, look for another format or spelling in step 3.")
             st.warning(f"{much} {todo}", icon=":material/rule:")
             if name in better:
                 _offer_format(name, better[name])
 
 
 def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
-    """Return the words for a share of the rows; None where it is small."""
+    """Return the words for a share of the rows; None if it is small."""
     return next((text for least, text in words if share >= least), None)
 
 
@@ -101,7 +101,7 @@ def _offer_format(name: str, written: NumberFormat) -> None:
 
 
 def _misfits(table: Table, columns: Sequence[Column]) -> tuple[Shares, Better]:
-    """Return the share of *(other)* by column; and of numbers the format that fits far better, where one does."""
+    """Return the share of *(other)* by column, and for numbers the format that fits far better, if there is one."""
     shares = _shares(table, columns)
     doubtful = [column for column in columns if isinstance(column, Number) and shares[column.name] >= COARSE[-1][0]]
     better: Better = {}
@@ -121,14 +121,14 @@ def _shares(table: Table, columns: Sequence[Column], progress: Progress | None =
 
 
 def _with_other(columns: Sequence[Column]) -> list[Column]:
-    """Return columns with *(other)*, but for amounts and for those whose values only the release finds."""
+    """Return the columns that have *(other)*, except amounts and those whose values only the release finds."""
     kept = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
     return [column.model_copy(update=kept) for column in counted]
 
 
 def show_on_request(used: list[str]) -> None:
-    """Show the owner, on request, how much of the data falls outside the declared cells; it is kept nowhere."""
+    """Show the owner, on request, how much of the data falls outside the declared cells; this is not kept."""
     box = st.popover(_("Check the fit"), icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun")
     if not box.open:
         return
@@ -156,7 +156,7 @@ def show_on_request(used: list[str]) -> None:
         if found is None:
             return
         shares, beyond = found
-        background_read.drop("fit")  # it is not kept
+        background_read.drop("fit")  # the result is not kept
         for name, share in shares.items():
             st.markdown(
                 _(
@@ -197,7 +197,7 @@ def _say_beyond(amount: Amount, found: owner.BeyondBounds) -> None:
     if found.upper <= FEW * rows:
         st.caption(
             _(
-                "Next to none lie in the upper half of the range. With half the range, averages are about twice as "
+                "Almost no rows lie in the upper half of the range. With half the range, averages are about twice as "
                 "exact. Bounds are published: narrow them only if public knowledge allows it."
             )
         )

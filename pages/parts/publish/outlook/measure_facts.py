@@ -18,7 +18,7 @@ __all__ = ["measure_facts"]
 
 
 def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> list[str]:
-    """Return a sentence for each mean, sum and quantile of a table, whose half-widths stand in `predicted`."""
+    """Return a sentence for each mean, sum and quantile of a table; `predicted` holds their half-widths."""
     facts = []
     for measure in measures(plan, table):
         amount = plan.amount(measure.amount)

@@ -1,4 +1,4 @@
-"""The right side of Publish: what the plan would give, on a made-up table that has nothing of the owner's in it."""
+"""The right side of Publish: what the plan would publish of a made-up table, in which nothing is the owner's."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 __all__ = ["in_words", "show_consequence", "show_so_far"]
 
-FEW = 10_000  # cells of a made-up table of which several are kept
+FEW = 10_000  # cells of a made-up table up to which several tables are kept
 
 
 def show_so_far(plan: Plan | None) -> None:
-    """Show a made-up release of what is declared so far; None if that is nothing yet."""
+    """Show a made-up release of what is declared so far; without a `plan`, say what is still to come."""
     with st.container(border=True):
         if plan is None:
             st.markdown(
@@ -48,7 +48,7 @@ def show_so_far(plan: Plan | None) -> None:
 
 
 def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
-    """Show a made-up release, its error in words, and with `curve` also that of the error over ε."""
+    """Show a made-up release, its error in words, and with `curve` a figure of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)
         return
@@ -80,7 +80,7 @@ def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
 
 
 def _show_first(result: Result) -> None:
-    """Show the example of the first screen, for which no browser has to load what draws charts."""
+    """Show the example of the first screen as a picture, so that the browser need not load the script for charts."""
     (table,) = result.plan.marginals
     st.html(lines_and_grids.grid(result, table, dark=is_dark()))
     show_twin(result, table, None, key="preview")
@@ -117,7 +117,7 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 
 
 def _show_adaptive(plan: Plan, *, own: bool) -> None:
-    """Do the same for a plan whose errors cannot be computed beforehand: it is tried out beside the page."""
+    """Do the same for a plan whose errors cannot be computed beforehand; it is tried out in the background."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         last = trial.drawn(plan, _shown(plan), afresh=redraw)
@@ -143,7 +143,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
 
 
 def _ask_for_size(plan: Plan) -> None:
-    """Say that the size of the table is assumed, and lead to where it is asked; nothing once it is stated."""
+    """Say that the size of the table is assumed, and offer to enter it; show nothing once it is stated."""
     if plan.rows_about is not None:
         return
     st.warning(
@@ -163,7 +163,7 @@ def _ask_for_size(plan: Plan) -> None:
 
 
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
-    """Return the numbers of the error curve; of a plan at another ε, all but its own are known already."""
+    """Return the numbers of the error curve; if only ε changed, only the point at this ε is computed."""
     shape = trial.question_of(plan.at(1)), measure
     numbers = figures.error_curve_numbers(plan, measure, known=visit().kept("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
@@ -171,19 +171,19 @@ def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
 
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
-    """Draw the shown table once for each plan, so that the picture stays the same while other things change."""
+    """Draw noise for the shown table once for each plan, so that the picture stays while other things change."""
     table = _shown(plan)
     question = trial.question_of(plan), table
     most = trial.KEPT if plan.cells(table) <= FEW else 1
     drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
     if drawn.plan.columns == plan.columns:
         return drawn
-    told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed since
+    told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed
     return replace(drawn, plan=told)
 
 
 def in_words(plan: Plan) -> str:
-    """Return how wrong the chosen table would be, one fact a sentence."""
+    """Return how wrong the chosen table would be, in one sentence for each fact."""
     if not is_adaptive(plan):
         table = _shown(plan)
         return visit().once(
@@ -206,14 +206,14 @@ def in_words(plan: Plan) -> str:
 
 
 def _shown(plan: Plan) -> tuple[str, ...]:
-    """Return the table to show: the plan's first, also as the plan grows, until a person chooses another."""
+    """Return the table to show: the first of the plan until a person chooses another."""
     table: tuple[str, ...] | None = st.session_state.get("preview-table")
     chosen = table in plan.marginals and table != visit().kept("preview-begins", ())
     return table if table is not None and chosen else plan.marginals[0]
 
 
 def _show_figure(result: Result) -> Measure | None:
-    """Show the chosen table, and return what of it is shown: one of its means, sums or quantiles, or its counts."""
+    """Show the chosen table, and return the mean, sum or quantile that is shown; None for its counts."""
     shown = _shown(result.plan)
     if shown != st.session_state.get("preview-table"):
         st.session_state["preview-table"] = shown
@@ -222,7 +222,7 @@ def _show_figure(result: Result) -> Measure | None:
 
 
 def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
-    """Say what is predicted for the chosen table, and of a release that is `drawn` what its readers would see."""
+    """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
     table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
@@ -252,7 +252,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
 
 
 def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
-    """Say how wide the intervals of a release are whose error is measured too, and how many cells are mostly noise."""
+    """For a release that measures its own error, say how wide its intervals are and how many cells are mostly noise."""
     cells, noisy = drawn.cells(table), drawn.mostly_noise(table)
     return _(
         "The intervals that readers get also allow for the error of the model. In the made-up release shown here, of "
@@ -266,7 +266,7 @@ def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
 
 
 def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
-    """Say how many cells would be mostly noise if counts are within ±`cell`."""
+    """Say how many cells would be mostly noise if counts have intervals of ±`cell`."""
     cells, unit = plan.cells(table), noun(plan)
     noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
     places = {"noisy": number(noisy), "cells": number(cells), "rows": number(plan.rows_about or ASSUMED_ROWS)}

@@ -1,7 +1,7 @@
-"""An adaptive plan tried out on made-up people, in jobs beside the page: its errors cannot be computed beforehand.
+"""Trials of an adaptive plan on made-up people, in the background: its errors cannot be computed beforehand.
 
-While a plan is tried out, what the one before gave stays on the screen, and is said to be of the one before. If that
-one took long, the next is begun only once the plan rests: who moves ε step by step wants the last step tried out.
+During a trial, the results of the plan before stay on the screen, and the page says so. If the last trial was slow, the
+next one begins only after a pause: whoever moves ε step by step wants only the last step tried out.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ __all__ = ["KEPT", "drawn", "drawn_of", "errors", "question_of"]
 
 T = TypeVar("T")
 
-KEPT = 8  # results at the last values of ε, since people move it to and fro
-LONG = 0.25  # seconds of a trial that is not begun again at each step of a move
-REST = 1.0  # seconds without another step
+KEPT = 8  # results that are kept, for the last values of ε: people move it back and forth
+LONG = 0.25  # seconds of a trial from which on the next one waits for a pause
+REST = 1.0  # seconds of such a pause
 
 
 def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | None:
-    """Return the made-up release that was drawn last to show `table`, and its plan; if that is another, draw again."""
+    """Return the last made-up release that shows `table`, and its plan; if that is another plan, draw a new one."""
     if afresh:
         background_read.drop("drawn")
     return _last(plan, "drawn", _tried(plan, "drawn", partial(_draw, plan, table)))
 
 
 def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
-    """Return the errors that were tried out last, as by `predict`, and their plan."""
+    """Return the errors of the last trial, in the form of `predict`, and their plan."""
     return _last(plan, "errors", _tried(plan, "errors", partial(_try_out, plan)))
 
 
 def drawn_of(plan: Plan) -> Result | None:
-    """Return the made-up release that was drawn last if it is one of exactly this plan."""
+    """Return the last made-up release if it is one of exactly this plan."""
     kept: tuple[Plan, Result] | None = visit().kept("drawn", plan.marginals)
     return kept[1] if kept is not None and question_of(kept[0]) == question_of(plan) else None
 
 
 def question_of(plan: Plan) -> tuple[object, ...]:
-    """Return what a made-up release of `plan` depends on."""
+    """Return the parts of `plan` on which a made-up release depends."""
     return visit().once("question", plan, lambda: (plan.key, plan.rows_about, plan.marginals), most=2 * KEPT)
 
 
 def _tried(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:
-    """Return what `work` gives for the plan, or None while it is under way."""
+    """Return the result of `work` for the plan, or None while it is running."""
     before: Job[T] | None = visit().readings.get(name, ((), None))[1]
     long = before is not None and (not before.done or before.last_stage_took > LONG)
     return background_read.glance(
@@ -64,7 +64,7 @@ def _tried(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:
 
 
 def _at_rest(work: Callable[[Progress], T], progress: Progress) -> T:
-    """Do the work after a while in which nothing else was asked for; that would stop the job here."""
+    """Do the work after a pause; if another plan comes in the meantime, the job is stopped during the pause."""
     until = time.monotonic() + REST
     while time.monotonic() < until:
         progress("resting")
@@ -73,7 +73,7 @@ def _at_rest(work: Callable[[Progress], T], progress: Progress) -> T:
 
 
 def _last(plan: Plan, name: str, fresh: T | None) -> tuple[Plan, T] | None:
-    """Keep what is `fresh`; else return what came before, if it is of the same tables."""
+    """Keep and return a `fresh` result; without one, return the result before if it is of the same tables."""
     kept: tuple[Plan, T] | None = visit().kept(name, plan.marginals)
     if fresh is None:
         return kept

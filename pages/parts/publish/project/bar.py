@@ -1,4 +1,4 @@
-"""The bar above the steps: undo and redo, what was decided and when, and the project's menu."""
+"""The bar above the steps: undo and redo, the list of decisions, and the project's menu."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pages.parts.visit.state import visit
 
 __all__ = ["show"]
 
-MAX_LETTERS = 26  # of a step's name on its button
-MAX_SHOWN = 60  # decisions
+MAX_LETTERS = 26  # letters of a button's name
+MAX_SHOWN = 60  # decisions in the list
 
 
 def show() -> None:
-    """Note what this run has decided, and show the bar; to be called once the steps are drawn."""
+    """Note the decisions of this run, and show the bar; to be called once the steps are drawn."""
     here = visit()
     here.note()
     with st.container(horizontal=True, key="project-bar", gap="small"):
@@ -35,13 +35,13 @@ def show() -> None:
     if here.carried:
         _say_that_the_plan_goes_on()
     if lifespan.is_served():
-        from pages.parts.publish.project.undo_keys import listen  # its component can be made once a server is there
+        from pages.parts.publish.project.undo_keys import listen  # its component needs a running server
 
         listen()
 
 
 def _button(verb: str, said: str, key: str, act: Callable[[], None]) -> None:
-    """Show a button that names what it takes back or makes again."""
+    """Show the button for undo or redo, which names the decision."""
     short = said if len(said) <= MAX_LETTERS else f"{said[: MAX_LETTERS - 1].rstrip(' ,;:')}…"
     keys = {"undo": _("Ctrl+Z"), "redo": _("Ctrl+Y or Ctrl+Shift+Z")}[key]
     st.button(
@@ -73,11 +73,11 @@ def _history() -> None:
 
 
 def _say_that_the_plan_goes_on() -> None:
-    """Say that a new file took the place of one with the same columns, and offer to start anew."""
+    """Say that the plan now uses a new file with the same columns, and offer to start afresh."""
     here = visit()
     st.info(
         _(
-            "The plan for {table} goes on with this table: its columns are the same. It spends the budget of "
+            "The plan for {table} continues with this table: its columns are the same. It spends the budget of "
             "**{dataset}**, too.",
             table=plain(here.carried),
             dataset=plain(here.entries.dataset),

@@ -1,4 +1,4 @@
-"""The project's menu: save it, open it or an earlier one, copy one to next year, and have it approved."""
+"""The project's menu: save, open a file or an earlier plan, copy a plan to next year, or have it approved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOX = "project-box"
 
 
 def show() -> None:
-    """Show the menu; what it lists is looked up while it is open."""
+    """Show the menu; its lists are looked up only while it is open."""
     box = st.popover(
         _("Project"), icon=":material/folder_open:", type="tertiary", key=visit().turned(BOX), on_change="rerun"
     )
@@ -35,7 +35,7 @@ def show() -> None:
         _save()
         _open()
         _choose_recent()
-        if not is_demo():  # where no file can be opened, and nobody approves
+        if not is_demo():  # a demonstration opens no file, and nobody approves there
             _point_to_approval()
 
 
@@ -55,7 +55,7 @@ def _save() -> None:
         on_click="ignore",
         width="stretch",
         help=_(
-            "A text file with all that is decided so far, also if it is not complete. It holds no data and no counts."
+            "A text file with all that is decided so far, even if it is not complete. It holds no data and no counts."
         ),
     )
 
@@ -117,7 +117,7 @@ def _choose_recent() -> None:
 
 
 def go_on_with(draft: Draft, *, for_another_table: bool = False) -> None:
-    """Open a draft, and close the menu."""
+    """Continue with a draft, and close the menu."""
     visit().turn(BOX)
     visit().turn("project-file")
     saved_draft.take_over(draft, for_another_table=for_another_table)

@@ -1,4 +1,4 @@
-"""Copy a plan to next year: its title, period and dataset are asked anew, all else is kept."""
+"""Copy a plan to next year: title, period and dataset are asked for again, all else is kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TWO_YEARS = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})([/–-])([0-9]{2})(?![0-9
 
 
 def ask(draft: Draft) -> Draft | None:
-    """Ask for what differs from the plan that is copied; return the copy once it is wanted."""
+    """Ask what differs from the copied plan; return the copy once the button is pressed."""
     entries = draft.entries
     with st.expander(_("Copy to next year"), icon=":material/event_repeat:"):
         title = st.text_input(_("Title"), a_year_later(entries.title), key=visit().key(f"copy-title-{draft.table}"))
@@ -45,7 +45,7 @@ def ask(draft: Draft) -> Draft | None:
 
 
 def a_year_later(text: str) -> str:
-    """Return a text with its last year one later, wherever that year stands; unclear ones stay as they are.
+    """Return a text with its latest year increased by one in all places; an unclear text stays as it is.
 
     >>> a_year_later("Visits 2025"), a_year_later("2020-2025"), a_year_later("Visits")
     ('Visits 2026', '2020-2026', 'Visits')
@@ -62,7 +62,7 @@ def a_year_later(text: str) -> str:
 
 
 def _about_the_budget(before: str, dataset: str) -> str:
-    """Say whether the copy shares the budget of the plan before it."""
+    """Say whether the copy shares the budget of the copied plan."""
     ledger, name = visit().ledger, plain(dataset)
     if not dataset:
         return _("Name the dataset.")

@@ -1,4 +1,4 @@
-"""Ctrl+Z and Ctrl+Y, or Ctrl+Shift+Z, for undo and redo of decisions, where no text box has the focus."""
+"""Keys to undo and redo decisions: Ctrl+Z, and Ctrl+Y or Ctrl+Shift+Z, unless a text box has the focus."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _keys = st.components.v2.component("undo_keys", js=Path(__file__).with_name("und
 
 
 def listen() -> None:
-    """Have the browser press the buttons of the bar for these keys."""
+    """Have the browser press the buttons of the bar when these keys are pressed."""
     with st.container(key="undo-keys"):
         _keys(key="undo-keys-component", data={})

@@ -1,4 +1,4 @@
-"""Levels of columns, such as states of counties, years of months, or wider bins, for tables to ask for."""
+"""Levels of columns for use in tables, such as states for counties, years for months, or wider bins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PERIODS = {
 
 
 def show(chosen: Sequence[str]) -> None:
-    """Ask for the levels of the chosen columns, those of categories by a CSV file, in a box that folds away."""
+    """Ask, in a folded box, for the levels of the chosen columns; those of categories come from a CSV file."""
     declared = visit().entries.declared
     with_periods_or_bins = [name for name in chosen if declared[name]["kind"] in ("number", "date")]
     categories = [name for name in chosen if declared[name]["kind"] == "category"]
@@ -52,7 +52,7 @@ def show(chosen: Sequence[str]) -> None:
 
 
 def _asked(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry of a number or a date with the levels that are asked for; of a date, also by what it counts."""
+    """Return the entry of a number or a date with the chosen levels, and for a date with its period."""
     if column["kind"] == "date":
         by = st.selectbox(
             _("{column}: counted by", column=plain(name)),
@@ -88,8 +88,8 @@ def ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
         placeholder=_("their width, such as 20, or their edges, such as 0, 18, 65, 120"),
         key=key,
         help=_(
-            "Wider bins are made of whole ones of the column: 20 fits bins of 5 years, and gives 0 to under 20, and so "
-            "on. A semicolon parts several levels, such as 10; 20."
+            "Wider bins are made of whole bins of the column: 20 fits bins of 5 years, and gives 0 to under 20, and so"
+            " on. A semicolon separates several levels, such as 10; 20."
         ),
     )
     try:

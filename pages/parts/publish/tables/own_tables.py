@@ -1,4 +1,4 @@
-"""The owner's list of tables, a row each: by which columns people are counted, and what is said of amounts."""
+"""The owner's list of tables, a row each: the columns by which people are counted, and what is published of amounts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ NOTHING_MORE = mark("Only the number of people"), mark("Only the number of rows"
 
 
 def ask_own_tables(entries: Entries) -> Entries:
-    """Ask for the columns of each table and for what it says of amounts, with an empty row to add the next.
+    """Ask for the columns of each table and for what it publishes of amounts, with an empty row for another table.
 
-    A row stays the same one while it is filled or emptied, so that several columns are picked in one go. A column that
-    is averaged in a table is an amount in all of them; one that people are counted by is none.
+    A row keeps its place while it is filled or emptied, so that several columns can be picked in one go. A column that
+    is averaged in one table is an amount in all tables; one by which people are counted is not an amount.
     """
     rows = max(MAX_OWN, len(entries.own) + 1)
-    key = visit().key  # looked up once: it takes long for a hundred rows
+    key = visit().key  # worked out once: for a hundred rows it is slow
     by, also, out = ([key(f"{what}-{k}") for k in range(rows)] for what in ("own", "own-also", "own-remove"))
     if by[0] not in st.session_state:
         _fill(entries, by, also)
@@ -82,14 +82,14 @@ def ask_own_tables(entries: Entries) -> Entries:
 
 
 def ask_of_amounts(entries: Entries) -> Entries:
-    """Ask which of the chosen columns are averaged instead of crossed, and what is said of them in each table."""
+    """Ask which of the chosen columns are averaged instead of crossed, and what each table publishes of them."""
     numeric = _numeric(entries)
     if not numeric:
         return entries
     amounts = [name for name in numeric if entries.declared[name]["kind"] == "amount"]
     picked, kinds = st.columns([1, 1])
     key = visit().key("amounts")
-    st.session_state[key] = amounts  # a kind can be chosen in the grid, too
+    st.session_state[key] = amounts  # the grid may have changed kinds too
     picked.multiselect(
         _("Averaged or added up"),
         numeric,
@@ -116,7 +116,7 @@ def ask_of_amounts(entries: Entries) -> Entries:
 
 
 def _take_amounts(key: str) -> None:
-    """Take the columns that were just picked as amounts, and no others, before the page is drawn."""
+    """Make exactly the picked columns amounts, before the page is drawn."""
     entries, amounts = visit().entries, st.session_state[key]
     declared = dict(entries.declared)
     for name in _numeric(entries):
@@ -127,7 +127,7 @@ def _take_amounts(key: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What all rows share, worked out once: the keys of their boxes, and what can be picked in them."""
+    """What all rows share: the keys of their boxes, and what can be picked in them."""
 
     by: list[str]
     also: list[str]
@@ -135,8 +135,8 @@ class _Rows:
     columns: list[str]
     names: dict[str, str]
     offered: list[Measure]
-    ranges: bool  # whether sums over ranges may be asked for: beside others, since one table alone has a box for it
-    persons: bool  # whether persons may be counted instead of rows: they may have several
+    ranges: bool  # whether sums over ranges can be picked; a single table has a box of its own for this
+    persons: bool  # whether persons can be counted instead of rows, as they may have several
 
 
 def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTable | None:
@@ -159,7 +159,7 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
     picked = st.session_state.get(rows.also[k], [])
     offered = [*rows.offered, *([asked.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else [])]
     if asked.PERSONS in picked:
-        offered = [asked.PERSONS]  # such a table says nothing else
+        offered = [asked.PERSONS]  # such a table publishes nothing else
     elif rows.persons and not picked:
         offered = [*offered, asked.PERSONS]
     if (offered or picked) and (k == 0 or not fresh):
@@ -191,14 +191,14 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
 
 
 def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:
-    """Ask, folded, how important each table is, once there are several."""
+    """Ask, in a folded box, how important each table is, if there are several."""
     known = {frozenset(table.columns): table.weight for table in entries.more}
     weights = [known.get(frozenset(table.columns), Decimal(1)) for table in tables]
     if len({frozenset(table.columns) for table in tables}) > 1:
         folded = st.expander(
             _("Importance of each table"), icon=":material/balance:", key=visit().key("weights"), on_change="rerun"
         )
-        if not folded.open:  # a box for each of a hundred tables takes long to draw
+        if not folded.open:  # drawn only when open: a hundred boxes are slow
             return _with_weights(tables, weights)
         with folded:
             st.caption(
@@ -221,7 +221,7 @@ def _with_weights(tables: list[PublishedTable], weights: list[Decimal]) -> list[
 
 
 def _offered(entries: Entries, names: list[str]) -> list[Measure]:
-    """Return what can be asked of each of these columns, and of each two of those that are amounts already."""
+    """Return what can be published of each of these columns, and of each pair of those that are amounts already."""
     amounts = [name for name in names if entries.declared[name]["kind"] == "amount"]
     pairs = [("correlation", *pair) for pair in combinations(amounts, 2)]
     slopes = [("slope", *pair) for pair in permutations(amounts, 2)]
@@ -237,47 +237,49 @@ def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:
 
 
 def _remove(k: int, by: Sequence[str], also: Sequence[str]) -> None:
-    """Take the table of one row out; those below move up."""
+    """Remove the table of one row; those below move up."""
     for keys in (by, also):
         kept = [st.session_state.get(key, []) for key in keys]
         st.session_state.update(zip(keys, [*kept[:k], *kept[k + 1 :], []], strict=True))
 
 
 def _keep(key: str, known: set[Any]) -> None:
-    """Leave out of a box what cannot be picked in it any more."""
+    """Remove from a box what can no longer be picked in it."""
     picked = st.session_state.get(key, [])
     if any(each not in known for each in picked):
         st.session_state[key] = [each for each in picked if each in known]
 
 
 def _numeric(entries: Entries) -> list[str]:
-    """Return the chosen columns that can be amounts: those that look like one first, then those that may be anything.
+    """Return the chosen columns that can be amounts: first those that look like one, then the undeclared ones.
 
-    A text file states no types. So each of its columns whose values nobody has declared may hold numbers.
+    A text file states no types, so any undeclared column in it may hold numbers.
     """
     table = visit().table
     assert isinstance(table, Table)
     hints = {field.name: field.kind_hint for field in table.columns}
     amounts = [name for name in entries.chosen if entries.declared[name]["kind"] == "amount"]
     numbers = [name for name in entries.chosen if hints.get(name) == "number"]
-    untold = [name for name in entries.chosen if hints.get(name) == "category" and _is_open(entries.declared[name])]
+    untold = [
+        name for name in entries.chosen if hints.get(name) == "category" and _is_undeclared(entries.declared[name])
+    ]
     return [*dict.fromkeys([*amounts, *numbers, *untold])]
 
 
-def _is_open(column: dict[str, Any]) -> bool:
-    """Whether nothing is declared of a column yet."""
+def _is_undeclared(column: dict[str, Any]) -> bool:
+    """Whether nothing is declared about a column yet."""
     return column["kind"] == "category" and not column.get("values") and not column.get("codebook")
 
 
 def _without_amounts(name: str) -> str:
-    """Return the kind of a column that is no amount any more: what its name or type suggests."""
+    """Return the kind of a column that is no longer an amount, as its name or type suggests."""
     table = visit().table
     assert isinstance(table, Table)
     return next((field.kind_hint for field in table.columns if field.name == name), "number")
 
 
 def _names(entries: Entries) -> dict[str, str]:
-    """Return what people can be counted by, as it is offered: columns, each after its levels, the coarsest first."""
+    """Return by what people can be counted, in the order of the box: each column after its coarser levels."""
     found = {}
     for name in entries.chosen:
         for level in plan_form.coarser(entries.declared[name]):
@@ -287,7 +289,7 @@ def _names(entries: Entries) -> dict[str, str]:
 
 
 def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:
-    """Return the entries of all columns, as amounts where a table averages them and as others where it crosses them."""
+    """Return the entries of all columns: amounts if a table averages them, other kinds if it counts people by them."""
     declared = dict(entries.declared)
     measured = {name for table in entries.more for name in table.amounts}
     crossed = {name for table in entries.own for name in table if name in declared}

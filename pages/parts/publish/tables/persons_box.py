@@ -1,4 +1,4 @@
-"""Tables that count each person once in each cell: in how many cells at most, and what that does to their error."""
+"""Tables that count each person once per cell: in how many cells at most, and what this does to the error."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pages.parts.visit.state import visit
 
 __all__ = ["ask_cells", "say_what_it_does"]
 
-MAX_CELLS = 1000  # that can be asked for while the bound on rows is not known
+MAX_CELLS = 1000  # largest number of cells that can be entered while the bound on rows is unknown
 SHOWN = (1, 2, 3, 5, 10)
 
 
 def ask_cells(table: PublishedTable, entries: Entries, row: int) -> PublishedTable:
-    """Ask in how many cells of a table of persons, which stands in this `row` of the list, one of them counts."""
+    """Ask in how many cells of a table each person counts at most; the table is in this `row` of the list."""
     most = max(1, entries.rows if entries.several_rows else MAX_CELLS)
     cells = st.number_input(
         _("{table}: cells in which a person may count, at most", table=plain(" × ".join(table.columns))),
@@ -46,7 +46,7 @@ def ask_cells(table: PublishedTable, entries: Entries, row: int) -> PublishedTab
 
 
 def say_what_it_does(entries: Entries) -> None:
-    """Say of each table of persons how exact it will be, beside the same table of rows; nothing is spent for it."""
+    """Compare the predicted error of each table of persons with that of the same table of rows; this spends nothing."""
     for table in {frozenset(each.columns): each for each in entries.more if each.distinct}.values():
         name = plain(" × ".join(table.columns))
         widths = visit().once(f"as-rows-{name}", (entries, table), partial(_widths, entries, table))
@@ -74,7 +74,7 @@ def say_what_it_does(entries: Entries) -> None:
 
 
 def _widths(entries: Entries, table: PublishedTable) -> tuple[float, float] | None:
-    """Return the predicted half-widths of a cell of a table that counts persons, and of the same one with rows."""
+    """Return the predicted half-widths of a cell: in a table that counts persons, and in the same one with rows."""
     as_rows = [each if each is not table else each.model_copy(update=ROWS) for each in entries.more]
     try:
         found = [plan_form.to_plan(each) for each in (entries, entries.with_(more=saying_more(as_rows)))]
@@ -88,7 +88,7 @@ ROWS = {"distinct": False, "cells_per_person": 1}
 
 
 def _show_kept(table: PublishedTable, entries: Entries) -> None:
-    """Show the owner, on request, how much is left out for each bound on the cells; it is kept nowhere."""
+    """Show the owner, on request, how much each bound on the cells leaves out; this is not kept."""
     columns, person = _declared(table, entries), entries.id_column
     if columns is None or person is None:
         return
@@ -139,7 +139,7 @@ def _show(found: owner.CellsKept) -> None:
 
 
 def _declared(table: PublishedTable, entries: Entries) -> list[Column] | None:
-    """Return the columns of a table as they are declared; None while one is not, or where it is asked at a level."""
+    """Return the declared columns of a table; None if one is not declared yet, or is used at a coarser level."""
     alone = entries.with_(chosen=table.columns, layout="together", several_rows=False, dataset="x", epsilon="1")
     try:
         plan: Plan = plan_form.to_plan(alone)

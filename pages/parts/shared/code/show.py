@@ -1,4 +1,4 @@
-"""A box that shows what the page is about to do as text that runs, to copy or to download."""
+"""A box that shows what the page does as code to copy or download."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show_code(
 ) -> None:
     """Show the Python text, the command lines and the notebook of what `page` does with these `values`.
 
-    `files` are what has to lie beside them, by name. All is worked out only while the box is open.
+    `files` are the files that the code reads, by name. All is made only while the box is open.
     """
     box = st.expander(_("Show me this as code"), icon=":material/code:", key=f"code-{page}", on_change="rerun")
     if not box.open:

@@ -1,7 +1,7 @@
-"""What a page does, as text that runs: in Python, on the command line, as a notebook.
+"""What a page does, as code: in Python, on the command line, as a notebook.
 
-The texts are templates in `templates`: for each page a Python script, in cells that begin with `# %%`, and where the
-command line can do the same, its lines. What a person has named enters them as literals, never as code.
+The templates are in `templates`: for each page a Python script, with cells that begin with `# %%`, and, if the command
+line can do the same, its lines. What people have typed enters them as literals, never as code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARK = re.compile(r"(?m)^# %%( \[markdown\])?\n")
 
 
 def python(page: str, **values: Any) -> str:
-    """Return the Python text of what `page` does.
+    """Return what `page` does as Python code.
 
     >>> print(python("verify", bundle="it's.zip").splitlines()[-1])
     print("signed by", dpe.signed_by("it's.zip"))
@@ -36,7 +36,7 @@ def python(page: str, **values: Any) -> str:
 
 
 def shell(page: str, **values: Any) -> str:
-    """Return the command lines of what `page` does; "" if the command line cannot do it.
+    """Return what `page` does as command lines; "" if the command line cannot do it.
 
     >>> shell("verify", bundle="it's.zip", key=None)
     'private-release verify \\'it\\'"\\'"\\'s.zip\\'\\n'
@@ -45,7 +45,7 @@ def shell(page: str, **values: Any) -> str:
 
 
 def notebook(page: str, **values: Any) -> str:
-    """Return a Jupyter notebook of what `page` does, without outputs, as JSON.
+    """Return what `page` does as a Jupyter notebook without outputs, in JSON.
 
     >>> [cell["cell_type"] for cell in json.loads(notebook("verify", bundle="a.zip"))["cells"]]
     ['markdown', 'code']
@@ -111,12 +111,12 @@ def _data(value: object) -> str:
 
 
 def _comment(value: str) -> str:
-    """Write a text within a comment: on one line."""
+    """Write a text as part of a comment, on one line."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in value).split())
 
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
-    autoescape=False,  # it is no HTML: each value enters as a literal of its language
+    autoescape=False,  # not HTML: each value is written as a literal of its language
 )  # fmt: skip
 _TEMPLATES.filters |= {"py": _literal, "sh": shlex.quote, "data": _data, "comment": _comment}

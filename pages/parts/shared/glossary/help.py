@@ -1,4 +1,4 @@
-"""The help beside a term: what it means, in a sentence, and a link to the rest."""
+"""The help beside a term: its meaning in a sentence, and a link to the glossary."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["term"]
 
 
 def term(key: str, note: str = "") -> str:
-    """Return the `help` of a widget or text that shows a term first on its page, after a `note` on the widget itself.
+    """Return the `help` of the widget or text that first uses a term on its page, after a `note` on the widget.
 
-    The link opens another tab, so that nothing that was entered is left behind.
+    The link opens another tab, so that nothing entered on the page is lost.
 
     >>> print(term("interval"))
     **Interval.** The range around a published number that contains the true one 95 times in 100.

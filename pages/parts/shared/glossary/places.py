@@ -1,4 +1,4 @@
-"""The pages by their addresses, each with what it is about, so that a search finds them too."""
+"""The pages by address, each with its subject, so that a search finds them too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PLACES", "Place"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page: its file, its title and icon in the navigation, its subject, and other words by which it is found."""
+    """A page: its file, its title and icon in the navigation, its subject, and other words to find it by."""
 
     file: str
     title: str

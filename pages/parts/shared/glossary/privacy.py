@@ -1,4 +1,4 @@
-"""Terms about what is promised to people, and what threatens it."""
+"""Terms about the promise to people and about attacks."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ TERMS = {
             "The owner who holds the table, and the computer that reads it. Readers of a release need not be trusted."
         ),
         mark(
-            "Who runs this page can read the table while it is open, and who holds the ledger knows what was spent. "
-            "Noise protects from everybody who sees the release alone. On Survey, each person adds noise before "
-            "answering, and nobody is trusted."
+            "Whoever runs this page can read the table while it is open, and whoever holds the ledger knows what was "
+            "spent. Noise protects against everybody who sees only the release. On Survey, each person adds noise "
+            "before answering, and nobody is trusted."
         ),
         ("not-protected", "ledger"),
         ("publish", "verify"),
@@ -89,8 +89,8 @@ TERMS = {
         mark("The most that one person can change an answer: it decides how large the noise must be."),
         mark(
             "One person changes a count by at most 1. If each person has up to 3 rows, it is 3. A sum of incomes cut "
-            "at 100,000 changes by up to 100,000; without a bound it could change by any amount, and no noise would "
-            "do."
+            "at 100,000 changes by up to 100,000; without a bound it could change by any amount, and no noise would be"
+            " enough."
         ),
         ("laplace", "unit", "rows-kept", "mean"),
         ("definition", "ask"),
@@ -180,8 +180,8 @@ TERMS = {
         ),
         mark("An attack that finds a person again by joining a table without names to one with names."),
         mark(
-            "Date of birth, sex and postcode together are unique for most people in the United States. Who finds these "
-            "three in a voter list and in a table of patients knows the name, and so the diagnosis."
+            "Date of birth, sex and postcode together are unique for most people in the United States. Whoever finds "
+            "these three in a voter list and in a table of patients knows the name, and so the diagnosis."
         ),
         ("k-anonymity", "differential-privacy"),
         ("risk",),

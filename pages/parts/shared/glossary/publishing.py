@@ -1,4 +1,4 @@
-"""Terms about publishing: what is planned, paid for, kept and given to readers."""
+"""Terms about publishing: plans, budgets, the ledger, and files for readers."""
 
 from __future__ import annotations
 

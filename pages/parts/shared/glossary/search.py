@@ -1,4 +1,4 @@
-"""Find terms and pages by words, whatever their case and accents, in the reader's language and in English."""
+"""Search for terms and pages by words, without regard to case and accents, in the reader's language and in English."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pages.parts.shared.glossary.term import Term
 
 __all__ = ["Found", "alphabetical", "search"]
 
-NAME, ALSO, MEANING, EXAMPLE = 8, 4, 2, 1  # how much a word says of what it was found in
-WHOLE = 4  # times that, if all words were found in one text
-SHORT = 3  # letters: endings of longer words do not matter, so that "averages" finds "averaging"
+NAME, ALSO, MEANING, EXAMPLE = 8, 4, 2, 1  # weight of a word by the field in which it was found
+WHOLE = 4  # factor on the weight if one text has all words
+SHORT = 3  # longer words match without their endings, so that "averages" finds "averaging"
 ENDINGS = re.compile(r"(?:ungen|ung|ings|ing|ness|ies|ed|es|en|er|e|s|n|y)$")
 WORD = re.compile(r"[^\W_]+|±")
-# Words of questions, English and German; they say nothing of what is looked for.
+# Words that English and German questions use whatever they are about.
 EMPTY = frozenset(
     word
     for words in (
@@ -34,7 +34,7 @@ EMPTY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The keys of the terms and of the pages that were found, the best first; `whole` if some hold all the words."""
+    """The keys of the terms and pages that were found, the best first; `whole` if at least one has all words."""
 
     terms: tuple[str, ...]
     places: tuple[str, ...]
@@ -42,7 +42,7 @@ class Found:
 
 
 def search(text: str) -> Found:
-    """Return what has all words of `text`; if no term has them all, also terms that have some, and pages likewise.
+    """Return the terms and pages with all words of `text`; if no term has all, terms with some; likewise for pages.
 
     >>> search("confidence intervals").terms[0]
     'interval'
@@ -54,7 +54,8 @@ def search(text: str) -> Found:
     wanted = [_stem(word) for word in _words(text) if word not in EMPTY]
     terms = {key: _fields_of_term(term) for key, term in GLOSSARY.items()}
     places = {
-        key: {(_both(p.title)): NAME, _both(p.also): ALSO, _both(p.subject): MEANING} for key, p in PLACES.items()
+        key: {(_bilingual(p.title)): NAME, _bilingual(p.also): ALSO, _bilingual(p.subject): MEANING}
+        for key, p in PLACES.items()
     }
     all_terms, all_places = (_best(wanted, texts, whole=True) for texts in (terms, places))
     whole = bool(all_terms or all_places)
@@ -66,17 +67,22 @@ def search(text: str) -> Found:
 
 
 def _fields_of_term(term: Term) -> dict[str, int]:
-    return {_both(term.name): NAME, _both(term.also): ALSO, _both(term.meaning): MEANING, _both(term.example): EXAMPLE}
+    return {
+        _bilingual(term.name): NAME,
+        _bilingual(term.also): ALSO,
+        _bilingual(term.meaning): MEANING,
+        _bilingual(term.example): EXAMPLE,
+    }
 
 
-def _both(text: str) -> str:
+def _bilingual(text: str) -> str:
     """Return a text in the reader's language and in English."""
     shown = _(text)
     return text if shown == text else f"{shown} {text}"
 
 
 def _best(wanted: list[str], texts: Mapping[str, Mapping[str, int]], *, whole: bool) -> tuple[str, ...]:
-    """Return the keys of the texts that hold all `wanted` words, or some, the best first."""
+    """Return the keys of the texts with all `wanted` words, or with some, the best first."""
     scores = {key: _score(wanted, fields, whole=whole) for key, fields in texts.items()}
     return tuple(sorted((key for key, score in scores.items() if score), key=lambda key: -scores[key]))
 
@@ -113,7 +119,7 @@ def _stem(word: str) -> str:
 
 
 def alphabetical(name: str) -> str:
-    """Return what a name is sorted by: its letters, without case, accents and brackets.
+    """Return the sort key of a name: its letters, without case, accents and brackets.
 
     >>> sorted(["Zero", "(missing)", "Änderung"], key=alphabetical)
     ['Änderung', '(missing)', 'Zero']

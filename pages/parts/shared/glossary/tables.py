@@ -1,4 +1,4 @@
-"""Terms about tables, and what is publicly known of their columns."""
+"""Terms about tables and the public knowledge about their columns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TERMS = {
         mark("combination, entry of a table, small cell, empty cell, zero, cell size"),
         mark("One combination of values in a table, with its count, such as women aged 30 to 44 in the North."),
         mark(
-            "Every declared cell is published, also one in which nobody is: so nobody learns from a missing cell. 35 "
-            "cells for 5,000 people are about 143 people in each, and 35,000 cells mostly noise."
+            "Every declared cell is published, even one with nobody in it, so that a missing cell tells nobody "
+            "anything. 35 cells for 5,000 people are about 143 people in each, and 35,000 cells mostly noise."
         ),
         ("mostly-noise", "bin", "table", "domain"),
         ("publish", "accuracy"),

@@ -1,4 +1,4 @@
-"""A word of the field, as the glossary and the help beside it explain it."""
+"""A term as the glossary and the help on pages explain it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["Term"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, what it means, and an example in numbers. All texts are marked, and translated where they are shown."""
+    """A term, its meaning, and an example in numbers. All texts are marked for translation where they are shown."""
 
     name: str
-    also: str  # other words for it, by which it is found too
+    also: str  # other words for it, which a search finds too
     meaning: str  # one sentence
     example: str
-    see: tuple[str, ...]  # the keys of terms that belong to it
-    places: tuple[str, ...]  # the addresses of pages where it matters or can be tried out
+    see: tuple[str, ...]  # the keys of related terms
+    places: tuple[str, ...]  # the addresses of pages that use it or let one try it

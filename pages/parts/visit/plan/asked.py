@@ -1,4 +1,4 @@
-"""What a table is asked for beside the number of people, such as the average of an amount, and its words."""
+"""What a table can publish in addition to counts, such as the average of an amount, and the words for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "table_of",
 ]
 
-Measure: TypeAlias = tuple[str, ...]  # what is asked for, and of which amount or two amounts
+Measure: TypeAlias = tuple[str, ...]  # a kind, and the amount or the two amounts
 OF_AMOUNTS = {
     "mean": mark("average"),
     "sum": mark("total"),
@@ -42,13 +42,13 @@ OF_TWO = {
     "slope": mark("slope of {of} on {on}"),
     "covariance": mark("covariance of {of} and {on}"),
 }
-RANGES: Measure = ("ranges",)  # of the table's own columns, of no amount
-PERSONS: Measure = ("persons",)  # instead of rows
+RANGES: Measure = ("ranges",)  # about the table's own columns, without an amount
+PERSONS: Measure = ("persons",)  # counted instead of rows
 PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
 
 
 def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Decimal = Decimal(1)) -> PublishedTable:
-    """Return the table of these columns with these measures, and as important as `weight` says.
+    """Return the table of these columns with these measures and this weight.
 
     >>> table_of(("sex",), [("mean", "pay"), ("median", "pay")]).quantiles
     {'pay': (Decimal('0.5'),)}
@@ -70,7 +70,7 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
 
 
 def measures_of(table: PublishedTable) -> list[Measure]:
-    """Return what a table is asked for, such that `table_of` makes it again.
+    """Return the measures of a table, from which `table_of` makes it again.
 
     >>> measures_of(table_of(("sex",), [("quartiles", "pay"), ("sum", "pay"), ("0.1 0.9", "age")]))
     [('sum', 'pay'), ('quartiles', 'pay'), ('0.1 0.9', 'age')]
@@ -88,13 +88,13 @@ def measures_of(table: PublishedTable) -> list[Measure]:
 
 
 def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
-    """Return the table of these columns that says all that the given ones say of amounts."""
+    """Return the table of these columns that publishes all that the given tables publish of amounts."""
     found = dict.fromkeys(measure for table in tables for measure in measures_of(table))
     return table_of(columns, [measure for measure in found if measure not in (RANGES, PERSONS)])
 
 
 def in_words(measure: Measure) -> str:
-    """Return what is asked for as a person says it.
+    """Return a measure in words.
 
     >>> in_words(("mean", "income")), in_words(("0.1 0.9", "income"))
     ('average of income', 'quantiles 0.1, 0.9 of income')
@@ -112,7 +112,7 @@ def in_words(measure: Measure) -> str:
 
 
 def named(table: PublishedTable) -> str:
-    """Return the columns of a table, and what it is asked for beside counts.
+    """Return the columns of a table and its measures in words.
 
     >>> named(table_of(("state", "sex"), [("mean", "pay")])), named(table_of(("sex",), []))
     ('state × sex (average of pay)', 'sex')
@@ -129,13 +129,13 @@ def named(table: PublishedTable) -> str:
 
 
 def _spoken(name: str) -> str:
-    """Return the name of a column, or in words that of one of its levels."""
+    """Return the name of a column, or the words for one of its levels."""
     column, level = split_name(name)
     return level_of(column, level) if level else name
 
 
 def level_of(column: str, level: str) -> str:
-    """Return in words a level of a column.
+    """Return the words for a level of a column.
 
     >>> level_of("county", "state")
     'state (of county)'

@@ -1,4 +1,4 @@
-"""What each column's entry lacks and how many cells it has, worked out anew only where the entry has changed."""
+"""The faults of each column's entry and its number of cells, worked out again only if the entry has changed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Checked", "checked", "faults_of", "faulty", "sizes_of"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is missing or wrong in a column's entry, and its number of cells, None while that is not known."""
+    """What is missing or wrong in a column's entry, and its number of cells, or None while that is unknown."""
 
     faults: tuple[str, ...]
     size: int | None
 
 
 def checked(names: Iterable[str]) -> dict[str, Checked]:
-    """Return what is to be said of the entry of each of these columns."""
+    """Return the faults and the number of cells of each of these columns."""
     here = visit()
     entries, found = here.entries, {}
     for name in names:
@@ -35,7 +35,7 @@ def checked(names: Iterable[str]) -> dict[str, Checked]:
 
 
 def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
-    """Return the numbers of cells of columns and of levels of them; None while an entry is incomplete."""
+    """Return the numbers of cells of columns and of their levels; None while an entry is incomplete."""
     here, found = visit(), {}
     for name in names:
         column = here.entries.declared[plan_form.declared_name(here.entries, name) or name]

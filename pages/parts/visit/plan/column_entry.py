@@ -1,6 +1,6 @@
-"""The entry of one column: plain values as a plan file has them, and what a person still has to say of it.
+"""The entry of one column, as plain values like those in a plan file, and the open questions about it.
 
-Defaults come from names and kinds of columns. Nothing here ever sees a row.
+Defaults follow from names and kinds of columns. Nothing here ever sees a row.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ __all__ = [
 HOW_WRITTEN = mark("say how its dates are written")
 TO_CONFIRM = mark("confirm the suggestion, or correct it")
 BOUNDS = mark("say between which bounds its values lie, such as 0 to 200000 by 100")
-OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
-PARTS = 20  # of the range of an amount of which quantiles are asked
-OF_LEVELS = ("levels", "above")  # the names of the levels, coarsest first, and what each value belongs to in them
+OF_THE_PAGE = ("suggested", "written")  # fields of an unfinished entry that no plan has
+PARTS = 20  # equal parts of an amount's range, for quantiles
+OF_LEVELS = ("levels", "above")  # the names of the levels, coarsest first, and the groups of each value
 
 
 def suggestion(
     name: str, kind: str, *, stored_as: str = "VARCHAR", codes: Sequence[str] = (), keep_kind: bool = False
 ) -> dict[str, Any]:
-    """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
+    """Return a first entry for a column, from its name, kind and stored type; what only a person can know is blank.
 
-    What the name suggests, or the file itself as the `codes` of a category, is marked as `suggested`, until a person
-    confirms or changes it; with `keep_kind`, only what is of the given kind. A `format` of None waits for an answer; ""
-    stands for ISO dates, and for columns that are stored as dates.
+    Suggestions from the name, or from the file as the `codes` of a category, are marked as `suggested` until a person
+    confirms or changes them; with `keep_kind`, only those of the given kind are made. A `format` of None waits for an
+    answer; "" stands for ISO dates, and for columns that are stored as dates.
     """
     as_text, wanted = holds_texts(stored_as), kind
     if kind == "number" and not keep_kind and suggested_amount(name):
@@ -58,7 +58,7 @@ def suggestion(
 
 
 def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return what readers are told of a column by its file: a short label is its name, a long one says what it holds.
+    """Return the words for readers that a file has for a column: a short label is a name, a long one a description.
 
     >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
     {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
@@ -83,12 +83,12 @@ def _blank(kind: str, as_text: bool) -> dict[str, Any]:
 
 
 def confirmed(column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry as a person's own: no longer a suggestion, nor with a text that could not be read."""
+    """Return the entry as confirmed by a person: without the mark of a suggestion or a text that could not be read."""
     return {key: value for key, value in column.items() if key not in OF_THE_PAGE}
 
 
 def waits_for_a_list(column: Mapping[str, Any]) -> bool:
-    """Whether the list that a data file suggested for a column was left out by `shareable`."""
+    """Whether `shareable` left out the list that a data file suggested for a column."""
     return is_from_file(column) and column.get("values") == []
 
 
@@ -97,12 +97,12 @@ def is_from_file(column: Mapping[str, Any]) -> bool:
 
 
 def is_found(column: Mapping[str, Any]) -> bool:
-    """Whether a release is to find the values of a column."""
+    """Whether the release is to find the values of a column."""
     return column.get("values") == "found"
 
 
 def has_found_bins(column: Mapping[str, Any]) -> bool:
-    """Whether a release is to find the bins of a column, which has no edges then.
+    """Whether the release is to find the bins of a column, which then has no edges.
 
     >>> has_found_bins({"bins": 20}), has_found_bins({"bins": 20, "edges": ["0", "9"]})
     (True, False)
@@ -111,7 +111,7 @@ def has_found_bins(column: Mapping[str, Any]) -> bool:
 
 
 def finds_cells(column: Mapping[str, Any]) -> bool:
-    """Whether a release is to find the cells of a column, its bins or its values, for a part of ε.
+    """Whether the release is to find the bins or values of a column, for a part of ε.
 
     >>> finds_cells({"bins": 20}), finds_cells({"values": "found"}), finds_cells({"values": ["a"]})
     (True, True, False)
@@ -120,7 +120,7 @@ def finds_cells(column: Mapping[str, Any]) -> bool:
 
 
 def listed(column: Mapping[str, Any]) -> list[str]:
-    """Return the values that are listed in an entry as texts; none where a release is to find them.
+    """Return the values that an entry lists, as texts; none if the release is to find them.
 
     >>> listed({"values": [1, "b"]}), listed({"values": "found"}), listed({"kind": "yesno"})
     (['1', 'b'], [], [])
@@ -131,7 +131,7 @@ def listed(column: Mapping[str, Any]) -> list[str]:
 def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two entries of a column declare the same cells, with the same provenance.
 
-    A `format` that waits for an answer, None, is another than that of ISO dates.
+    A `format` of None, which waits for an answer, differs from "", that of ISO dates.
 
     >>> same_cells({"kind": "date", "format": None}, {"kind": "date", "format": ""})
     False
@@ -174,7 +174,7 @@ def edges_of(text: str) -> list[str]:
 
 
 def open_questions(column: dict[str, Any]) -> tuple[str, ...]:
-    """Return what a person still has to say of an entry, beside what the plan itself lacks."""
+    """Return what a person still has to say about an entry, in addition to what the plan lacks."""
     if "written" in column:
         return (_unreadable(column),)
     if column["kind"] == "amount" and not (column.get("knots") or (column.get("from") and column.get("to"))):
@@ -186,7 +186,7 @@ def open_questions(column: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _belongs_nowhere(column: Mapping[str, Any]) -> str | None:
-    """Name a value that was added to a list with levels, and that belongs to nothing in them."""
+    """Name a value that was added to a list with levels but belongs to no group."""
     levels, above = column.get("levels", ()), column.get("above", {})
     apart = next((value for value in listed(column) if value not in above), None) if levels else None
     if apart is None:
@@ -210,7 +210,7 @@ def _unreadable(column: dict[str, Any]) -> str:
 def entry(column: Column) -> dict[str, Any]:
     """Return the entry that declares `column`.
 
-    Of levels it holds what each value belongs to, so that a value can be taken out of the list, or added to it.
+    For levels it holds the groups of each value, so that a value can be taken out of the list or added to it.
     """
     levels: dict[str, Any] = {}
     if isinstance(column, Category) and column.levels:
@@ -236,12 +236,12 @@ def coarser(column: Mapping[str, Any]) -> list[str]:
 
 
 def undressed(column: Column) -> dict[str, Any]:
-    """Return the entry that declares `column`, without what only readers are told."""
+    """Return the entry that declares `column`, without words for readers."""
     return {key: value for key, value in entry(column).items() if key not in FOR_READERS}
 
 
 def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry as a plan takes it, without what is blank: then a fault says "missing", not "unreadable"."""
+    """Return the entry for a plan, without blank fields, so that faults say "missing" and not "unreadable"."""
     is_category = column["kind"] == "category"
     left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
     left_out |= set() if is_found(column) else {"among"}
@@ -261,7 +261,7 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def alone(column: Column | Mapping[str, Any], name: str) -> Plan:
-    """Return a plan with one table of this column alone, or of its mean. Raises `PlanError` with what is wrong."""
+    """Return a plan with a table of only this column, or with its mean. Raises `PlanError` with all that is wrong."""
     kind = column["kind"] if isinstance(column, Mapping) else column.kind
     if kind != "amount":
         return Plan(dataset="x", epsilon="1", columns=[column], tables=[[name]])
@@ -271,7 +271,7 @@ def alone(column: Column | Mapping[str, Any], name: str) -> Plan:
 
 
 def with_even_knots(column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of an amount with knots that part its range evenly; the same if its bounds are wrong."""
+    """Return the entry of an amount with knots at equal distances; the same entry if its bounds are wrong."""
     try:
         low, high, step = (decimal(column.get(key, "1")) for key in ("from", "to", "step"))
         fits = step > 0 and (high - low) / step >= PARTS

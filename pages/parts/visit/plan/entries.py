@@ -1,4 +1,4 @@
-"""The entries of a half-filled plan as values, and what of them may leave a visit.
+"""The entries of an unfinished plan as values, and which of them may leave a visit.
 
 Nothing here ever sees a row.
 """
@@ -23,12 +23,12 @@ LAYOUTS = {
     "own": mark("A list of my own"),
 }
 
-OF_TABLES = ("chosen", "layout", "own", "margins", "more", "of_amounts", "declared")  # what the tables follow from
+OF_TABLES = ("chosen", "layout", "own", "margins", "more", "of_amounts", "declared")  # they determine the tables
 
 
 @dataclass(frozen=True)
 class Entries:
-    """One visitor's half-filled plan; `declared` holds the plan file's entry of each column, by name."""
+    """One visitor's unfinished plan; `declared` holds each column's entry, as in a plan file, by name."""
 
     title: str = ""
     dataset: str = ""
@@ -37,8 +37,8 @@ class Entries:
     own: tuple[tuple[str, ...], ...] = ()
     margins: bool = True
     ranges: bool = False
-    more: tuple[PublishedTable, ...] = ()  # of one's own tables, those that are asked for more than counts
-    of_amounts: tuple[str, ...] = ("mean",)  # what the tables of all other layouts say of each amount
+    more: tuple[PublishedTable, ...] = ()  # the listed tables with more than counts
+    of_amounts: tuple[str, ...] = ("mean",)  # for all other layouts, what tables publish of each amount
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
     several_rows: bool | None = None
     id_column: str | None = None
@@ -49,7 +49,7 @@ class Entries:
     notes: str = ""
     language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: what readers see of it
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: words for readers
 
     def with_(self, **changes: Any) -> Entries:
         """Return the entries with some of them changed."""
@@ -60,15 +60,15 @@ class Entries:
 
     @cached_property
     def of_tables(self) -> dict[str, Any]:
-        """What has been worked out from the tables alone, by name; entries with the same tables share it."""
+        """Results that depend on the tables alone, by name; entries with the same tables share them."""
         return {}
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Entries for a table, by the table's name; `sample` is its key if it is one of the samples.
+    """Entries for a table, with the table's name; `sample` is its key if it is one of the samples.
 
-    `owner` is whose entries they are, as the ledger names them.
+    `owner` is the owner of the entries, as named in the ledger.
     """
 
     table: str
@@ -79,10 +79,10 @@ class Draft:
 
 
 def shareable(entries: Entries) -> Entries:
-    """Return the entries as they may leave this visit, in a file or with the tab.
+    """Return the entries without what must not leave this visit, in a file or in the tab's storage.
 
-    Values, bins and days that a file suggests may be made from rows: until a person confirms them, they are left out.
-    So are words and shapes for values that are not, or no longer, listed.
+    Values, bins and days that a file suggests may have been made from rows, so they are left out until a person
+    confirms them. So are words and shapes for values that are not listed, or no longer.
     """
     declared = {name: _confirmed_lists(column) for name, column in entries.declared.items()}
     told = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.told.items()}
@@ -95,7 +95,7 @@ def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is told of a column, of its words and shapes only those of its values."""
+    """Return what readers are told of a column, with words and shapes only for its listed values."""
     if not told.keys() & {"words", "shapes"}:
         return told
     known = {*listed(column)}

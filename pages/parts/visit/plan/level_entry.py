@@ -1,4 +1,4 @@
-"""Levels in the entry of a number or a date: how a person writes wider bins, and which longer periods there are."""
+"""Levels in the entry of a number or a date: wider bins as people type them, and longer periods."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["COUNTS_YEARS", "bins_text", "longer_periods", "wider_bins"]
 
-COUNTS_YEARS = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
+COUNTS_YEARS = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # in names of columns
 
-Bins = str | list[str]  # of one level: the width of its bins, or their edges
+Bins = str | list[str]  # one level: the width of its bins, or their edges
 
 
 def longer_periods(column: Mapping[str, Any]) -> list[str]:
-    """Return the levels of the entry of a date that are longer than its own periods, the longest first.
+    """Return the levels in the entry of a date that are longer than its own periods, the longest first.
 
     >>> longer_periods({"by": "quarter", "levels": ["quarter", "year"]})
     ['year']
@@ -28,9 +28,9 @@ def longer_periods(column: Mapping[str, Any]) -> list[str]:
 
 
 def wider_bins(text: str, name: str, before: Mapping[str, Any]) -> dict[str, Bins]:
-    """Return the levels of the column `name` that a text declares: widths or edges of bins, parted by semicolons.
+    """Return the levels of the column `name` that a text declares: widths or edges of bins, separated by semicolons.
 
-    Levels that were declared `before` keep their names. Raises ValueError for what is no number.
+    Levels that were declared `before` keep their names. Raises ValueError for a text that is no number.
 
     >>> wider_bins("20; 0, 18, 65, 120", "age", {})
     {'3-bins': ['0', '18', '65', '120'], '20-year': '20'}

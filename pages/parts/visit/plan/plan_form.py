@@ -1,6 +1,6 @@
-"""The entries of a half-filled plan, and the plan that they make: plain values, no widgets.
+"""The plan that the entries make, and the entries of a plan: plain values, no widgets.
 
-Nothing here ever sees a row. What callers need of `entries`, `tables` and `column_entry` is offered here too.
+Nothing here ever sees a row. This module also exports what callers need of `entries`, `tables` and `column_entry`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def to_plan(entries: Entries) -> Plan:
 
 
 def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
-    """Return a column as a plan declares it; if `parted`, for quantiles, with knots where none were declared."""
+    """Return a column for a plan; if `parted`, as quantiles need it, knots are added if none are declared."""
     column = cleaned(entries.declared[name])
     if parted and column["kind"] == "amount" and not column.get("knots"):
         column = with_even_knots(column)
@@ -99,7 +99,7 @@ def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
 
 
 def _told(entries: Entries, name: str) -> dict[str, Any]:
-    """Return what readers are told of a column, as far as it fits what is declared of it now."""
+    """Return what readers are told of a column, without what no longer fits its declaration."""
     told, column = entries.told.get(name, {}), entries.declared[name]
     fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
     whole = told.get("whole", bool(COUNTS_YEARS.search(name.lower())))

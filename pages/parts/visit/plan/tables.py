@@ -1,4 +1,4 @@
-"""The tables that the entries of a plan make: by their layout, or as a list of one's own."""
+"""The tables that the entries of a plan make: by a layout, or as the owner's list."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
 
 
 def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of the tables that are published, without repeats."""
+    """Return the columns of each published table, without repeats."""
     return tuple(table.columns for table in published(entries))
 
 
 def published(entries: Entries) -> tuple[PublishedTable, ...]:
-    """Return the tables that the layout makes of the chosen columns, without repeats, and what each says of amounts.
+    """Return the tables that the layout makes of the chosen columns, without repeats, with their measures.
 
-    An amount is no column of a table: where it is chosen as one, the table says more of it.
+    An amount is no column of a table: if it is chosen, tables publish measures of it instead.
     """
     known = entries.of_tables
     if "published" not in known:
@@ -58,19 +58,19 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     distinct: dict[frozenset[str], PublishedTable] = {}
     for table in tables:
         known = distinct.get(key := frozenset(table.columns))
-        distinct[key] = table if known is None else _both(known, table)
+        distinct[key] = table if known is None else _merged(known, table)
     return tuple(distinct.values())
 
 
 def too_many(entries: Entries) -> int:
-    """Return how many columns, or amounts, the layout puts into one table if a table cannot have so many; else 0.
+    """Return how many columns, or amounts, the layout would put into one table if those are too many; else 0.
 
     >>> names = tuple(f"question {k}" for k in range(40))
     >>> [too_many(Entries(chosen=names, layout=layout)) for layout in ("together", "pairs")]
     [40, 0]
     """
     if entries.layout == "own":
-        return 0  # its boxes take no more
+        return 0  # the boxes of a list allow no more
     amounts, counted = _parted(entries)
     most = max(len(amounts), len(counted) if entries.layout == "together" else 0)
     return most if most > MAX_TABLE_COLUMNS else 0
@@ -87,7 +87,7 @@ def _is_amount(entries: Entries, name: str) -> bool:
 
 
 def declared_name(entries: Entries, name: str) -> str:
-    """Return which chosen column a name in a table stands for, itself or one of its levels; "" if it is none.
+    """Return the chosen column that a name in a table means, as itself or as one of its levels; "" if there is none.
 
     >>> place = {"name": "place", "kind": "category", "levels": ["land", "place"]}
     >>> declared_name(Entries(chosen=("place",), declared={"place": place}), "place@land")
@@ -100,7 +100,7 @@ def declared_name(entries: Entries, name: str) -> str:
 
 
 def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[str]) -> PublishedTable:
-    """Return a table with what it says of amounts: what is asked for, or the same of all of them."""
+    """Return a table with its measures: those entered for it, or the same of all amounts."""
     columns = tuple(name for name in table if name not in amounts)
     own = entries.layout == "own"
     inner = [(what, name) for name in (table if own else amounts) if name in amounts for what in entries.of_amounts]
@@ -109,45 +109,45 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     weight = max((table.weight for table in more), default=Decimal(1))
     left_out = () if is_ordered(entries, columns) else (RANGES,)
     kept = [each for each in asked if {*each[1:]} <= {*entries.chosen} and each not in left_out]
-    return table_of(columns, kept, weight).model_copy(update=_of_persons(more))
+    return table_of(columns, kept, weight).model_copy(update=_person_fields(more))
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
-    """Return the tables that say more than their columns."""
+    """Return the tables with more than counts, or with a weight."""
     return tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1 or table.distinct)
 
 
 def with_cells_as_before(entries: Entries, table: PublishedTable) -> PublishedTable:
-    """Return a table of distinct persons with its bound on their cells, as it is in the entries.
+    """Return a table of distinct persons with the bound on their cells that the entries have.
 
     >>> persons = PublishedTable(columns=("age",), distinct=True, cells_per_person=3)
     >>> with_cells_as_before(Entries(more=(persons,)), PublishedTable(columns=("age",), distinct=True)).cells_per_person
     3
     """
     known = [each for each in entries.more if {*each.columns} == {*table.columns}]
-    return table.model_copy(update=_of_persons(known)) if table.distinct else table
+    return table.model_copy(update=_person_fields(known)) if table.distinct else table
 
 
-def _of_persons(tables: Sequence[PublishedTable]) -> dict[str, Any]:
-    """Return how these tables count distinct persons, if one of them does."""
+def _person_fields(tables: Sequence[PublishedTable]) -> dict[str, Any]:
+    """Return the fields by which one of these tables counts distinct persons, if one does."""
     fields = ("distinct", "cells_per_person")
     return next(({field: getattr(table, field) for field in fields} for table in tables if table.distinct), {})
 
 
-def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
+def _merged(one: PublishedTable, other: PublishedTable) -> PublishedTable:
     more = {"weight": max(one.weight, other.weight), "ranges": one.ranges or other.ranges}
-    return joined(one.columns, [one, other]).model_copy(update=more | _of_persons([one, other]))
+    return joined(one.columns, [one, other]).model_copy(update=more | _person_fields([one, other]))
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
-    """Return a table of each column of these, in the order of the chosen columns, that says what they say of it."""
+    """Return a table for each single column of these, in the order of the chosen columns, with its measures."""
     within = dict.fromkeys(name for table in tables for name in table.columns)
     order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
     return [joined((name,), [table for table in tables if name in table.columns]) for name in order]
 
 
 def has_ranges(entries: Entries) -> bool:
-    """Whether one table holds all columns and one of them is ordered, so that sums over ranges can matter."""
+    """Whether a single table has all columns and one of them is ordered, so that sums over ranges can matter."""
     names = used(entries)
     tables = published(entries)
     alone = not any(table.ranges for table in tables)
@@ -155,12 +155,12 @@ def has_ranges(entries: Entries) -> bool:
 
 
 def is_ordered(entries: Entries, names: Sequence[str]) -> bool:
-    """Whether one of these columns has an order, so that sums over its ranges can matter."""
+    """Whether one of these columns is ordered, so that sums over its ranges can matter."""
     return any(entries.declared.get(name, {}).get("kind") in ("number", "date") for name in names)
 
 
 def used(entries: Entries) -> list[str]:
-    """Return the chosen columns that stand in a table, or of which a table says more."""
+    """Return the chosen columns that are in a table, or of which a table has measures."""
     known = entries.of_tables
     if "used" not in known:
         tables = published(entries)
@@ -171,12 +171,12 @@ def used(entries: Entries) -> list[str]:
 
 
 def in_layout(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
-    """Return entries that make exactly these tables: in a layout that gives them, or as a list of one's own."""
+    """Return entries that make exactly these tables: by a layout if one gives them, else as a list."""
     return _laid_out(entries, tables) or _listed(entries, tables)
 
 
 def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | None:
-    """Return entries with the layout that makes exactly these tables; None if only a list of one's own does.
+    """Return entries with the layout that makes exactly these tables; None if only a list does.
 
     >>> singles = [PublishedTable(columns=(name,)) for name in ("age", "sex", "job")]
     >>> found = _laid_out(Entries(chosen=("age", "sex", "job")), singles)
@@ -196,8 +196,7 @@ def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | N
 
 
 def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
-    """Return entries with the tables as a list of one's own, without the single columns where ticking their box
-    gives them all.
+    """Return entries with the tables as the owner's list; the box for single columns replaces these if it can.
 
     >>> listed = [PublishedTable(columns=names) for names in (("age", "sex"), ("age",), ("sex",))]
     >>> found = _listed(Entries(chosen=("age", "sex")), listed)

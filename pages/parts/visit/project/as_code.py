@@ -1,4 +1,4 @@
-"""What the code of a page says of this visit: its table and how it was read, and whose budget is spent."""
+"""What the code on a page has from this visit: the table and how it was read, and whose budget is spent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pages.parts.visit.state import visit
 
 __all__ = ["ledger_values", "table_values"]
 
-FOLDER = "data"  # of the samples
+FOLDER = "data"  # folder of the samples
 
 
 def table_values() -> dict[str, Any]:
-    """Return how the table at hand is opened: by its file's name, as a sample, or from a database."""
+    """Return how to open the table: by its file's name, as a sample, or from a database."""
     here = visit()
     database, schema = here.read_as.get("database", ""), here.read_as.get("schema", "")
     read = {} if database else here.read_as
@@ -29,9 +29,9 @@ def table_values() -> dict[str, Any]:
 
 
 def ledger_values() -> dict[str, Any]:
-    """Return whose part of the ledger it is; where the ledger is, only its operator may know.
+    """Return whose part of the ledger is used; the ledger's address is for its operator alone.
 
-    Of a person, only that the part is their own: code is passed on, and is to hold nobody's identity.
+    For a person, the code says only that the part is their own: code is passed on, and must not hold an identity.
     """
     owner = visit().account.owner
     personal = owner.startswith(OF_A_PERSON)

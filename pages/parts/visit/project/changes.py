@@ -1,4 +1,4 @@
-"""What was decided from one state of the entries to the next, in words: for undo, and for the history."""
+"""What changed from one state of the entries to the next, in words: for undo, and for the history."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
 
 __all__ = ["in_words"]
 
-MAX_CHANGES = 3  # named one by one
-MAX_LETTERS = 60  # of one value
+MAX_CHANGES = 3  # changes that are named one by one
+MAX_LETTERS = 60  # letters of one value
 CHANGED = mark("changed")
 WAYS = {
     "typed": mark("typed"),
@@ -32,7 +32,7 @@ KINDS = {
 
 
 def in_words(before: Entries, after: Entries) -> str:
-    """Return what changed from `before` to `after`, the first few things by name; "" if nothing did.
+    """Return what changed from `before` to `after`, with the first few changes by name; "" if nothing did.
 
     >>> in_words(Entries(), Entries(epsilon="2"))
     'ε 1 → 2'
@@ -76,7 +76,7 @@ def _tables(before: Entries, after: Entries) -> Iterator[str]:
         yield _("tables: {tables}", tables=_lowered(_(LAYOUTS[after.layout])))
     if after.layout == "own" and (before.own, before.more) != (after.own, after.more):
         old, new = _named(before), _named(after)
-        tables = ", ".join(sorted(new, key=old.__contains__))  # what was changed first: it must be in sight
+        tables = ", ".join(sorted(new, key=old.__contains__))  # what was changed comes first, to be visible
         yield _("tables: {tables}", tables=_short(tables or _("none")))
     if before.of_amounts != after.of_amounts:
         yield _(
@@ -93,7 +93,7 @@ def _named(entries: Entries) -> list[str]:
 
 
 def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return what changed in the entry of one column, which it did.
+    """Return what changed in the entry of one column; the two entries differ.
 
     >>> _column({"kind": "number", "edges": []}, {"kind": "number", "edges": ["18", "23", "28", "33"]})
     '18 to 33 by 5'
@@ -115,7 +115,7 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _cells(column: Mapping[str, Any]) -> str:
-    """Return the cells of a column in words; of values only how many: one that was taken out again is not kept."""
+    """Return the cells of a column in words; values are only counted, so that removed ones are not kept."""
     if column["kind"] == "category" and not is_found(column):
         return plural("{n} value", "{n} values", len(values)) if (values := column.get("values", ())) else ""
     return str(column.get("written") or "") or notation.write(column)
@@ -162,5 +162,5 @@ def _yes(on: object) -> str:
 
 
 def _lowered(words: str) -> str:
-    """Begin with a small letter, as within a sentence."""
+    """Return words with a small first letter, as within a sentence."""
     return f"{words[:1].lower()}{words[1:]}"

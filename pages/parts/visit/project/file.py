@@ -1,7 +1,7 @@
-"""A project file: a plan as far as it has come, as readable text, to be kept or given to a colleague.
+"""A project file: a finished or unfinished plan as readable text, to keep or to give to a colleague.
 
-It looks like a plan file, and has one part more, `project`, for what a plan does not say: which steps are settled, how
-the tables were chosen, what is still open. It holds decisions and names of columns; nothing of it is made from rows.
+It is a plan file with one more part, `project`, for what a plan does not say: which steps are settled, how the tables
+were chosen, what is still open. It holds decisions and names of columns; nothing in it is made from rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEAD = """\
 # Open it on Publish, on this computer or a colleague's, before or after the table is there.
 """
 STEPS = ("table", "columns", "domain", "unit")
-KEPT = 100  # decisions of the history
+KEPT = 100  # decisions of the history that are kept
 MAX_ROWS, MAX_ABOUT = 1_000_000, 10**12  # as in a plan
 
 
@@ -37,7 +37,7 @@ class _Part(BaseModel):
 
 
 class ColumnEntry(BaseModel):
-    """What must hold of a column's entry for the page to be able to show it."""
+    """What a column's entry must be like for the page to show it."""
 
     name: str
     kind: Literal["number", "category", "yesno", "date", "amount"]
@@ -66,7 +66,7 @@ class ColumnInFile(ColumnEntry):
 
     model_config = ConfigDict(extra="forbid")
 
-    open: list[Literal["format"]] = []  # what waits for an answer, which no text says
+    open: list[Literal["format"]] = []  # fields that wait for an answer, for which no text stands
     label: str = ""
     description: str = ""
     whole: bool | None = None
@@ -176,14 +176,14 @@ def read(text: str, owner: str = "") -> Draft:
 
 
 def faults_of(entries: Entries) -> list[str]:
-    """Return what no page could have entered, of entries that come from elsewhere.
+    """Return what is wrong with entries from elsewhere, that no page could have made.
 
     >>> faults_of(Entries(rows=0, chosen=("age", "age")))
     ['rows per person are 1 to 1,000,000', 'a column is named twice in one table']
     """
     found = []
     try:
-        exact_epsilon(entries.epsilon or "1")  # half-filled
+        exact_epsilon(entries.epsilon or "1")  # the entries are not complete yet
     except ValueError as error:
         found.append(str(error))
     if entries.language != ENGLISH and entries.language not in languages():
@@ -225,7 +225,7 @@ def _entries(file: _File) -> Entries:
 
 
 def _written(column: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry of a column as it stands in the file; None, for what waits for an answer, cannot be written."""
+    """Return the entry of a column for the file, in which None, for what waits for an answer, cannot be written."""
     fields = {key: value for key, value in column.items() if value is not None}
     opened = {"open": ["format"]} if column.get("format", "") is None else {}
     return fields | opened | {key: value for key, value in told.items() if value not in ("", {}, None)}

@@ -1,7 +1,7 @@
-"""The decisions of a visit one after the other: earlier states of the entries, to go back to and forth again.
+"""The decisions of a visit in order: earlier states of the entries, for undo and redo.
 
-A state is the entries and the steps that were settled: what a person decided, never anything of the table. States
-share all that did not change, so a long history is small.
+A state is the entries and the settled steps: what a person decided, and never anything of the table. States share all
+that did not change, so a long history is small.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ A_CHANGE = mark("a change")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The entries as they were, the decision that made them so, in words, and when that was."""
+    """Earlier entries, with the decision that led to them, in words, and its time."""
 
     entries: Entries
     settled: frozenset[str]
     said: str = ""
     at: str = ""
-    told: Callable[[], str] | None = None  # says it in the language that is spoken, if it is more than the changes say
+    told: Callable[[], str] | None = None  # returns `said` in the page's language
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The moments of a plan in order, and which of them is now: those after it were undone.
+    """The moments of a plan in order, and which of them is current; those after it were undone.
 
     >>> history = History().noted(Entries(), set()).noted(Entries(epsilon="2"), set(), at="14:05")
     >>> history.undoes, history.back().redoes, history.back().now.entries.epsilon
@@ -41,30 +41,30 @@ class History:
 
     moments: tuple[Moment, ...] = ()
     place: int = -1
-    moved: bool = False  # by undo or redo, after which the page may fill in what it suggests
+    moved: bool = False  # reached by undo or redo, after which the page may fill in its suggestions
 
     @property
     def now(self) -> Moment:
-        """The moment that was noted last, or gone to. There must be one."""
+        """The current moment: the last one, unless undo went back. There must be one."""
         return self.moments[self.place]
 
     @property
     def past(self) -> tuple[Moment, ...]:
-        """The moments up to now that somebody decided, the earliest first."""
+        """The moments up to the current one that hold a decision, the earliest first."""
         return tuple(each for each in self.moments[: self.place + 1] if each.said)
 
     @property
     def undoes(self) -> str:
-        """What `back` takes back, in words; "" if there is nothing."""
+        """What `back` would undo, in words; "" if there is nothing."""
         return self.in_words(self.place) if self.place > 0 else ""
 
     @property
     def redoes(self) -> str:
-        """What `forth` brings again, in words; "" if there is nothing."""
+        """What `forth` would redo, in words; "" if there is nothing."""
         return self.in_words(self.place + 1) if self.place + 1 < len(self.moments) else ""
 
     def in_words(self, place: int) -> str:
-        """Return what was decided at a moment, in the language that is spoken."""
+        """Return what was decided at a moment, in the page's language."""
         moment = self.moments[place]
         if moment.told is not None:
             return moment.told()
@@ -75,10 +75,10 @@ class History:
     def noted(
         self, entries: Entries, settled: Set[str], *, at: str = "", said: Callable[[], str] | None = None
     ) -> History:
-        """Return the history with the entries as they are now: a new moment, if something was decided.
+        """Return the history with the current entries, as a new moment if something was decided.
 
-        `said` says what was decided, if that is more than the changes say. What the page fills in by itself right after
-        an undo is part of the moment that was gone back to: else the next undo would take back only that.
+        `said` describes the decision if the changes alone do not. What the page fills in by itself right after an undo
+        becomes part of the moment that undo reached: otherwise the next undo would take back only this.
         """
         if not self.moments:
             return History((Moment(entries, frozenset(settled), "", at),), 0)
@@ -89,7 +89,7 @@ class History:
             while later and later[0].entries == entries:
                 later = later[1:]
             return History((*self.moments[: self.place], here, *later), self.place)
-        with speaking(ENGLISH):  # in which it is kept
+        with speaking(ENGLISH):  # the history is kept in English
             words = (said() if said else "") or changes.in_words(now.entries, entries) or A_CHANGE
         moment = Moment(entries, frozenset(settled), words, at, said)
         moments = (*self.moments[: self.place + 1], moment)[-MAX_MOMENTS:]

@@ -1,6 +1,6 @@
-"""Plans of this owner that can be gone on with: the one put aside in this visit, and those of what was published.
+"""Plans of this owner to continue with: the one put aside in this visit, and those of published releases.
 
-Another owner's plans are not among them: the ledger of a visit is its owner's part, and a visit is one person's.
+Plans of other owners are never among them: a visit belongs to one person, and sees only its owner's part of the ledger.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from pages.parts.visit.state import STEPS, visit
 __all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside", "with_columns_of_the_table"]
 
 MAX_LISTED = 12
-MIN_ALIKE, MAX_ALIKE = 2, 2  # columns that are no coincidence, datasets that are named
+MIN_ALIKE, MAX_ALIKE = 2, 2  # equal columns that are no coincidence, datasets that are named
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A plan to go on with: what it is called, and where it is, the release of which it is or this visit."""
+    """A plan to continue with: its name, and where it is, in a release or in this visit."""
 
     name: str
     release_id: str = ""
 
 
 def listed() -> list[Recent]:
-    """Return the plan put aside, then the last plan of each dataset that was published, the latest first."""
+    """Return the plan put aside, then the last published plan of each dataset, the latest first."""
     found: dict[str, Entry] = {}
-    with suppress(LedgerError):  # it is reported where a budget is spent
+    with suppress(LedgerError):  # reported where a budget is spent
         for entry in reversed(visit().ledger.history()):
             if entry.kind is Kind.RELEASE:
                 found.setdefault(same_name(entry.dataset), entry)
@@ -42,7 +42,7 @@ def listed() -> list[Recent]:
 
 
 def draft_of(recent: Recent) -> Draft | None:
-    """Return the plan of one of those listed; None if it is gone."""
+    """Return the plan of a listed item; None if it is gone."""
     if not recent.release_id:
         return put_aside()
     with suppress(LedgerError):
@@ -52,12 +52,12 @@ def draft_of(recent: Recent) -> Draft | None:
 
 
 def put_aside() -> Draft | None:
-    """Return the plan of the table before the one at hand."""
+    """Return the plan of the table that was open before."""
     return visit().earlier
 
 
 def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
-    """Return other datasets whose last plan has no column that the open table lacks: maybe of the same people.
+    """Return other datasets whose last plan has only columns of the open table: they may be about the same people.
 
     `ledger` is the visitor's.
     """
@@ -99,7 +99,7 @@ def _published(entry: Entry) -> Draft | None:
     payload = visit().ledger.payload(entry.release_id)
     if payload is None:
         return None
-    with suppress(PlanError):  # a plan that only the command line can publish
+    with suppress(PlanError):  # only the command line can publish such a plan
         return Draft(_name(entry), "", STEPS, from_plan(plan_of(payload)), visit().account.owner)
     return None
 

@@ -84,7 +84,7 @@ def test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount(
     page.button(key=here.key("fit-look")).click().run()
     settled(page)
     assert "0 % above 2000" in texts(page)
-    assert "Next to none lie in the upper half of the range" in texts(page)
+    assert "Almost no rows lie in the upper half of the range" in texts(page)
     table, plan = here.table, to_plan(here.entries)
     assert table is not None
     dpe.release(table, plan, here.ledger).save(tmp_path / "pay.zip")
