@@ -1,6 +1,6 @@
 """Run the command line: `python -m dpengine`."""
 
-from dpengine.cli import main
+from dpengine.cli import run
 
 if __name__ == "__main__":
-    main(prog_name="python -m dpengine")
+    run(prog_name="python -m dpengine")

@@ -58,6 +58,16 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
     assert not (tmp_path / "l.db").exists()
 
 
+@pytest.mark.parametrize(("argument", "status"), [("--version-of-nothing", 2), ("--help", 0)])
+def test_the_process_ends_early_but_not_before_it_has_cleared_up(argument: str, status: int) -> None:
+    """What is registered for the end is done, all lines are written, and the status is that of the command."""
+    script = f"import atexit, dpengine.cli\natexit.register(print, 'cleared up')\ndpengine.cli.run(args=['{argument}'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert done.stdout.endswith("cleared up\n")
+    assert "Usage:" in done.stdout + done.stderr
+
+
 def test_every_kind_of_error_has_an_exit_status() -> None:
     kinds = [errors.PrivateReleaseError]
     for kind in kinds:

@@ -69,6 +69,11 @@ def test_verifying_a_release_loads_no_reader_of_rows_and_no_ledger(bundle: bytes
     assert not loaded(script) & (READERS | LEDGERS)
 
 
+def test_the_command_line_begins_before_arrays_plans_or_readers_are_loaded() -> None:
+    """The help needs none of them, and a release starts its other process first."""
+    assert not loaded("import dpengine.cli") & (READERS | LEDGERS | MAKERS | {"numpy", "pyarrow", "pydantic", "yaml"})
+
+
 def test_opening_a_table_does_load_a_reader() -> None:
     """The control: the modules are seen where they are loaded."""
     script = "import dpengine as dpe\nimport pandas as pd\ndpe.open_table(pd.DataFrame({'a': [1]})).close()"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from dpengine.accounting.composition import posterior
@@ -37,6 +41,7 @@ from dpengine.spec.wording import (
     sure,
 )
 from dpengine.translation.catalogue import _, language, localised, mark, number, plural, speaking
+from dpengine.version import VERSION
 
 __all__ = ["read_me", "render"]
 
@@ -117,6 +122,7 @@ def _templates() -> Environment:
     folder = Path(__file__).parent / "templates"
     environment = Environment(
         loader=FileSystemLoader(folder),
+        bytecode_cache=_Compiled(str(folder / "__pycache__"), f"{VERSION}-{version('jinja2')}-%s.jinja"),
         autoescape=lambda name: name is None or ".html" in name,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -128,6 +134,17 @@ def _templates() -> Environment:
     }  # fmt: skip
     environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": _capitalise_first}
     return environment
+
+
+class _Compiled(FileSystemBytecodeCache):
+    """Compiled templates, kept as Python keeps compiled modules: in the folder beside them, if it may be written to."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep one template."""
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                Path(self.directory).mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
 
 
 def _fold(text: str, first: str = "", later: str = "") -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from dpengine.cli.asked import STATISTICS, Asked, question_of
 from dpengine.cli.common import (
     WRONG_USE,
     announce_new,
@@ -29,11 +28,13 @@ from dpengine.exact import exact_text
 
 __all__ = ["ask"]
 
+STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mode")
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path), required=False)
-@click.option("--statistic", type=click.Choice(list(STATISTICS)), help="What to ask of a plan's columns.")
+@click.option("--statistic", type=click.Choice(STATISTICS), help="What to ask of a plan's columns.")
 @click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
               help="The column that it is of; for a proportion the condition, which may be repeated.")  # fmt: skip
 @click.option("--level", help="Which quantile: 0.5, the default, for the median.")
@@ -77,6 +78,12 @@ def ask(  # click hands over one parameter for each argument and option
     FILE is a question, or a plan with the columns, the privacy unit and the dataset of the question that --statistic
     and the options after it ask. The same question of the same data returns the stored answer and costs nothing.
     """
+    from dpengine.isolation import run
+
+    if table is not None and not dry_run:
+        run.warm()  # it loads the readers of files while this process loads the rest
+    from dpengine.cli.asked import Asked, question_of
+
     question = question_of(file, Asked(statistic, of, level, low, high, step, where, by, epsilon))
     if dry_run:
         _expect(question, as_json=as_json)

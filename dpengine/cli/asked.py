@@ -14,12 +14,8 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
-__all__ = ["STATISTICS", "Asked", "question_of", "read_conditions"]
+__all__ = ["Asked", "question_of", "read_conditions"]
 
-STATISTICS = {
-    "count": Count, "proportion": Proportion, "sum": Sum, "mean": Mean, "variance": Variance, "quantile": Quantile,
-    "mode": Mode,
-}  # fmt: skip
 NOT_HERE = "the question stands in the file; only a plan takes options for what to ask"
 NO_PRICE = "say with --epsilon what the question may cost: the plan's ε is the price of its tables"
 
@@ -123,7 +119,7 @@ def _statistic(plan: Plan, asked: Asked) -> Any:
     grid = _grid(plan, asked, asked.of[0])
     if kind == "quantile":
         return Quantile(of=grid, level=asked.level or "0.5")
-    return STATISTICS[kind](of=grid)
+    return {"sum": Sum, "mean": Mean, "variance": Variance}[kind](of=grid)
 
 
 def _grid(plan: Plan, asked: Asked, name: str) -> Grid:

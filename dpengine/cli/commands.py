@@ -14,10 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from fractions import Fraction
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,8 +49,9 @@ from dpengine.cli.rows_kept import rows_kept
 from dpengine.cli.settings import settings
 from dpengine.errors import TableError
 from dpengine.exact import exact_text
-from dpengine.spec.plan import Plan
-from dpengine.spec.wording import found_in_words
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["main"]
 
@@ -111,6 +111,9 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 
     It has names and kinds of columns, and never a value from the rows.
     """
+    from dpengine.isolation import run
+
+    run.warm()  # it loads the readers of files while this process loads the rest
     from dpengine.sources.codebook_file import load_codebook
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
@@ -143,6 +146,8 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Print the price of a release of PLAN and its expected errors. Reads no table."""
     from dpengine.results import predict as prediction
+    from dpengine.spec.plan import Plan
+    from dpengine.spec.wording import found_in_words
 
     loaded = Plan.load(plan)
     with stages() as show:
@@ -196,6 +201,7 @@ def release(  # click hands over one parameter for each argument and option
     from dpengine.release import release as publish
     from dpengine.results.mostly_other import mostly_other
     from dpengine.sources.open import open_table
+    from dpengine.spec.plan import Plan
 
     loaded = Plan.load(plan)
     try:

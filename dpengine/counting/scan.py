@@ -266,7 +266,7 @@ def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") 
 
 
 def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress: Callable[[int], None]) -> None:
-    """Do `work` on each batch, on several at a time.
+    """Do `work` on each batch, on several at a time. In place of a batch may stand several, for one thread.
 
     `progress` receives the rows done so far; an exception it raises aborts the scan.
     """
@@ -275,9 +275,12 @@ def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress:
     # quarter of the time. It keeps blocks that are not larger than the largest one that was ever freed.
     np.empty(_KEPT, dtype=np.uint8)
 
-    def work_on(batch: Any) -> int:
-        work(batch)
-        return int(batch.num_rows)
+    def work_on(part: Any) -> int:
+        rows = 0
+        for batch in part if isinstance(part, Iterator) else [part]:
+            work(batch)
+            rows += int(batch.num_rows)
+        return rows
 
     with ThreadPoolExecutor(workers) as pool:
         begun: deque[Future[int]] = deque()

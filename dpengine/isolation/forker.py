@@ -15,7 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from dpengine.errors import PrivateReleaseError
 from dpengine.translation.catalogue import speaking
@@ -30,8 +30,8 @@ __all__ = ["BEGUN", "answer_alone", "serve"]
 BEGUN = b"!"  # the first byte of an answer: the process has started
 
 
-def serve(place: str) -> None:
-    """Fork for each call that arrives, until the other end of the socket is closed.
+def serve(place: str) -> NoReturn:
+    """Fork for each call that arrives, and end once the other end of the socket is closed.
 
     `place` is the number of the socket, and the name of a module to load before the first call.
     """
@@ -42,7 +42,7 @@ def serve(place: str) -> None:
         while True:
             message, handles, _, _ = socket.recv_fds(control, 1, 1)
             if not message:
-                return
+                os._exit(0)  # its caller waits, and taking apart what was loaded takes 0.05 s
             if os.fork() == 0:
                 _answer_and_end(control, handles[0])
             os.close(handles[0])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -92,8 +94,13 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.parametrize(
     "written",
-    [{"row_group_size": 1000}, {"use_dictionary": False, "store_schema": False}, {"data_page_size": 64}],
-    ids=["groups of rows", "texts in full", "small pages"],
+    [
+        {"row_group_size": 1000},
+        {"row_group_size": 100},
+        {"use_dictionary": False, "store_schema": False},
+        {"data_page_size": 64},
+    ],
+    ids=["groups of rows", "many groups, in parts", "texts in full", "small pages"],
 )
 def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, seen, written):
     pq.write_table(made(), path := tmp_path / "t.parquet", **written)
@@ -152,6 +159,16 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
             found(path, pieces=True)
 
 
+@pytest.mark.parametrize("groups", range(1, 40))
+def test_every_group_of_rows_is_in_one_part(groups, monkeypatch):
+    """No row is left out or counted twice, however many groups there are; few are not divided."""
+    file = SimpleNamespace(metadata=SimpleNamespace(num_row_groups=groups))
+    monkeypatch.setattr(parquet_file.pq, "ParquetFile", lambda path: nullcontext(file))
+    parts = parquet_file._parts(Path("t.parquet"))
+    assert [group for part in parts for group in part] == (list(range(groups)) if groups >= 8 else [])
+    assert len(parts) <= 16
+
+
 def test_small_groups_of_rows_are_left_to_sql(tmp_path, seen, monkeypatch):
     pq.write_table(made(), path := tmp_path / "t.parquet", row_group_size=1000)
     monkeypatch.setattr(parquet_file, "_MIN_GROUP", 1001)
@@ -159,8 +176,9 @@ def test_small_groups_of_rows_are_left_to_sql(tmp_path, seen, monkeypatch):
     assert not seen
 
 
-def test_a_reading_in_pieces_can_be_stopped(tmp_path, seen):
-    pq.write_table(made(), path := tmp_path / "t.parquet")
+@pytest.mark.parametrize("rows_of_group", [ROWS, 100])
+def test_a_reading_in_pieces_can_be_stopped(tmp_path, seen, rows_of_group):
+    pq.write_table(made(), path := tmp_path / "t.parquet", row_group_size=rows_of_group)
     with open_table(path) as table:
         with pytest.raises(TableError, match="was stopped"):
             count(table, PLAN, PLAN.marginals, truncation_key=b"", progress=lambda part: part and table.interrupt())

@@ -30,7 +30,10 @@ _MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The rows of a file in pieces, and how their columns are encoded and hashed; outputs are in this order."""
+    """The rows of a file in pieces, and how their columns are encoded and hashed; outputs are in this order.
+
+    `batches` are pieces, or iterators of pieces that one thread is to work through.
+    """
 
     batches: Iterator[Any]
     codings: list[BatchCoding]

@@ -173,11 +173,11 @@ def plain_types(path: Path) -> dict[int, str]:
     return {} if any("." in name for name in schema.names) else types
 
 
-def in_pieces(path: Path, places: Sequence[int]) -> Generator[Any]:
+def in_pieces(path: Path, places: Sequence[int], groups: Sequence[int] | None = None) -> Generator[Any]:
     """Yield some of the `plain_types` columns of a file, a piece at a time, named ``c0``, ``c1``, … by their places.
 
-    Texts are dictionary-encoded, as Parquet files store most of them. Raises an error of Arrow's, or OSError, if the
-    file is damaged.
+    With `groups`, only these row groups, decoded by the thread that asks for the pieces. Texts are dictionary-encoded,
+    as Parquet files store most of them. Raises an error of Arrow's, or OSError, if the file is damaged.
     """
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
@@ -186,7 +186,7 @@ def in_pieces(path: Path, places: Sequence[int]) -> Generator[Any]:
     rows = min(max(_PIECE_CELLS // len(places), _PIECE_ROWS[0]), _PIECE_ROWS[1])
     buffer = max(_BUFFERS // len(places), 1 << 12)
     with pq.ParquetFile(path, read_dictionary=texts, buffer_size=buffer) as file:
-        for batch in file.iter_batches(rows, columns=list(aliases)):
+        for batch in file.iter_batches(rows, groups, list(aliases), use_threads=groups is None):
             for name in texts:
                 batch.column(name).validate(full=True)  # Arrow's reader validates neither texts nor dictionary indices
             yield batch.rename_columns([aliases[name] for name in batch.schema.names])
