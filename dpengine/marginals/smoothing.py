@@ -12,6 +12,8 @@ structure, so nothing here costs privacy; as in `shrinkage`, densities are conti
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpengine.array_types import Floats
@@ -25,6 +27,7 @@ MIN_TO_SMOOTH = 8  # cells
 SIZES_TOLD = range(3, 513)  # numbers of cells that are compared: more take the square in time and memory
 SMALL_SIZES = 6
 SIZE_ROUNDS = 10
+LESS_LIKELY = 1.0  # difference of log-likelihoods up to which neighbours have full weight
 LITTLE_NOISE = 0.004  # of a mean count: beyond it, levels say nothing more
 STEP = 0.07  # between levels, of their logarithms
 STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as fractions of it, weighted by likelihood
@@ -37,13 +40,15 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
 
     `scale` is that of the noise. For cells in any order, the result is the mean of two estimates, from neighbouring
     cells and from cells of similar size. Each is up to a third more accurate than a projection for some columns, and
-    less accurate for others.
+    less accurate for others. Neighbours weigh less if they make the noisy counts far less likely, as where one cell
+    holds almost all rows.
     """
-    in_order = _by_neighbours(noisy, scale, total)
+    likelihood, in_order = _by_neighbours(noisy, scale, total)
     if noisy.size not in SIZES_TOLD:
         return in_order
     likely, by_size = _by_size(noisy, scale, total)
-    unordered = (in_order + project(by_size, total)) / 2
+    trust = math.exp(min(0.0, likelihood - float(np.log(likely).sum()) + LESS_LIKELY))
+    unordered = (trust * in_order + (2 - trust) * project(by_size, total)) / 2
     if noisy.size < MIN_TO_SMOOTH or scale * noisy.size < LITTLE_NOISE * total:
         return unordered
     weight, by_level = _by_level(noisy, scale, likely, by_size)
@@ -125,15 +130,15 @@ def _by_size(noisy: Floats, scale: float, total: float) -> tuple[Floats, Floats]
     return sums / (2 * scale), (found @ sizes) / sums
 
 
-def _by_neighbours(noisy: Floats, scale: float, total: float) -> Floats:
-    """Return noisy counts smoothed along their order, and projected.
+def _by_neighbours(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
+    """Return noisy counts smoothed along their order, and projected; and before it their log-likelihood.
 
     The guess at a cell is the mean of its neighbours. If counts spread widely around it, as in columns without order,
-    they are only projected.
+    they are only projected: the likelihood is infinite, since no order is claimed.
     """
     plain = project(noisy, total)
     if noisy.size < MIN_TO_SMOOTH:
-        return plain
+        return math.inf, plain
     best: tuple[float, Floats, Floats] | None = None
     for window in WINDOWS:
         if 2 * window + 1 > noisy.size:
@@ -149,7 +154,8 @@ def _by_neighbours(noisy: Floats, scale: float, total: float) -> Floats:
             if best is None or found[0] > best[0]:
                 best = (*found, guess)
     assert best is not None  # the narrowest window always fits
-    _, spread, guess = best
+    likelihood, spread, guess = best
     if float((spread * guess).sum()) > 1.5 * scale * float(guess.sum()):
-        return plain
-    return project(guess + np.sign(noisy - guess) * posterior_median(np.abs(noisy - guess), spread, scale), total)
+        return math.inf, plain
+    moved = posterior_median(np.abs(noisy - guess), spread, scale)
+    return likelihood, project(guess + np.sign(noisy - guess) * moved, total)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 from dpengine.array_types import Columns
 from dpengine.marginals.graphs import junction_order
@@ -21,6 +22,8 @@ __all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
 MEASURE_ALL_LARGER = 1.0  # the same if some of them have three or more columns, about which a model of pairs says less
+MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
+FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # of a row; beyond it most noise is 0, and direct counts are hard to beat
 
@@ -43,17 +46,26 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     if len(tables) == 1:
         return False
     if needs_a_model(plan, tables):
-        return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > MEASURE_ALL
+        return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
     if plan.rows_about is None or plan.amounts(()) or junction_order(tables) is not None:
         return False
-    most = MEASURE_ALL_OF_FEW if max(map(len, tables)) < 3 else MEASURE_ALL_LARGER
+    pairs = max(map(len, tables)) < 3
+    most = _most_noise(plan, tables, MEASURE_ALL_OF_FEW) if pairs else MEASURE_ALL_LARGER
     if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE or noise_in_a_table(plan, tables) <= most:
         return False
     return len(allocate_directly(plan)) > 1
 
 
+def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:
+    """Return the noise in a table, as a part of the rows, up to which pairs are measured: at least `most`."""
+    cells_per_row = math.fsum(map(plan.cells, tables)) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
+    columns = len({*chain.from_iterable(tables)})
+    return max(most, MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns))
+
+
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
     rows = plan.rows_about or ASSUMED_ROWS
-    noise = math.fsum(plan.cells(each.columns) * float(each.scale) for each in allocate_by_cells(plan, tables))
+    allocations = allocate_by_cells(plan, tables)
+    noise = math.fsum(plan.cells(each.columns) * mean_absolute(each.scale) for each in allocations)
     return noise / (len(tables) * rows)

@@ -368,10 +368,13 @@ def test_neighbours_give_arrays_of_one_shape():
     assert shapes == {tuple(PLAN.shape(marginal) for marginal in PLAN.marginals)}
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_texts_that_a_plan_lists_are_recognised_as_they_are(kind, tmp_path):
-    """By their place in the list, among others that are not in it, and texts that are the shortest of a number."""
-    texts = ["a", "0.5", "0.50", "1e5", "1e+16", " b", "b", "é", None, "", "x" * 2000, "zz", "7", "-0.25", "0", "-1"]
+@pytest.mark.parametrize(("kind", "rare"), [("parquet", "zz"), ("csv", "zz"), ("csv", "z\nz")])
+def test_texts_that_a_plan_lists_are_recognised_as_they_are(kind, rare, tmp_path):
+    """By their place in the list, among others that are not in it, and texts that are the shortest of a number.
+
+    A text file is read in pieces of lines, but by SQL where a cell has several lines.
+    """
+    texts = ["a", "0.5", "0.50", "1e5", "1e+16", " b", "b", "é", None, "", "x" * 2000, rare, "7", "-0.25", "0", "-1"]
     days = ["2024-01-05", "2024-02-30", None, "2025-01-01", "2024-1-5"]
     table = pa.table({"t": [texts[k % 16] for k in range(160)], "d": [days[k % 5] for k in range(160)]})
     path = tmp_path / f"rows.{kind}"

@@ -34,6 +34,14 @@ def test_heaps_stand_out_of_what_is_smoothed() -> None:
     assert np.abs(np.delete(better, [20, 50]) - 200).max() < 15
 
 
+def test_a_cell_that_holds_nearly_all_is_not_spread_over_its_neighbours() -> None:
+    """The mean of 64 draws is 0.91 times as far off as a projection, with standard deviation 0.013; 1.13 without."""
+    counts = np.array([6200.0, 850, 80, 16, 16, 12, 11, 10, 7, 2, 2, 1, 1, 1, 1, 1, 1])
+    total, draws = float(counts.sum()), [counts + discrete_laplace(540, 17) for _ in range(64)]
+    plain = np.mean([np.abs(project(noisy, total) - counts).sum() for noisy in draws])
+    assert np.mean([np.abs(smooth(noisy, 540.0, total) - counts).sum() for noisy in draws]) < plain
+
+
 def test_the_chain_is_that_of_all_its_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four cells and a few levels: every path of levels, and every way in which cells are heaps, counted one by one."""
     monkeypatch.setattr(smoothing, "STEP", 0.3)

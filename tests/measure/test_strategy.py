@@ -129,6 +129,15 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
         assert decide(measured).closed_form
 
 
+def test_auto_bears_more_noise_where_few_people_leave_most_cells_of_pairs_empty() -> None:
+    """Ten pairs of 361 cells: noise is 0.31 of few rows at ε = 10, 1.2 at ε = 3, and 0.23 of many rows at ε = 0.4."""
+    few = letters_plan([19] * 5, {"each": 2}, epsilon="10", rows_about=1000)
+    assert decide(few).closed_form
+    assert decide(few.at("3")).plan.strategy == "adaptive"
+    many = few.model_copy(update={"rows_about": 40_000}).at("0.4")
+    assert decide(many).plan.strategy == "adaptive"
+
+
 def test_an_epsilon_too_small_for_adaptive_is_refused() -> None:
     plan = letters_plan([9, 9], {"each": 2}, strategy="adaptive", epsilon="0.0009")
     with pytest.raises(PlanError, match="too small to choose"):
