@@ -255,5 +255,7 @@ def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: i
         costs.append(price(first, second))
     assert max(costs) <= Fraction(unit, 4)
     assert period > 1 or costs[0] == Fraction(unit, 4)
-    for other in (np.flip(counts), 5 * counts, np.zeros_like(counts)):
+    lonely = np.zeros_like(counts)
+    lonely[(2,) * counts.ndim] = counts.sum()
+    for other in (np.flip(counts), 5 * counts, np.zeros_like(counts), lonely):
         assert replayed_work(asked(other, unit, found), first).stored == first.stored

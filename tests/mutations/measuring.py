@@ -256,7 +256,7 @@ FAULTS = [
         BOXES,
         "people = values * left * self._unit",
         "people = self._exact(first, last) * left * self._unit",
-        BY_REPLAY,
+        BY_REPLAY + "::test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone",
     ),
     Fault(
         "the total of ranges costs nothing",
@@ -270,7 +270,7 @@ FAULTS = [
         BOXES,
         "uneven = _unevenness(values,",
         "uneven = _unevenness(self._exact(first, last),",
-        BY_REPLAY,
+        OF_QUESTIONS,
     ),
     Fault(
         "answers on how uneven boxes are within cost nothing",
@@ -732,15 +732,15 @@ FAULTS = [
     Fault(
         "cells are found with twice their share",
         SEARCH,
-        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
-        "exact, 2 * plan.epsilon * plan.column(name).share, plan.unit.rows)",
+        "share = plan.epsilon * plan.column(name).share",
+        "share = 2 * plan.epsilon * plan.column(name).share",
         OF_SEARCH,
     ),
     Fault(
         "cells are found with the noise of one row a person",
         SEARCH,
-        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
-        "exact, plan.epsilon * plan.column(name).share, 1)",
+        "exact, share, plan.unit.rows, may_ask=False)",
+        "exact, share, 1, may_ask=False)",
         OF_SEARCH + "::test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly",
     ),
     Fault(
