@@ -104,6 +104,11 @@ def held_out_1d() -> dict[str, np.ndarray]:
         "heaped ages": np.exp(-(((x - 1500) / 900) ** 2)) * np.where(x % 10 == 0, 6.0, np.where(x % 5 == 0, 3.0, 1.0)),
         "wandering": np.exp(2 * (drift - drift.mean())),
         "mixture": np.exp(-(((x - 900) / 60) ** 2)) + 0.05 + 40.0 * (fixed.random(CELLS) < 0.002) + (x > 3100) * 0.3,
+        "even and odd": np.where(x % 2 == 0, 1.0, 0.4) * (1 + 0.3 * np.sin(x / 400)),
+        "prices": np.exp(-x / 1200) * np.where(x % 100 == 99, 30.0, np.where(x % 10 == 9, 6.0, 1.0)),
+        "half rough": np.where(x < 2048, 1.0, fixed.gamma(0.3, 1, CELLS) / 0.3),
+        "sawtooth": x % 60 + 5.0,
+        "runs": fixed.permutation(np.repeat([0.0, 0.0, 1.0, 4.0], 64)).repeat(16),
     }
     return {name: shape / shape.sum() for name, shape in found.items()}
 
@@ -122,6 +127,15 @@ def held_out_2d() -> dict[str, np.ndarray]:
         "steps": fixed.gamma(0.4, 1, (7, 7))[rows, columns],
         "mixture": heap + 0.03 + 20.0 * (fixed.random((SIDE, SIDE)) < 0.001) + 0.2 * (y > 100),
         "disc": np.where(np.hypot(x - 77, y - 50) < 37, 1.0, 0.05),
+        "hours of days": (np.array([9, 10, 10, 10, 11, 3, 1])[x % 7] * (1 + np.sin(y / 128 * 4 * np.pi) ** 2)).astype(
+            float
+        ),
+        "diagonals": np.where((x + y) % 7 == 0, 6.0, 1.0),
+        "half rough": np.where(x < 64, 1.0, fixed.gamma(0.3, 1, (SIDE, SIDE)) / 0.3),
+        "heaps on fives": np.where(x % 5 == 0, 5.0, 1.0)
+        * np.where(y % 10 == 0, 5.0, 1.0)
+        * np.exp(-(((x - y) / 50) ** 2)),
+        "blocks": fixed.permutation(np.repeat([0.0, 0.0, 1.0, 3.0], 64)).reshape(16, 16).repeat(8, 0).repeat(8, 1),
     }
     return {name: shape / shape.sum() for name, shape in found.items()}
 

@@ -31,6 +31,10 @@ __all__ = ["describe", "measurements"]
 
 # Purposes of measurements that are no tables.
 BOXES = mark("counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one")
+BOXES_ASKED = mark(
+    "counts of boxes of cells within boxes, and how uneven some of these are within; the shares of those that hold a "
+    "cell add up to this one"
+)
 AUDIT = mark("how far off the tables are, by size of cell")
 
 
@@ -94,7 +98,8 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
         entries.append(_marginal(allocation, one.places.size) | chosen)
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
-        entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})
+        asked = 0 if boxes.unevenness is None else boxes.unevenness.values.size
+        entries.append(_marginal(allocation, boxes.values.size + asked) | {"purpose": BOXES_ASKED if asked else BOXES})
     for each in measured.searches:
         allocation = Allocation(each.columns, each.epsilon, each.sensitivity)
         entries.append(_marginal(allocation, _searched(each)) | _shown_from(each) | {"purpose": SEARCH})

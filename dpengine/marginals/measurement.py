@@ -38,6 +38,7 @@ __all__ = [
     "Measurements",
     "QuantileShare",
     "Search",
+    "Unevenness",
 ]  # fmt: skip
 
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
@@ -130,13 +131,36 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
+class Unevenness:
+    """Noisy answers to how uneven boxes of one table are within: sums of deviations (`measure.box_questions`).
+
+    One row a question. It is about the boxes that cover the cells from `first` to before `last`, each cut along the
+    axis in `axes` into pieces of `widths` cells, and costs `parts` of ε for these cells.
+    """
+
+    axes: Ints
+    first: Ints
+    last: Ints
+    widths: Ints
+    parts: Ints
+    values: Ints
+
+    @property
+    def sensitivities(self) -> Ints:
+        """By how much one row changes each sum at most (proof in `measure.box_questions.deviations`)."""
+        most: Ints = self.widths * (self.widths - 1) // 2
+        return most
+
+
+@dataclass(frozen=True, slots=True)
 class Boxes:
     """Noisy counts of boxes of cells of one table, each box within its parent: a tree that grew while it was measured.
 
     `first` and `last` have one row per box and one column for each of `columns`: the first cell of the box and the one
     past its last. Boxes are in the order in which they were measured, possibly after boxes within them; the parent of a
     root is -1. Roots cover the table, and children their parent. `parts` are shares of `epsilon`: from a root to any
-    cell they add up to exactly `PARTS`, so a person's row spends ε once.
+    cell, with those of the questions about it in `unevenness`, they add up to exactly `PARTS`, so a person's row spends
+    ε once.
     """
 
     columns: Columns
@@ -148,6 +172,7 @@ class Boxes:
     last: Ints
     parts: Ints
     values: Ints
+    unevenness: Unevenness | None = None  # where nothing was asked
 
     def scale(self, part: int) -> Fraction:
         """Return the scale of the discrete Laplace noise of a box that is given `part` of ε."""
@@ -155,18 +180,21 @@ class Boxes:
 
     @property
     def cost(self) -> Fraction:
-        """The ε that a row spends: the sum of the shares of all boxes that hold its cell, equal for all cells.
+        """The ε that a row spends: the sum of the shares of all boxes that hold its cell, and of the questions about it.
 
-        Adds up the shares cell by cell, without relying on the parents in the tree. Raises ValueError if cells differ.
+        The sum is equal for all cells. Adds up the shares cell by cell, without relying on the parents in the tree. Raises ValueError if cells differ.
         """
         spent = np.zeros([size + 1 for size in self.shape], dtype=np.int64)
-        for corner in product((False, True), repeat=len(self.shape)):  # each box as differences at its corners
-            places = tuple(np.where(corner, self.last, self.first).T)
-            np.add.at(spent, places, (-1) ** sum(corner) * self.parts)
+        paid = [(self.first, self.last, self.parts)]
+        if (asked := self.unevenness) is not None:
+            paid.append((asked.first, asked.last, asked.parts))
+        for corner, (first, last, parts) in product(product((False, True), repeat=len(self.shape)), paid):
+            places = tuple(np.where(corner, last, first).T)  # each box as differences at its corners
+            np.add.at(spent, places, (-1) ** sum(corner) * parts)
         for axis in range(len(self.shape)):
             spent = spent.cumsum(axis=axis)
         cells = spent[(slice(-1),) * len(self.shape)]
-        if self.parts.min() < 1 or cells.min() != cells.max():
+        if min(parts.min() for _, _, parts in paid) < 1 or cells.min() != cells.max():
             raise ValueError("boxes over different cells spend different parts of epsilon")
         return self.epsilon * int(cells.max()) / PARTS
 

@@ -6,12 +6,14 @@ even. If that is less than two, all remaining ε measures the box once more, tog
 splitting all of them would not be worth it either. With many people per unit of noise everything is split down to
 cells, and this is a hierarchical histogram (Hay et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an
 adaptive grid (the same authors, ICDE 2013, there of two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB
-2014). No ε is spent on these decisions, which follow from noisy counts that are paid for.
+2014). These decisions follow from noisy counts that are paid for. Where these look alike and people are many, about a
+percent of ε asks whether boxes are uneven within (`measure.box_questions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
@@ -20,12 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
-from dpengine.marginals.measurement import PARTS, Boxes
+from dpengine.marginals.measurement import PARTS, Boxes, Unevenness
+from dpengine.measure.box_questions import Question, deviations, is_rough, questions
 from dpengine.noise.laplace import perturb
 from dpengine.spec.domain import Column
 
 __all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
 
+Booleans = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.floating[Any]]
 Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
 # Chosen on the simulated tables of benchmarks/ranges.py and on others of their kinds, at εN = 10² to 10⁵, by the mean
@@ -39,6 +44,7 @@ GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
 LEAST = 0.1  # fraction of its people that always count for the split of a box
 TO_TELL = 4  # siblings needed to judge whether they are even
+ALIKE = 0.5  # where at most this fraction of a box's people counts for its split, it is asked whether its cells differ
 
 
 def strata(column: Column) -> Axis:
@@ -55,22 +61,31 @@ def strata(column: Column) -> Axis:
 
 
 def measure_boxes(
-    columns: tuple[str, ...], axes: Sequence[Axis], counts: Ints, epsilon: Fraction, sensitivity: int
+    columns: tuple[str, ...],
+    axes: Sequence[Axis],
+    counts: Ints,
+    epsilon: Fraction,
+    sensitivity: int,
+    *,
+    may_ask: bool = True,
 ) -> Boxes:
     """Measure `counts`, one axis a column, in a tree of boxes that grows as their noisy counts say.
 
     `axes` gives the strata of each column, which are separated first: its declared bins, *other* and *missing*; each
-    value of a column without order (see `strata`).
+    value of a column without order (see `strata`). Unless it `may_ask`, nothing is asked beside counts.
 
     ε-differentially private if one person's rows, at most `sensitivity`, each lie in one cell. Let a box be
     measured with noise of scale `sensitivity`/e. A generation of boxes is disjoint, and which boxes there are
-    depends on noisy counts of earlier ones alone. Along the boxes that hold a given cell the e add up to exactly ε,
-    whatever was drawn, so for every outcome the densities on neighbouring tables differ by a factor of at most
-    exp(Σ e·|rows moved|/`sensitivity`) ≤ exp(ε): each row moves only boxes that hold its cell (adaptive
-    composition, Dwork & Roth 2014, Theorem 3.16, within disjoint boxes as in McSherry 2009, Theorem 4). A box that is
-    measured after boxes within it belongs to a later generation, like any other.
+    depends on earlier noisy numbers alone. How uneven boxes of a family are within is a sum over these boxes that
+    one row in them changes by at most s (`deviations`), and no other row does; it has noise of scale
+    `sensitivity`·s/e, and families of a generation are disjoint. Along the boxes that hold a given cell, and the
+    questions about them, the e add up to exactly ε, whatever was drawn, so for every outcome the densities on
+    neighbouring tables differ by a factor of at most exp(Σ e·|rows moved|/`sensitivity`) ≤ exp(ε): each row moves only
+    boxes that hold its cell, and answers about these (adaptive composition, Dwork & Roth 2014, Theorem 3.16, within
+    disjoint boxes as in McSherry 2009, Theorem 4). A box that is measured after boxes within it belongs to a later
+    generation, like any other.
     """
-    tree = _GrowingTree(counts, epsilon, sensitivity)
+    tree = _GrowingTree(counts, epsilon, sensitivity, may_ask=may_ask)
     ends = np.array([counts.shape], dtype=np.int64)
     first_boxes = list(product(*(list(pairwise(axis)) for axis in axes)))
     root = ROOT[counts.ndim > 1]
@@ -80,9 +95,10 @@ def measure_boxes(
         first, last = np.moveaxis(np.array(first_boxes, dtype=np.int64), -1, 0)
         places = tree.add(np.zeros(several, dtype=np.int64), first, last, np.full(several, root))
         left, family = np.full(several, PARTS - 2 * root), np.arange(several)  # strata are no siblings
+    rough = np.zeros((places.size, counts.ndim), dtype=np.bool_)
     while places.size:
-        places, left, family = tree.split(places, left, family)
-    return Boxes(columns, counts.shape, epsilon, sensitivity, *tree.arrays())
+        places, left, family, rough = tree.split(places, left, family, rough)
+    return Boxes(columns, counts.shape, epsilon, sensitivity, *tree.arrays(), tree.unevenness())
 
 
 def blank_boxes(columns: tuple[str, ...], shape: tuple[int, ...], epsilon: Fraction, sensitivity: int) -> Boxes:
@@ -92,16 +108,19 @@ def blank_boxes(columns: tuple[str, ...], shape: tuple[int, ...], epsilon: Fract
 
 
 class _GrowingTree:
-    """The boxes measured so far; only `add` reads exact counts, and adds noise to them."""
+    """The boxes measured so far; only `add` and `ask` read exact counts, and add noise to what they find."""
 
-    def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int) -> None:
+    def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int, *, may_ask: bool) -> None:
         self._sums = np.zeros([size + 1 for size in counts.shape], dtype=np.int64)
         running = counts
         for axis in range(counts.ndim):
             running = running.cumsum(axis=axis)
         self._sums[(slice(1, None),) * counts.ndim] = running
         self._sensitivity, self._epsilon = sensitivity, epsilon
+        self._unit = float(epsilon) / (sensitivity * PARTS)  # 1 ÷ the scale of noise at one part of ε
+        self._may_ask = may_ask
         self._boxes: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
+        self._asked: list[Unevenness] = []
         self._size = 0
 
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
@@ -109,17 +128,51 @@ class _GrowingTree:
         parents, first, last, parts, values = map(np.concatenate, zip(*self._boxes, strict=True))
         return parents, first, last, parts, values
 
+    def unevenness(self) -> Unevenness | None:
+        """Return all that was asked; None if nothing was."""
+        if not self._asked:
+            return None
+        return Unevenness(
+            *(np.concatenate([getattr(one, each.name) for one in self._asked]) for each in fields(Unevenness))
+        )
+
     def add(self, parents: Ints, first: Ints, last: Ints, parts: Ints) -> Ints:
         """Measure one generation of boxes; return their indices."""
-        values = self._exact(first, last)
-        for part in np.unique(parts):
-            these = parts == part
-            scale = self._sensitivity * PARTS / (self._epsilon * int(part))
-            values[these] = perturb(values[these], scale)
+        values = self._noisy(self._exact(first, last), parts, np.ones_like(parts))
         self._boxes.append((parents, first, last, parts, values))
         places = np.arange(self._size, self._size + parents.size)
         self._size += parents.size
         return places
+
+    def ask(self, question: Question, first: Ints, last: Ints, family: Ints) -> Ints:
+        """Ask how uneven boxes are within, summed over each family; return the noisy sums.
+
+        The boxes are all those of the question's families, in any order.
+        """
+        among = np.searchsorted(question.families, family)
+        cells = (last - first)[:, question.axis]
+        box = np.repeat(np.arange(cells.size), cells)
+        place = np.arange(box.size) - np.repeat(np.cumsum(cells) - cells, cells)
+        ends = last[box]
+        ends[:, question.axis] = first[box, question.axis] + place + 1
+        each = deviations(self._exact(first[box], ends), cells, question.widths[among])
+        exact = np.zeros(question.families.size, dtype=np.int64)
+        np.add.at(exact, among, each)
+        low, high = _hull(first, last, among)
+        axes = np.full_like(exact, question.axis)
+        asked = Unevenness(axes, low, high, question.widths, question.parts, exact)
+        values = self._noisy(exact, asked.parts, asked.sensitivities)
+        self._asked.append(replace(asked, values=values))
+        return values
+
+    def _noisy(self, exact: Ints, parts: Ints, sensitivities: Ints) -> Ints:
+        """Return numbers with exact noise; one row changes each by at most its sensitivity."""
+        values = exact.copy()
+        for part, most in np.unique(np.stack([parts, sensitivities]), axis=1).T:
+            these = (parts == part) & (sensitivities == most)
+            scale = self._sensitivity * int(most) * PARTS / (self._epsilon * int(part))
+            values[these] = perturb(values[these], scale)
+        return values
 
     def _exact(self, first: Ints, last: Ints) -> Ints:
         """Return the exact numbers of rows in boxes, from running sums by inclusion and exclusion."""
@@ -128,23 +181,32 @@ class _GrowingTree:
             total += (-1) ** corner.count(False) * self._sums[tuple(np.where(corner, last, first).T)]
         return total
 
-    def split(self, places: Ints, left: Ints, family: Ints) -> tuple[Ints, Ints, Ints]:
-        """Split boxes of the last generation; return the next ones, their remaining ε, and their families.
+    def split(self, places: Ints, left: Ints, family: Ints, rough: Booleans) -> tuple[Ints, Ints, Ints, Booleans]:
+        """Split boxes of the last generation; return the next ones, and for each its ε, family and rough axes.
 
-        Boxes have `left` parts of ε. Siblings have the same number in `family`.
+        Boxes have `left` parts of ε. Siblings have the same number in `family`. Along axes that are `rough` boxes are
+        split down to cells.
         """
         among = places - (self._size - self._boxes[-1][0].size)
         first, last, parts, values = (self._boxes[-1][k][among] for k in (1, 2, 3, 4))
         widths = last - first
-        unit = float(self._epsilon) / (self._sensitivity * PARTS)
-        people = values * left * unit
+        people = values * left * self._unit
         several = _several(widths)
-        uneven = _unevenness(values, widths, family, 2 / (parts * unit) ** 2)
-        worth = np.minimum(_worth(np.clip(EVEN * uneven, LEAST, 1) * people / NOISE, several), widths.prod(axis=1))
+        uneven = _unevenness(values, widths, family, 2 / (parts * self._unit) ** 2)
+        uneven = np.clip(EVEN * uneven, LEAST, 1)
+        worth = np.minimum(_worth(uneven * people / NOISE, several), widths.prod(axis=1))
+        pieces = np.where(worth[:, None] < 2, 1, _splits(widths, np.ceil(worth - 1e-9)))
+        in_doubt = (uneven <= ALIKE) & (2 * worth < widths.prod(axis=1)) & ~rough.any(axis=1)
+        if self._may_ask and in_doubt.any():
+            left, found = self._ask_about(first, last, people, left, family, in_doubt, pieces)
+            rough = rough | found
+        fine, pieces = rough.any(axis=1), np.where(rough, widths, pieces)
+        worth = np.where(fine, pieces.prod(axis=1), worth)
         deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
         at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
         levels = np.where(worth > at_once, np.maximum(deep, 2), 1)
         splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
+        splits[fine] = np.ceil(pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
         ahead = np.arange(levels.max())[:, None]
         share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
         parts = np.maximum((left * share).astype(np.int64), 1)
@@ -157,7 +219,26 @@ class _GrowingTree:
         siblings = goes_on[siblings]
         added = self.add(places[siblings], starts, stops, parts[siblings])
         rest = (left - parts)[siblings]
-        return added[rest > 0], rest[rest > 0], siblings[rest > 0]
+        return added[rest > 0], rest[rest > 0], siblings[rest > 0], rough[siblings[rest > 0]]
+
+    def _ask_about(
+        self, first: Ints, last: Ints, people: Numbers, left: Ints, family: Ints, in_doubt: Booleans, pieces: Ints
+    ) -> tuple[Ints, Booleans]:
+        """Ask families in doubt whether they are uneven within; return the ε left, and the axes along which they are.
+
+        Boxes have `people` per unit of noise, and would be split into `pieces` along each axis.
+        """
+        _, one, family = np.unique(family, return_index=True, return_inverse=True)
+        widths = last - first
+        rough, spent = np.zeros(widths.shape, dtype=np.bool_), np.zeros_like(one)
+        for question in questions(widths, family, people, left, in_doubt):
+            here, asked = np.isin(family, question.families), one[question.families]
+            answers = self.ask(question, first[here], last[here], family[here])
+            cells = np.bincount(family, widths[:, question.axis])[question.families]
+            found = is_rough(question, answers, widths[asked], pieces[asked], cells, left[asked], self._unit)
+            rough[:, question.axis] = np.isin(family, question.families[found])
+            spent[question.families] += question.parts
+        return left - spent[family], rough
 
     def _gather(self, places: Ints, first: Ints, last: Ints, left: Ints, group: Ints) -> None:
         """Measure each group of siblings once more as one box, inserted between them and their parent."""
@@ -196,9 +277,7 @@ def _unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> 
     return of_box
 
 
-def _together(
-    first: Ints, last: Ints, people: npt.NDArray[np.floating[Any]], ends: npt.NDArray[np.bool_], family: Ints
-) -> Ints:
+def _together(first: Ints, last: Ints, people: Numbers, ends: Booleans, family: Ints) -> Ints:
     """Return for each box the index of its group: siblings that fill one box, or a single box.
 
     All boxes of a group are `ends`, and splitting the whole group is not worth it. Families are halved until this
@@ -243,7 +322,7 @@ def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
     return family, starts, ends
 
 
-def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[np.floating[Any]]:
+def _worth(people: Numbers, several: Ints) -> Numbers:
     """Return into how many boxes a box with `people` per unit of noise is worth splitting, along one or `several` axes.
 
     With k boxes along one axis, the noise in a range grows like √k and the error from uneven boxes falls like 1/k, so

@@ -46,7 +46,8 @@ def search(plan: Plan, counts: Sequence[Exact]) -> tuple[Search, ...]:
 def _search(plan: Plan, name: str, exact: Exact) -> Search:
     if isinstance(exact, tuple):
         return _keys(_no_keys(plan, name), most=_most(plan, name), exact=exact)
-    return measure_boxes((name,), [(0, exact.size)], exact, plan.epsilon * plan.column(name).share, plan.unit.rows)
+    share = plan.epsilon * plan.column(name).share
+    return measure_boxes((name,), [(0, exact.size)], exact, share, plan.unit.rows, may_ask=False)
 
 
 def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:

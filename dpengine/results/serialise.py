@@ -31,6 +31,7 @@ from dpengine.marginals.measurement import (
     Measurement,
     Measurements,
     QuantileShare,
+    Unevenness,
 )
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.translation.catalogue import _, mark
@@ -41,6 +42,7 @@ Array = npt.NDArray[Any]
 DAMAGED = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 CANNOT_BE_READ = mark("a stored release cannot be read; restore the ledger from a backup")
 BOXES = ("parents", "first", "last", "parts", "values")
+UNEVENNESS = ("axes", "first", "last", "widths", "parts", "values")
 KEYS = ("places", "values")
 
 
@@ -80,12 +82,12 @@ def pack(
         arrays |= {"audit_sums": audit.sums, "audit_cells": audit.cells, "audit_expected": audit.expected}
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
-        arrays |= {f"boxes_{name}": getattr(boxes, name) for name in BOXES}
+        arrays |= _arrays_of(boxes, "boxes")
     if measured.more_boxes:
         header["more_boxes"] = [(each.columns, each.shape, str(each.epsilon), each.sensitivity)
                                 for each in measured.more_boxes]  # fmt: skip
-        arrays |= {f"boxes{k}_{name}": getattr(each, name)
-                   for k, each in enumerate(measured.more_boxes) for name in BOXES}  # fmt: skip
+        for k, each in enumerate(measured.more_boxes):
+            arrays |= _arrays_of(each, f"boxes{k}")
     if measured.quantiles:
         shares = [one.share for one in measured.quantiles]
         header["quantiles"] = [
@@ -163,11 +165,7 @@ def unpack(
                 tables, epsilon, sensitivity, grain = header["audit"]
                 found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
                 audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *found)
-            boxes = None
-            if "boxes" in header:
-                columns, shape, epsilon, sensitivity = header["boxes"]
-                kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
-                boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
+            boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
             more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
             searches = tuple(
                 _keys_in(arrays, f"search{k}", entry)
@@ -209,10 +207,20 @@ def unpack(
     return header["plan"], measured, model, story, amounts, apart
 
 
+def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:
+    found: dict[str, Array] = {f"{prefix}_{name}": getattr(boxes, name) for name in BOXES}
+    if boxes.unevenness is not None:
+        found |= {f"{prefix}_uneven_{name}": getattr(boxes.unevenness, name) for name in UNEVENNESS}
+    return found
+
+
 def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> Boxes:
     columns, shape, epsilon, sensitivity = entry
     kept = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
-    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
+    uneven = None  # nothing was asked, as in all releases of earlier versions
+    if f"{prefix}_uneven_values" in arrays:
+        uneven = Unevenness(**{name: arrays[f"{prefix}_uneven_{name}"] for name in UNEVENNESS})
+    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **kept)
 
 
 def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:

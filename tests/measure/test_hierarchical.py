@@ -37,10 +37,11 @@ def ages(tables: str, last: int = 100) -> dpe.Plan:
 def test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon(counts: np.ndarray, epsilon: str, unit: int) -> None:
     boxes = measured_boxes(counts, epsilon, unit)
     spent = np.zeros(boxes.shape, dtype=np.int64)
-    for first, last, part in zip(boxes.first, boxes.last, boxes.parts, strict=True):
-        spent[tuple(slice(*ends) for ends in zip(first, last, strict=True))] += part
+    for each in [boxes, *([] if boxes.unevenness is None else [boxes.unevenness])]:
+        for first, last, part in zip(each.first, each.last, each.parts, strict=True):
+            spent[tuple(slice(*ends) for ends in zip(first, last, strict=True))] += part
+        assert (each.parts > 0).all()
     assert (spent == PARTS).all()
-    assert (boxes.parts > 0).all()
 
 
 def test_which_boxes_there_are_depends_on_noisy_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dpengine.array_types import Columns, Ints
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Boxes, Measurements
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.hierarchical import measure_boxes
 from dpengine.measure.workload import Workload
@@ -220,3 +220,42 @@ def test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone(dimensions: in
         assert price(first, second) == unit
     for other in (np.flip(counts), 5 * counts, np.zeros_like(counts)):
         assert replayed_work(grown(dimensions, unit, other), first).stored == first.stored
+
+
+def in_pattern(dimensions: int, *, period: int) -> Ints:
+    """Counts that repeat along the first axis, so that boxes look alike; even ones if the period is 1."""
+    shape, mean = ((320,), 100) if dimensions == 1 else ((64, 48), 24)
+    return np.where(np.indices(shape)[0] % period == 0, mean * period, 0)
+
+
+def asked(counts: Ints, unit: int, found: list[Boxes]) -> Callable[[Tape], None]:
+    def work(tape: Tape) -> None:
+        axes = [(0, size) for size in counts.shape]
+        found.append(measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(unit, 4), unit))
+        tape.stored = repr(plain(found[-1])).encode()
+
+    return work
+
+
+@pytest.mark.parametrize("dimensions", AXES)
+@pytest.mark.parametrize("period", [1, 4])
+@units
+def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: int, period: int, unit: int) -> None:
+    """No row moves all draws together by more than ε. Where all is even, one row in the first cell costs all of ε."""
+    counts, found = in_pattern(dimensions, period=period), list[Boxes]()
+    first = recorded_work(asked(counts, unit, found), without_noise=True)
+    assert found[0].unevenness is not None
+    assert found[0].cost == Fraction(unit, 4)
+    costs = []
+    for place in list(np.ndindex(counts.shape))[:: 9 if dimensions == 1 else 97]:
+        more = counts.copy()
+        more[place] += unit
+        second = replayed_work(asked(more, unit, found), first)
+        assert second.stored == first.stored
+        costs.append(price(first, second))
+    assert max(costs) <= Fraction(unit, 4)
+    assert period > 1 or costs[0] == Fraction(unit, 4)
+    lonely = np.zeros_like(counts)
+    lonely[(2,) * counts.ndim] = counts.sum()
+    for other in (np.flip(counts), 5 * counts, np.zeros_like(counts), lonely):
+        assert replayed_work(asked(other, unit, found), first).stored == first.stored

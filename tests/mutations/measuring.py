@@ -17,6 +17,7 @@ SPARSE = "dpengine/noise/sparse.py"
 CHOICE = "dpengine/measure/quantile_choice.py"
 
 BY_REPLAY = "tests/measure/test_private_replay.py"
+OF_QUESTIONS = BY_REPLAY + "::test_answers_on_how_uneven_boxes_are_cost_what_they_were_given"
 WHOLE_REPLAY = "tests/test_replay.py"
 OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
@@ -259,17 +260,17 @@ FAULTS = [
     Fault(
         "the noise of ranges ignores a person's rows",
         BOXES,
-        "scale = self._sensitivity * PARTS / (",
-        "scale = PARTS / (",
+        "scale = self._sensitivity * int(most) * PARTS / (",
+        "scale = int(most) * PARTS / (",
         BY_REPLAY + "::test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone",
         quick=True,
     ),
     Fault(
         "boxes are split by their exact counts",
         BOXES,
-        "people = values * left * unit",
-        "people = self._exact(first, last) * left * unit",
-        BY_REPLAY,
+        "people = values * left * self._unit",
+        "people = self._exact(first, last) * left * self._unit",
+        BY_REPLAY + "::test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone",
     ),
     Fault(
         "the total of ranges costs nothing",
@@ -283,7 +284,42 @@ FAULTS = [
         BOXES,
         "uneven = _unevenness(values,",
         "uneven = _unevenness(self._exact(first, last),",
-        BY_REPLAY,
+        OF_QUESTIONS,
+    ),
+    Fault(
+        "answers on how uneven boxes are within cost nothing",
+        BOXES,
+        "return left - spent[family], rough",
+        "return left, rough",
+        OF_QUESTIONS,
+    ),
+    Fault(
+        "answers on how uneven boxes are within have twice their part of ε",
+        BOXES,
+        "values = self._noisy(exact, asked.parts, asked.sensitivities)",
+        "values = self._noisy(exact, 2 * asked.parts, asked.sensitivities)",
+        OF_QUESTIONS,
+    ),
+    Fault(
+        "a row is taken to move an answer on boxes by less than it may",
+        "dpengine/marginals/measurement.py",
+        "most: Ints = self.widths * (self.widths - 1) // 2",
+        "most: Ints = self.widths - 1",
+        OF_QUESTIONS,
+    ),
+    Fault(
+        "exact sums decide which boxes are uneven within",
+        BOXES,
+        "self._asked.append(replace(asked, values=values))\n        return values",
+        "self._asked.append(replace(asked, values=values))\n        return exact",
+        OF_QUESTIONS,
+    ),
+    Fault(
+        "answers on boxes are left out of what a row costs",
+        "dpengine/marginals/measurement.py",
+        "if (asked := self.unevenness) is not None:",
+        "if (asked := self.unevenness) is not None and asked.parts.size == 0:",
+        OF_QUESTIONS,
     ),
     Fault(
         "boxes that are measured together cost a half",
@@ -710,15 +746,15 @@ FAULTS = [
     Fault(
         "cells are found with twice their share",
         SEARCH,
-        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
-        "exact, 2 * plan.epsilon * plan.column(name).share, plan.unit.rows)",
+        "share = plan.epsilon * plan.column(name).share",
+        "share = 2 * plan.epsilon * plan.column(name).share",
         OF_SEARCH,
     ),
     Fault(
         "cells are found with the noise of one row a person",
         SEARCH,
-        "exact, plan.epsilon * plan.column(name).share, plan.unit.rows)",
-        "exact, plan.epsilon * plan.column(name).share, 1)",
+        "exact, share, plan.unit.rows, may_ask=False)",
+        "exact, share, 1, may_ask=False)",
         OF_SEARCH + "::test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly",
     ),
     Fault(

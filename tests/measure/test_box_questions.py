@@ -1,0 +1,118 @@
+"""Questions on how uneven boxes are within: a row moves each answer by what is said, and patterns are found."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpengine as dpe
+from dpengine.array_types import Ints
+from dpengine.marginals.measurement import PARTS, Boxes
+from dpengine.measure import hierarchical
+from dpengine.measure.box_questions import deviations
+from dpengine.measure.hierarchical import measure_boxes
+from dpengine.release import reopen
+
+
+def of_one(box: Ints, width: int) -> int:
+    """Sum of deviations in one box, piece by piece and in words of the docstring."""
+    total = 0
+    for start in range(0, box.size, width):
+        piece = box[start : start + width]
+        for j in range(1, piece.size + 1):
+            total += abs(piece.size * int(piece[:j].sum()) - j * int(piece.sum()))
+    return total
+
+
+boxes_of_counts = st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=20), min_size=1, max_size=4)
+
+
+@given(boxes_of_counts, st.integers(2, 9), st.data())
+def test_a_row_moves_the_sum_by_no_more_than_its_sensitivity(
+    boxes: list[list[int]], width: int, data: st.DataObject
+) -> None:
+    arrays = [np.array(box) for box in boxes]
+    cells = np.array([each.size for each in arrays])
+    widths = np.full(cells.size, width)
+    running = np.concatenate([np.cumsum(each) for each in arrays])
+    before = deviations(running, cells, widths)
+    assert before.tolist() == [of_one(each, width) for each in arrays]
+    chosen = data.draw(st.integers(0, cells.size - 1))
+    arrays[chosen][data.draw(st.integers(0, int(cells[chosen]) - 1))] += 1
+    after = deviations(np.concatenate([np.cumsum(each) for each in arrays]), cells, widths)
+    moved = np.abs(after - before)
+    assert moved.sum() == moved[chosen] <= width * (width - 1) // 2
+
+
+def test_the_sensitivity_is_reached() -> None:
+    even, more = np.full(6, 3), np.array([4, 3, 3, 3, 3, 3])
+    found = [deviations(np.cumsum(each), np.array([6]), np.array([6])).item() for each in (even, more)]
+    assert found == [0, 15]
+
+
+def exactly(counts: Ints, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1/4", *, may_ask: bool = True) -> Boxes:
+    """Measure with noise that happens to be 0."""
+    with monkeypatch.context() as patched:
+        patched.setattr(hierarchical, "perturb", lambda exact, scale: exact)
+        axes = [(0, size) for size in counts.shape]
+        return measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(epsilon), 1, may_ask=may_ask)
+
+
+def test_a_fine_pattern_is_split_down_to_cells_and_an_even_table_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = np.where(np.arange(600) % 6 == 0, 240, 0)
+    for counts, most in ((pattern, 1), (np.full(600, 40), 12)):
+        boxes = exactly(counts, monkeypatch)
+        assert boxes.unevenness is not None
+        finest = boxes.last[:, 0] - boxes.first[:, 0]
+        assert (finest.min() == 1) == (most == 1)
+    assert exactly(pattern, monkeypatch, may_ask=False).unevenness is None
+    assert (
+        exactly(pattern, monkeypatch, may_ask=False).last - exactly(pattern, monkeypatch, may_ask=False).first
+    ).min() > 1
+
+
+def test_stripes_along_one_axis_are_split_across_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No box of the finest extends across stripes, and many do along them."""
+    stripes = np.where(np.indices((96, 96))[1] % 5 < 2, 60, 0)
+    boxes = exactly(stripes, monkeypatch)
+    leaves = np.setdiff1d(np.arange(boxes.parents.size), boxes.parents)
+    along, across = (boxes.last - boxes.first)[leaves].T
+    assert across.max() == 1
+    assert (along > 1).sum() > 1000
+
+
+def test_what_is_asked_of_few_people_or_where_boxes_differ_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = np.full(600, 1)
+    differ = np.where(np.arange(600) < 70, 400, 0)
+    for counts in (few, differ):
+        assert exactly(counts, monkeypatch).unevenness is None
+
+
+def test_all_that_is_asked_is_kept_in_the_release_and_stated(tmp_path: Path) -> None:
+    plan = dpe.Plan.loads(
+        "dataset: ages\nepsilon: '1/4'\ncolumns:\n"
+        "  - {name: age, kind: number, edges: [" + ", ".join(map(str, range(301))) + "]}\n"
+        "tables: [{columns: [age], ranges: true}]\nstrategy: adaptive\n"
+    )
+    frame = pd.DataFrame({"age": np.repeat(np.arange(0, 300, 5), 500)})
+    release = dpe.release(frame, plan, dpe.Ledger.in_memory())
+    boxes = release.measured.boxes
+    assert boxes is not None
+    assert boxes.unevenness is not None
+    assert boxes.cost == plan.epsilon
+    again = reopen(release.to_bytes()).measured.boxes
+    assert again is not None
+    assert again.unevenness is not None
+    for name in ("axes", "first", "last", "widths", "parts", "values"):
+        assert (getattr(again.unevenness, name) == getattr(boxes.unevenness, name)).all()
+    release.save(tmp_path / "r.zip")
+    (entry,) = dpe.verify(tmp_path / "r.zip")["measurements"]
+    assert "how uneven" in entry["purpose"]
+    assert entry["cells"] == boxes.values.size + boxes.unevenness.values.size
+    assert boxes.unevenness.parts.max() < PARTS // 20
