@@ -180,9 +180,10 @@ class Boxes:
 
     @property
     def cost(self) -> Fraction:
-        """The ε that a row spends: the sum of the shares of all boxes that hold its cell, and of the questions about it.
+        """The ε that a row spends: the sum of the shares of all boxes that hold its cell, and of questions about it.
 
-        The sum is equal for all cells. Adds up the shares cell by cell, without relying on the parents in the tree. Raises ValueError if cells differ.
+        The sum is equal for all cells. Adds up the shares cell by cell, without relying on the parents in the tree.
+        Raises ValueError if cells differ.
         """
         spent = np.zeros([size + 1 for size in self.shape], dtype=np.int64)
         paid = [(self.first, self.last, self.parts)]
