@@ -204,7 +204,8 @@ class ModelledEstimates:
         return _of_95_in_100(self._half_widths(table, expected, error))
 
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
-        return model_half_widths(expected, [self._scales[name] for name in table], error)
+        scales = [self._scales[name] for name in table]
+        return model_half_widths(expected, scales, error, self._pair_scales.get(frozenset(table)))
 
     def mean_errors(self, expected: Floats) -> Floats:
         """Return the mean absolute error of cells of the `expected` counts, in columns of many small cells."""
@@ -222,6 +223,12 @@ class ModelledEstimates:
     def _scales(self) -> dict[str, float]:
         best = _best_singles((*self._count_measurements, *self.known))
         return {one.allocation.columns[0]: float(one.allocation.scale) for one in best}
+
+    @cached_property
+    def _pair_scales(self) -> dict[frozenset[str], float]:
+        """The scales of the noise in pairs that were measured cell by cell."""
+        pairs = (one for one in self._count_measurements if len(one.allocation.columns) == 2 and not one.merged)
+        return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in pairs}
 
     @cached_property
     def _singles(self) -> UnbiasedEstimates:

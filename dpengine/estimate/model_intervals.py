@@ -38,10 +38,14 @@ MISSED, MEASURED_FROM, AUDIT_NOISE = 0.14, 20_000, 4_000  # what c usually is: s
 CLEAR = 3.0  # times the noise: what a sum of one size has beyond that is evidence by itself
 
 
-def model_half_widths(expected: Floats, scales: Sequence[float], error: tuple[float, float]) -> Floats:
+def model_half_widths(
+    expected: Floats, scales: Sequence[float], error: tuple[float, float], own_scale: float | None = None
+) -> Floats:
     """Return the 95 % half-width of each cell of a table of `expected` counts.
 
-    `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found.
+    `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found. `own_scale`
+    is that of the noise in the table itself, if it was measured: the model follows its noisy counts where they stand
+    above that noise, so no interval is narrower there.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[5.03, 5.03],
@@ -53,6 +57,8 @@ def model_half_widths(expected: Floats, scales: Sequence[float], error: tuple[fl
         others: Floats | float = math.prod(part for k, part in enumerate(parts) if k != axis)
         squares = squares + (NOISE_TAIL * scale * others) ** 2
     half_widths: Floats = np.maximum(MIN_HALF_WIDTH, np.sqrt(squares))
+    if own_scale is not None:
+        np.maximum(half_widths, NOISE_TAIL * own_scale, out=half_widths, where=expected >= own_scale)
     return half_widths
 
 

@@ -85,6 +85,20 @@ def test_a_cell_is_off_by_its_columns_noise_as_far_as_they_overlap() -> None:
     assert (np.abs(noise * 0.75) <= half_widths[0, 0]).mean() == pytest.approx(0.95, abs=0.005)
 
 
+def test_a_measured_table_has_no_interval_narrower_than_its_noise_where_counts_stand_above_it() -> None:
+    expected = np.array([[600.0, 200.0], [150.0, 5.0]])
+    without, with_noise = (model_half_widths(expected, [2.0, 2.0], (0.0, 0.75), own) for own in (None, 20.0))
+    assert without.max() < 10
+    np.testing.assert_allclose(with_noise, [[60, 60], [60, without[1, 1]]])
+    codes = people(20_000)
+    estimates = released(plan_of(20_000, "1"), codes)
+    for one in estimates.measured.marginals:
+        table = one.allocation.columns
+        if len(table) == 2 and not one.merged:
+            middle, half_width = estimates.intervals(table)
+            assert (half_width[middle >= float(one.allocation.scale)] >= 3 * float(one.allocation.scale)).all()
+
+
 def test_cells_that_their_columns_settle_have_narrow_intervals() -> None:
     """Where nearly everybody has one value, a count hardly varies given the counts of the columns."""
     expected = 10_000 * np.outer([0.99, 0.01], [0.5, 0.5])
