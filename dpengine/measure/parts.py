@@ -28,7 +28,7 @@ from dpengine.measure.levels import allocate_levels, cells_of_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
 from dpengine.measure.ranges import boxes_of
-from dpengine.measure.way import MAX_ADAPTIVE_SCALE, Private
+from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, Private
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.plan import Plan

@@ -23,7 +23,7 @@ from dpengine.array_types import Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import FoundKeys, Search
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes
-from dpengine.measure.way import MAX_ADAPTIVE_SCALE
+from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
 from dpengine.noise.sparse import sparse_histogram
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan

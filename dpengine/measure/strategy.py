@@ -49,7 +49,7 @@ from dpengine.measure.parts import InParts, cells_apart
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table, noise_is_too_much
-from dpengine.measure.way import Private, Strategy
+from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.numeric.steps import Stepped

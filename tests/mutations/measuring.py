@@ -380,7 +380,7 @@ FAULTS = [
     ),
     Fault(
         "a strategy that spends another ε is not stopped",
-        "dpengine/measure/way.py",
+        "dpengine/measure/strategy_base.py",
         "if measured.cost != self.plan.for_tables:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
