@@ -29,6 +29,7 @@ __all__ = ["error_by_size", "mean_errors", "model_half_widths", "usual_error"]
 
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
+MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
 MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
 EMPTY = 0.05  # smaller expected counts have the error of this one
 POWERS = np.linspace(0.5, 1.0, 5)  # g, the grid of `error_by_size`
@@ -44,8 +45,8 @@ def model_half_widths(
     """Return the 95 % half-width of each cell of a table of `expected` counts.
 
     `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found. `own_scale`
-    is that of the noise in the table itself, if it was measured: the model follows its noisy counts where they stand
-    above that noise, so no interval is narrower there.
+    is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so a cell is hardly
+    ever off by more than `MEASURED_TAIL` times that; and where it stands above that noise, by no less than it.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[5.03, 5.03],
@@ -58,7 +59,8 @@ def model_half_widths(
         squares = squares + (NOISE_TAIL * scale * others) ** 2
     half_widths: Floats = np.maximum(MIN_HALF_WIDTH, np.sqrt(squares))
     if own_scale is not None:
-        np.maximum(half_widths, NOISE_TAIL * own_scale, out=half_widths, where=expected >= own_scale)
+        least = np.where(expected >= own_scale, NOISE_TAIL * own_scale, MIN_HALF_WIDTH)
+        half_widths = np.clip(half_widths, least, max(MEASURED_TAIL * own_scale, MIN_HALF_WIDTH))
     return half_widths
 
 
