@@ -45,8 +45,8 @@ def model_half_widths(
     """Return the 95 % half-width of each cell of a table of `expected` counts.
 
     `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found. `own_scale`
-    is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so a cell is hardly
-    ever off by more than `MEASURED_TAIL` times that; and where it stands above that noise, by no less than it.
+    is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so half-widths are
+    at most `MEASURED_TAIL` times that, and at least `NOISE_TAIL` times where counts stand above that noise.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[5.03, 5.03],
