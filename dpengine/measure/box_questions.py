@@ -27,7 +27,7 @@ MAX_ASKED = 0.04  # of what is left of ε
 PEOPLE = (200.0, 400.0)  # per unit of noise in a box, from which on a pattern may stand out
 WIDE = 8  # cells along an axis, from which on boxes are asked about
 PIECES = (16, 10)  # about as many to a box, along the axis
-NOISE = (0.7, 0.6)  # of an end of a range in a split box, in units: times the logarithm of cells, or √ of cells
+NOISE = (1.0, 0.6)  # of an end of a range in a split box, in units: times the logarithm of cells, or √ of cells
 
 
 @dataclass(frozen=True, slots=True)
