@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import socket
@@ -27,6 +28,10 @@ class Served:
     address: str
     process: subprocess.Popen[bytes]
     files: Path
+
+    def uploads(self) -> list[Path]:
+        """Uploaded files on the server. A folder that is deleted meanwhile has none; `Path.rglob` would raise."""
+        return [Path(path) for path in glob.glob(f"{self.files}/**/table.*", recursive=True)]
 
     def processor(self) -> float:
         """Seconds of processor time so far (Linux)."""

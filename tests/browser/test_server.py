@@ -43,7 +43,7 @@ def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser,
             page.set_default_timeout(PATIENCE)
             page.goto(app.address)
             upload(page, clinic_csv(tmp_path, "clinic"))
-            assert list(app.files.rglob("table.csv"))
+            assert app.uploads()
             if killed:
                 app.process.kill()
                 away = page.get_by_role("dialog")

@@ -80,7 +80,7 @@ def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
     other.goto(closed.address)
     expect(other.locator(".st-key-corner")).to_contain_text("clinic")
     sign_out(page, closed)
-    assert not list(closed.files.rglob("table.csv")), "the table is deleted at once"
+    assert not closed.uploads(), "the table is deleted at once"
     assert page.evaluate("sessionStorage.getItem('private-release-plan')") is None
     other.get_by_role("link", name="Budget").click()
     door(other)

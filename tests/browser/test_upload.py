@@ -21,7 +21,7 @@ SLOW = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThrough
 
 def stored(app: Served) -> list[Path]:
     """Uploaded files that lie on the server."""
-    return [path for path in app.files.rglob("table.*") if not path.is_symlink()]
+    return [path for path in app.uploads() if not path.is_symlink()]
 
 
 def gone(app: Served, before: list[Path], patience: float = 20) -> bool:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,10 +68,6 @@ def app(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Iterator[
         yield running
         log = (folder / "log").read_text()
     assert "Traceback" not in log
-
-
-def stored(app: Served) -> list[Path]:
-    return list(app.files.rglob("table.*"))
 
 
 # ---- other pages ----
@@ -229,19 +224,19 @@ def test_a_session_that_nobody_knows_is_not_joined(app: Served) -> None:
 def test_no_name_of_a_file_is_a_fault_of_the_server(app: Served, name: str) -> None:
     with opened(app) as tab:
         assert tab.run().upload(name, b"a,b\n1,2\n").status == 204
-        assert [path.name for path in stored(app)].count("table.csv") >= 1
+        assert [path.name for path in app.uploads()].count("table.csv") >= 1
 
 
 def test_uploads_go_with_their_visitors_also_while_others_come(app: Served) -> None:
     for number in range(4):
         with opened(app) as tab:
             assert tab.run().upload(f"{number}.csv", b"a,b\n1,2\n").status == 204
-    assert len(stored(app)) >= 4
+    assert len(app.uploads()) >= 4
     for _ in range(6):  # each of them makes Streamlit drop the sessions that have expired
         time.sleep(0.4)
         with opened(app) as other:
             other.run()
     until = time.monotonic() + 60
-    while stored(app) and time.monotonic() < until:
+    while app.uploads() and time.monotonic() < until:
         time.sleep(0.1)
-    assert stored(app) == []
+    assert app.uploads() == []
