@@ -12,6 +12,7 @@ import numpy as np
 from dpengine.bundle.promises import estimator
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.estimates import ModelledEstimates
+from dpengine.estimate.model_intervals import mean_errors
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, words_in_files
@@ -331,9 +332,9 @@ def model_errors(result: Result) -> str:
 
     Empty without a model, and if all tables are single columns, which are measured directly.
     """
-    if not isinstance(result.estimates, ModelledEstimates) or result.measured.audit is None:
+    if not isinstance(result.estimates, ModelledEstimates) or result.model_error is None:
         return ""
-    errors = result.estimates.mean_errors(np.array(SIZES, dtype=np.float64))
+    errors = mean_errors(np.array(SIZES, dtype=np.float64), *result.model_error)
     ten, hundred, thousand = map(people, errors)
     return _(
         "a cell of 10 by about {ten}, of 100 by about {hundred}, of 1,000 by about {thousand}",

@@ -9,8 +9,6 @@ from typing import Any
 
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
-from dpengine.estimate.estimates import ModelledEstimates
-from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import (
     DISCRETE_LAPLACE,
@@ -66,12 +64,9 @@ def describe(result: Result) -> dict[str, Any]:
 
 
 def _model_error(result: Result) -> dict[str, Any]:
-    """Return how far cells of a model are off on average: factor × (expected count) ^ power, from its audit."""
-    estimates = result.estimates
-    model = estimates.model if isinstance(estimates, EstimatesOfParts) else estimates
-    if result.measured.audit is None or not isinstance(model, ModelledEstimates):
+    if result.model_error is None:
         return {}
-    factor, power = model.error_by_size
+    factor, power = result.model_error
     return {"model_error": {"factor": factor, "power": power}}
 
 

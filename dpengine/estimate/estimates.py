@@ -24,7 +24,7 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.levels import LevelEstimates
-from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, mean_errors, model_half_widths, usual_error
+from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, model_half_widths, usual_error
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.reading import allocated_to
 from dpengine.estimate.table_errors import table_errors
@@ -206,10 +206,6 @@ class ModelledEstimates:
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
         scales = [self._scales[name] for name in table]
         return model_half_widths(expected, scales, error, self._pair_scales.get(frozenset(table)))
-
-    def mean_errors(self, expected: Floats) -> Floats:
-        """Return the mean absolute error of cells of the `expected` counts, in columns of many small cells."""
-        return mean_errors(expected, *self.error_by_size)
 
     @cached_property
     def error_by_size(self) -> tuple[float, float]:

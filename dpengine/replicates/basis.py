@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import ReleaseError
-from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
+from dpengine.estimate.estimates import HierarchicalEstimates
+from dpengine.estimate.model_intervals import mean_errors
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.reading import allocated_to, reads
 from dpengine.marginals.box_tree import BoxTree
@@ -77,14 +78,13 @@ def basis_of(result: Result) -> Basis:
     check_tallies(result.plan)
     estimates = result.estimates
     allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
-    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
+    error = result.model_error
+    errors = None if error is None else partial(mean_errors, factor=error[0], power=error[1])
+    basis = Basis(result.plan, result.release_id, allocations, result.estimate, result.cells, mean_errors=errors)
     if isinstance(estimates, HierarchicalEstimates):
         return replace(basis, tree=estimates.tree)
     if isinstance(estimates, EstimatesOfParts):
-        errors = estimates.model.mean_errors if estimates.model is not None and result.measured.audit else None
-        return replace(basis, trees=tuple(each.tree for each in estimates.boxes), mean_errors=errors)
-    if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
-        return replace(basis, mean_errors=estimates.mean_errors)
+        return replace(basis, trees=tuple(each.tree for each in estimates.boxes))
     return basis
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from importlib.metadata import version
@@ -19,13 +19,15 @@ from dpengine.errors import LedgerError, ReleaseError
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.estimate.estimates import Estimates, TalliedEstimates, derive_estimates
+from dpengine.estimate.estimates import Estimates, ModelledEstimates, TalliedEstimates, derive_estimates
+from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.spans import Span, association_span, spans
+from dpengine.results.stated import ModelError, Stated, TableNumbers, state
 from dpengine.results.views.published import MAX_KEPT, PublishedTables
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric.association import Association
@@ -63,7 +65,8 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     try:
         model, *apart = _models(plan, measured)
         amounts = _amounts(plan, measured, model)
-        payload = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story).to_bytes()
+        made = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story)
+        payload = replace(made, stated=state(plan, made.derive_numbers, made.model_error)).to_bytes()
     except _CAUSES:
         payload = serialise.pack(_as_stored(plan), measured, None, story)
     return story["release_id"], story["created"], payload
@@ -135,6 +138,7 @@ class Result(PublishedTables):
     software: dict[str, str]
     amounts: tuple[AmountTable, ...] = ()
     apart: tuple[ConsistentTables | SyntheticRows, ...] = ()  # the tables of further tallies of the plan
+    stated: Stated = field(default_factory=Stated)  # numbers that stay as they were first stated
 
     @property
     def key(self) -> str:
@@ -151,6 +155,17 @@ class Result(PublishedTables):
         """Estimates and intervals of each table."""
         return derive_estimates(self.plan, self.measured)
 
+    @cached_property
+    def model_error(self) -> ModelError | None:
+        """How far cells of a model are off on average: factor × (expected count) ^ power, from its audit."""
+        if self.stated.model_error is not None:
+            return self.stated.model_error
+        estimates = self.estimates
+        model = estimates.model if isinstance(estimates, EstimatesOfParts) else estimates
+        if self.measured.audit is None or not isinstance(model, ModelledEstimates):
+            return None
+        return model.error_by_size
+
     def of_tally(self, tally: int) -> Result:
         """Return the release restricted to the tables of one of the plan's tallies: all of it, if there is only one."""
         if not self.plan.tallied:
@@ -161,10 +176,10 @@ class Result(PublishedTables):
 
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, one entry a cell in declared order."""
-        estimate = self.estimates.estimate(table)
-        count = self.counts(table)
-        low, high, _ = self._interval(table, count)
-        numbers: dict[str, npt.NDArray[Any]] = {"count": count, "estimate": estimate, "low": low, "high": high}
+        of = self._numbers_of(table)
+        numbers: dict[str, npt.NDArray[Any]] = {
+            "count": self.counts(table), "estimate": of.estimate, "low": of.low, "high": of.high,
+        }  # fmt: skip
         for name in self.plan.amounts(table):
             known = self.amount_table(table, name).known
             numbers |= {f"known_{name}": known} if self.plan.amount(name).missing else {}
@@ -176,13 +191,24 @@ class Result(PublishedTables):
             numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, found, strict=True)}
         return {name: np.ravel(values) for name, values in numbers.items()}
 
-    def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
-        """Return the ends of the interval of each cell, and its half-width before they were rounded and bounded."""
+    def estimate(self, table: Columns) -> Floats:
+        """Return the expected count of each cell of `table`, one axis a column."""
+        stated = self.stated.of(table)
+        return self.estimates.estimate(table) if stated is None else stated.estimate
+
+    def _numbers_of(self, table: Columns) -> TableNumbers:
+        return self.stated.of(table) or self.derive_numbers(table)
+
+    def derive_numbers(self, table: Columns) -> TableNumbers:
+        """Return estimates and intervals of `table` by the rules of this version."""
+        count = self.counts(table)
         middle, half_width = self.estimates.intervals(table)
         # True counts are whole and not negative, and a reader expects the published count inside.
         low = np.minimum(np.maximum(np.ceil(middle - half_width - 1e-6), 0), count).astype(np.int64)
         high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
-        return low, high, half_width
+        # Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
+        noisy: Bools = (low == 0) & (half_width >= EXACT)
+        return TableNumbers(self.estimates.estimate(table), low, high, noisy, self.estimates.half_width(table))
 
     def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
         """Return the numbers of a measure with their intervals: one for each quantile, and otherwise one.
@@ -216,20 +242,16 @@ class Result(PublishedTables):
 
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
-        return self.estimates.half_width(table)
+        stated = self.stated.of(table)
+        return self.estimates.half_width(table) if stated is None else stated.half_width
 
     def counts(self, table: Columns) -> Ints:
         """Return the consistent counts of `table`, one axis a column."""
         return _counts(self.plan, (self.model, *self.apart)[self.plan.tally_of(table)], table)
 
     def mostly_noise(self, table: Columns) -> Bools:
-        """Return which cells of `table` cannot be distinguished from empty ones: those whose interval reaches 0.
-
-        Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
-        """
-        low, _, half_width = self._interval(table, self.counts(table))
-        noisy: Bools = (low == 0) & (half_width >= EXACT)
-        return noisy
+        """Return which cells of `table` cannot be distinguished from empty ones: those whose interval reaches 0."""
+        return self._numbers_of(table).mostly_noise
 
     def rows(self, count: int | None = None) -> dict[str, Ints]:
         """Return synthetic rows as cells of each used column: counted, they give every published table exactly.
@@ -343,18 +365,19 @@ class Result(PublishedTables):
     def to_bytes(self) -> bytes:
         """Return the release as the ledger stores it: complete, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(_as_stored(self.plan), self.measured, self.model, story, self.amounts, self.apart)
+        parts = (self.measured, self.model, story, self.amounts, self.apart, self.stated)
+        return serialise.pack(_as_stored(self.plan), *parts)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, story, kept, apart = serialise.unpack(payload)
+        fields, measured, model, story, kept, apart, stated = serialise.unpack(payload)
         plan = Plan(**fields)
         try:
             if model is None:
                 model, *more = _models(plan, measured)
                 kept, apart = _amounts(plan, measured, model), tuple(more)
-            return cls(plan, measured, model, amounts=kept, apart=apart, **story)
+            return cls(plan, measured, model, amounts=kept, apart=apart, stated=stated, **story)
         except _CAUSES as error:
             release_id = story["release_id"]
             raise LedgerError(

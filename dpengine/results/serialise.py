@@ -33,6 +33,7 @@ from dpengine.marginals.measurement import (
     QuantileShare,
     Unevenness,
 )
+from dpengine.results.stated import Stated, TableNumbers
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.translation.catalogue import _, mark
 
@@ -44,6 +45,7 @@ CANNOT_BE_READ = mark("a stored release cannot be read; restore the ledger from 
 BOXES = ("parents", "first", "last", "parts", "values")
 UNEVENNESS = ("axes", "first", "last", "widths", "parts", "values")
 KEYS = ("places", "values")
+STATED = ("estimate", "low", "high", "mostly_noise")
 
 
 def pack(
@@ -53,6 +55,7 @@ def pack(
     story: Mapping[str, Any],
     amounts: Sequence[AmountTable] = (),
     apart: Sequence[ConsistentTables | SyntheticRows] = (),
+    stated: Stated | None = None,
 ) -> bytes:
     """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet.
 
@@ -118,6 +121,11 @@ def pack(
         header["amounts"] = [(table.amount, table.columns) for table in amounts]
         arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
+    if stated is not None and stated.tables:
+        header["stated"] = [(columns, each.half_width) for columns, each in stated.tables.items()]
+        header["model_error"] = stated.model_error
+        for k, numbers in enumerate(stated.tables.values()):
+            arrays |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
     for k, other in enumerate(apart):
         arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, story), dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
@@ -145,6 +153,7 @@ def unpack(
     dict[str, Any],
     tuple[AmountTable, ...],
     tuple[ConsistentTables | SyntheticRows, ...],
+    Stated,
 ]:
     """Return the arguments of `pack`. Raises `LedgerError` if the payload is damaged."""
     try:
@@ -162,9 +171,9 @@ def unpack(
             choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
             audit = None
             if "audit" in header:
-                tables, epsilon, sensitivity, grain = header["audit"]
+                audited, epsilon, sensitivity, grain = header["audit"]
                 found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
-                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *found)
+                audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, *found)
             boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
             more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
             searches = tuple(
@@ -190,12 +199,17 @@ def unpack(
                 model = rows = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
             if "cliques" in header:
                 cliques = enumerate(header["cliques"])
-                tables = tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques)
-                model = ConsistentTables(tables, rows)
+                cells = tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques)
+                model = ConsistentTables(cells, rows)
             amounts = tuple(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
+            # Releases of earlier versions state none: their numbers are derived again.
+            error = header.get("model_error")
+            tables = {tuple(columns): _numbers_in(arrays, k, half_width)
+                      for k, (columns, half_width) in enumerate(header.get("stated", ()))}  # fmt: skip
+            stated = Stated(tables, None if error is None else tuple(error))
             apart = tuple(
                 _model_in(arrays[f"apart{k}"]) for k in range(sum(name.startswith("apart") for name in arrays))
             )
@@ -204,7 +218,7 @@ def unpack(
     story = {key: header[key] for key in ("release_id", "created", "software")}
     by_classes = header.get("by_classes", False)
     measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
-    return header["plan"], measured, model, story, amounts, apart
+    return header["plan"], measured, model, story, amounts, apart, stated
 
 
 def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:
@@ -221,6 +235,10 @@ def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) ->
     if f"{prefix}_uneven_values" in arrays:
         uneven = Unevenness(**{name: arrays[f"{prefix}_uneven_{name}"] for name in UNEVENNESS})
     return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **kept)
+
+
+def _numbers_in(arrays: Mapping[str, Array], k: int, half_width: float) -> TableNumbers:
+    return TableNumbers(**{name: arrays[f"stated{k}_{name}"] for name in STATED}, half_width=half_width)
 
 
 def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:
