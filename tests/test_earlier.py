@@ -26,8 +26,6 @@ import yaml
 
 import dpengine as dpe
 
-pytestmark = pytest.mark.nightly
-
 HERE = Path(__file__).parent / "earlier" / "v0_1_0"
 TOLD: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 PLANS: dict[str, Any] = TOLD["plans"]
