@@ -1,6 +1,6 @@
 """Counts of distinct persons in the RAND sample, over years: half-widths and errors, beside counts of rows at equal ε.
 
-    python -m benchmarks.distinct
+    python benchmarks/distinct.py
 
 A person has up to five rows, one for each year. Without `distinct`, a table counts rows, and its noise is for five of
 them; the number of persons in a cell cannot be told from it. *Off* is the root mean square distance of `estimate` from
@@ -10,11 +10,14 @@ in more cells than they count in.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine import Plan, open_table, predict
 from dpengine.array_types import Columns, Ints

@@ -1,6 +1,6 @@
 """Four levels, 11,000 leaves and a million people: errors at each level, beside fixed splits of ε and top-down ways.
 
-    python -m benchmarks.levels
+    python benchmarks/levels.py
 
 Everything is at ε = 1, the root mean square error of a count at each level.
 
@@ -22,9 +22,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine import Plan, release
 from dpengine.array_types import Floats, Ints

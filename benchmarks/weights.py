@@ -18,10 +18,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine import Plan
 from dpengine.array_types import Columns, Floats
