@@ -151,8 +151,8 @@ def run_mechanism(
         noise = Noise(plan.epsilon, plan.unit.rows)
         for counts in exact:
             counts.setflags(write=False)
-        found = concluded(mechanism.draw(dict(zip(plan.marginals, exact, strict=True)), noise))
-        return Outcome(found.release_id, found.created, noise.spent, found.to_bytes())
+        release = concluded(mechanism.draw(dict(zip(plan.marginals, exact, strict=True)), noise))
+        return Outcome(release.release_id, release.created, noise.spent, release.to_bytes())
 
     def sketch(exact: list[Ints]) -> Sketch:
         return near_copies.of_table(table, plan, plan.marginals, exact)

@@ -329,8 +329,8 @@ def keyed(secret: bytes, *parts: bytes | str) -> bytes:
 
 def _recognised(charge: sa.Row[Any]) -> list[tuple[int, float, bool]]:
     """Return number, overlap, and whether other people were stated, of each charge that this one resembled."""
-    found = json.loads(charge.recognised) if charge.recognised else []
-    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in found]
+    resemblances = json.loads(charge.recognised) if charge.recognised else []
+    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in resemblances]
 
 
 def _shared(charge: sa.Row[Any]) -> set[int]:

@@ -35,7 +35,7 @@ def resembling(
         return []
     _, own = book.pool(dataset, fingerprint)
     known = {row.number for row in own}
-    found: list[Resemblance] = []
+    resemblances: list[Resemblance] = []
     compared: set[bytes] = set()
     for row in book.charges:
         if row.number in known or not row.sketch_sha256 or row.sketch_sha256 in compared:
@@ -47,17 +47,17 @@ def resembling(
         _, others = book.pool(row.dataset, row.fingerprint)
         known |= {other.number for other in others}
         if not _are_others(book, own, others):
-            found.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
-    return sorted(found, key=lambda each: -each.overlap)
+            resemblances.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
+    return sorted(resemblances, key=lambda each: -each.overlap)
 
 
-def stated(book: Book, found: Sequence[Resemblance], other_people: bool) -> str:
+def stated(book: Book, resemblances: Sequence[Resemblance], other_people: bool) -> str:
     """Return the recognised charges and the owner's statement about them, as the ledger stores them."""
-    if not found:
+    if not resemblances:
         return ""
     return json.dumps([
         {"number": row.number, "overlap": each.overlap, "other_people": other_people}
-        for each in found if (row := book.named(each.release_id)) is not None
+        for each in resemblances if (row := book.named(each.release_id)) is not None
     ])  # fmt: skip
 
 

@@ -73,8 +73,8 @@ class Sketch:
     @classmethod
     def from_bytes(cls, payload: bytes) -> Sketch:
         """Return the sketch that `to_bytes` wrote."""
-        found = json.loads(zlib.decompress(payload))
-        return cls(tuple(Histogram(kind, np.array(counts, dtype=np.int64), used) for kind, used, counts in found))
+        histograms = json.loads(zlib.decompress(payload))
+        return cls(tuple(Histogram(kind, np.array(counts, dtype=np.int64), used) for kind, used, counts in histograms))
 
 
 def resemblance(new: Sketch, old: Sketch) -> float | None:
@@ -106,9 +106,9 @@ def _telling(sketch: Sketch, level: float) -> int:
 
 def _best(counts: Ints, others: Sequence[Ints], level: float) -> float | None:
     """Return the largest estimated share among the histograms that agree with `counts` too well for chance."""
-    found = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
+    shares = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
              and chance(counts, other) <= level]  # fmt: skip
-    return max(found, default=None)
+    return max(shares, default=None)
 
 
 def chance(x: Ints, y: Ints) -> float:

@@ -67,11 +67,11 @@ class Neighbours:
 
     def evidence(self, measured: Measurements) -> float:
         """Return the log-likelihood ratio of an outcome with the first person to one without."""
-        found = 0.0
+        ratio = 0.0
         for one in measured.marginals:
             x, y = self._exact(one, self.without), self._exact(one, self.with_first)
-            found += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
-        return found
+            ratio += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
+        return ratio
 
     @cached_property
     def _strategy(self) -> Strategy:

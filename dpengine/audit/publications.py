@@ -113,14 +113,14 @@ def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Pro
     if not 1 <= runs <= MAX_RUNS or not 1 <= jobs <= 64:
         raise PlanError(f"an audit has from 1 to {MAX_RUNS:,} runs, in from 1 to 64 processes")
     batches = [(way, epsilon, present, size) for present in (True, False) for size in _batches(runs, 2 * jobs)]
-    found: dict[bool, list[Floats]] = {True: [], False: []}
+    evidence: dict[bool, list[Floats]] = {True: [], False: []}
     workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
     with workers or nullcontext():
         results = (workers.map if workers else map)(_batch, batches)
         for done, (batch, result) in enumerate(zip(batches, results, strict=True), 1):
-            found[batch[2]].append(result)
+            evidence[batch[2]].append(result)
             progress(done / len(batches))
-    return shown(way, epsilon, np.concatenate(found[True]), np.concatenate(found[False]))
+    return shown(way, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
 
 
 def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
@@ -164,9 +164,9 @@ class _Setting:
 
     def in_found_cells(self, measured: Measurements) -> _Setting:
         """Return the setting with privately found bins instead of steps, whose places are the values."""
-        found = resolve(self.plan, measured.searches)
-        edges = {name: [float(edge) for edge in column.edges] for name in found.finds
-                 if isinstance(column := found.column(name), Number)}  # fmt: skip
+        plan = resolve(self.plan, measured.searches)
+        edges = {name: [float(edge) for edge in column.edges] for name in plan.finds
+                 if isinstance(column := plan.column(name), Number)}  # fmt: skip
         places = {name: np.searchsorted(each[1:-1], self.rows[name], side="right") for name, each in edges.items()}
         person = {name: int(np.searchsorted(each[1:-1], self.person[name], side="right"))
                   for name, each in edges.items()}  # fmt: skip
@@ -247,26 +247,26 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
     make the bound smaller.
     """
     searches = (each for each in measured.searches if isinstance(each, Boxes))
-    found = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
+    evidence = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
     setting = setting.in_found_cells(measured)
     for one in measured.marginals:
         names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
-        found += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
-    return found
+        evidence += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
+    return evidence
 
 
 def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
-    found = 0.0
+    evidence = 0.0
     for k, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
         spans = list(zip(boxes.columns, first, last, strict=True))
         if all(low <= setting.person[name] < high for name, low, high in spans):
             alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-            found += _for_the_person(
+            evidence += _for_the_person(
                 int(boxes.values[k]), _meeting_all(alike, setting), boxes.scale(int(boxes.parts[k]))
             )
-    return found
+    return evidence
 
 
 def _bin(code: Any, merged: Ints | None) -> Any:

@@ -240,9 +240,9 @@ def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
 def means(table: AmountTable, total: AmountTable) -> Floats:
     """Return the mean of each cell, in steps; if nobody's value is known, that of all people."""
     everybody = float(total.steps) / max(float(total.known), 1.0)
-    found = np.full(table.known.shape, everybody)
-    np.divide(table.steps, table.known, out=found, where=table.known > 0)
-    return found
+    mean = np.full(table.known.shape, everybody)
+    np.divide(table.steps, table.known, out=mean, where=table.known > 0)
+    return mean
 
 
 def sum_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, float]:
@@ -275,8 +275,8 @@ def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEst
     people = rows[..., : len(knots)].sum(axis=-1)
     means = np.divide(rows[..., : len(knots)] @ knots, people, out=np.full(people.shape, 0.5), where=people > 0)
     widths = _reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
-    found: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
-    return found
+    half_widths: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
+    return half_widths
 
 
 def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Floats], Floats]:
@@ -287,14 +287,14 @@ def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Flo
     )
 
 
-def _half_widths(found: Floats) -> Callable[[Floats], Floats]:
+def _half_widths(at_anchors: Floats) -> Callable[[Floats], Floats]:
     """Return the half-width of the noise in the sum of value − μ, as a function of μ.
 
-    `found` has the variance and the half-width for each of `ANCHORS`. The variance is quadratic in μ. The ratio of
+    `at_anchors` has the variance and the half-width for each of `ANCHORS`. The variance is quadratic in μ. The ratio of
     half-width to standard deviation hardly changes: the larger one of the anchors on both sides is taken.
     """
-    variance = np.polynomial.Polynomial.fit(ANCHORS, found[:, 0], 2)
-    ratios = found[:, 1] / np.sqrt(np.maximum(found[:, 0], 1e-300))
+    variance = np.polynomial.Polynomial.fit(ANCHORS, at_anchors[:, 0], 2)
+    ratios = at_anchors[:, 1] / np.sqrt(np.maximum(at_anchors[:, 0], 1e-300))
     larger = np.maximum(ratios[:-1], ratios[1:])
 
     def half_width(means: Floats) -> Floats:

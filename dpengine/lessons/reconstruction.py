@@ -60,10 +60,10 @@ def least_squares(asked: Ints, answers: Floats) -> Floats:
     matrix = asked.astype(np.float64)
     offsets = answers - matrix.sum(axis=1) / 2  # without questions, a person stays at one half
     if asked.shape[0] >= 2 * asked.shape[1] >= 100:  # columns are nearly orthogonal, so this is safe
-        found: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
-        return found
-    found = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
-    return found
+        solution: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
+        return solution
+    solution = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
+    return solution
 
 
 def least_absolute_error(asked: Ints, answers: Floats) -> Floats:
@@ -91,8 +91,8 @@ def _solve(people: int, prices: Floats, **program: Any) -> Floats:
     solved = linprog(prices, **program, method="highs-ipm", options=options)
     if solved.x is None:
         raise PlanError(f"the linear program was not solved in {TIME_LIMIT} seconds; ask fewer questions")
-    found: Floats = solved.x[:people]
-    return found
+    solution: Floats = solved.x[:people]
+    return solution
 
 
 METHODS: dict[str, Method] = {

@@ -193,12 +193,12 @@ def profile(classes: Classes, c: Fraction | int = 3) -> Profile:
 
 def size_bands(classes: Classes) -> list[Band]:
     """Count classes and people by size of class, for every band of `BANDS`, also empty ones."""
-    found = []
+    bands = []
     for low, beyond in zip(BANDS, (*BANDS[1:], None), strict=True):
         within = (classes.size >= low) & (classes.size < (beyond or np.inf))
         high = None if beyond is None else beyond - 1
-        found.append(Band(low, high, int(np.count_nonzero(within)), int(classes.size[within].sum())))
-    return found
+        bands.append(Band(low, high, int(np.count_nonzero(within)), int(classes.size[within].sum())))
+    return bands
 
 
 def _shares_within_class(classes: Classes) -> Floats:

@@ -41,8 +41,8 @@ def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) ->
     nearest = {node: (weight(latest, node), latest) for node in rest}
     while nearest:
         child = max(nearest, key=lambda node: nearest[node][0])
-        found, parent = nearest.pop(child)
-        edges.append((parent, child, found))
+        best, parent = nearest.pop(child)
+        edges.append((parent, child, best))
         for node, held in nearest.items():
             nearest[node] = max(held, (weight(child, node), child), key=lambda edge: edge[0])
     return edges

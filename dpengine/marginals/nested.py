@@ -77,12 +77,12 @@ def _groups(resolution: Resolution, table: Marginal[np.float64], shared: Columns
     """Return for each cell of the flat table the index of its cell in a table of the `shared` columns."""
     held = resolution.held(shared, table.columns)
     assert held is not None, "columns that the table tells"
-    found = np.zeros((1,) * len(table.columns), dtype=np.int64)
+    index = np.zeros((1,) * len(table.columns), dtype=np.int64)
     for name, fine, size in zip(shared, held, shape, strict=True):
         axis = table.columns.index(fine)
         place = resolution.groups(fine, name) if fine != name else np.arange(size)
-        found = found * size + place.reshape([-1 if k == axis else 1 for k in range(len(table.columns))])
-    return np.broadcast_to(found, table.values.shape).ravel()
+        index = index * size + place.reshape([-1 if k == axis else 1 for k in range(len(table.columns))])
+    return np.broadcast_to(index, table.values.shape).ravel()
 
 
 def _round_groups(values: Floats, group: Ints, totals: Ints) -> Ints:
@@ -98,6 +98,6 @@ def _round_groups(values: Floats, group: Ints, totals: Ints) -> Ints:
     rows: Floats = np.zeros((totals.size, int(sizes.max(initial=1))))
     rows[group[order], place] = np.where(empty[group[order]], 1.0, values[order])
     rounded = round_to_totals(rows, totals)
-    found = np.empty(group.size, dtype=np.int64)
-    found[order] = rounded[group[order], place]
-    return found
+    counts = np.empty(group.size, dtype=np.int64)
+    counts[order] = rounded[group[order], place]
+    return counts

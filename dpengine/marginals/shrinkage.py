@@ -113,8 +113,8 @@ def density(distance: Floats, spread: Floats, scale: float, noise: Floats | None
     """
     noise = scale * np.exp(-distance / scale) if noise is None else noise
     apart = np.where(np.abs(spread - scale) < 0.001 * scale, 1.002 * scale, spread)
-    found: Floats = (apart * np.exp(-distance / apart) - noise) / (2 * (apart * apart - scale * scale))
-    return np.maximum(found, 1e-300)
+    densities: Floats = (apart * np.exp(-distance / apart) - noise) / (2 * (apart * apart - scale * scale))
+    return np.maximum(densities, 1e-300)
 
 
 def posterior_median(distance: Floats, spread: Floats, scale: float) -> Floats:

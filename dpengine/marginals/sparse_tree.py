@@ -63,12 +63,12 @@ def expected_counts(tree: LevelTree, values: Sequence[Floats | None], scale: flo
         part = spread / (spread + noise)
         means.insert(0, part * noisy + (1 - part) * total)
         variances.insert(0, part * noise)
-    found = [means[0]]
+    expected = [means[0]]
     for k, group in enumerate(tree.groups):
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         share = variances[k + 1] / np.add.reduceat(variances[k + 1], starts, axis=0)[group]
-        found.append(means[k + 1] + share * (found[k] - sums[k])[group])
-    return found
+        expected.append(means[k + 1] + share * (expected[k] - sums[k])[group])
+    return expected
 
 
 def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floats, float]:

@@ -88,8 +88,8 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     return _with_heavy(plan, tables, split)
 
 
-def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
-    """Return `found`, or maximal `tables` beside contained ones of more weight, if that gives less variance."""
+def _with_heavy(plan: Plan, tables: Sequence[Columns], allocations: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
+    """Return `allocations`, or maximal `tables` beside contained ones of more weight, if that gives less variance."""
     heavy = sorted(
         tuple(sorted(table))
         for table, weight in plan.weights.items()
@@ -98,10 +98,10 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, 
         and all(weight > plan.weights[other] for other in plan.marginals if {*table} < {*other})
     )
     if not heavy or len(tables) + len(heavy) > MAX_OPTIMISED:
-        return found
+        return allocations
     more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
     wanted = [*plan.supports]
-    return more if total_variance(plan, more, wanted) < total_variance(plan, found, wanted) else found
+    return more if total_variance(plan, more, wanted) < total_variance(plan, allocations, wanted) else allocations
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
@@ -207,14 +207,14 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     whole = np.floor(PARTS * weights / weights.sum()).astype(int)
     whole[whole < PARTS // 1000] = 0  # a marginal that is not worth measuring
     whole[int(whole.argmax())] += PARTS - int(whole.sum())
-    found = tuple(
+    optimal = tuple(
         allocate(plan, columns, plan.for_tables * int(part) / PARTS)
         for columns, part in zip(candidates, whole, strict=True)
         if part
     )
-    covered = all(any(set(table) <= set(each.columns) for each in found) for table in plan.supports)
-    better = covered and total_variance(plan, found, plan.supports) < total_variance(plan, direct, plan.supports)
-    return found if better else direct
+    covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in plan.supports)
+    better = covered and total_variance(plan, optimal, plan.supports) < total_variance(plan, direct, plan.supports)
+    return optimal if better else direct
 
 
 def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
@@ -275,8 +275,8 @@ def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[f
     starts = (np.log(start), np.zeros(len(candidates)))
     searches = (minimize(log_variance, at, jac=True, method="L-BFGS-B") for at in starts)
     logits = min(searches, key=lambda search: search.fun).x
-    found: Floats = np.exp(logits - logits.max())
-    return found
+    relative: Floats = np.exp(logits - logits.max())
+    return relative
 
 
 def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:

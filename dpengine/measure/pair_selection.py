@@ -112,18 +112,18 @@ def list_candidates(
     run: Run, live: Sequence[Pair], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
 ) -> list[Candidate]:
     """Return each of the `live` pairs at full resolution, and at coarser ones of different shapes."""
-    found = []
+    candidates = []
     for pair in live:
         full = full_resolution(run, pair, model)
         shapes = {full.counts.shape}
-        found.append(full)
+        candidates.append(full)
         for bins in resolutions:
             merged = (bins[pair[0]], bins[pair[1]])
             shape = (int(merged[0][-1]) + 1, int(merged[1][-1]) + 1)
             if shape not in shapes:
                 shapes.add(shape)
-                found.append(Candidate(pair, merged, merge(full.counts, merged), merge(full.model, merged)))
-    return found
+                candidates.append(Candidate(pair, merged, merge(full.counts, merged), merge(full.model, merged)))
+    return candidates
 
 
 def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:

@@ -189,10 +189,10 @@ class InParts(Private):
         if self.workload is None:
             return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
         modelled = dict(zip(self.workload.marginals, exact, strict=True))
-        found = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
+        measured = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
         return replace(
-            found,
-            marginals=(*marginals, *found.marginals),
+            measured,
+            marginals=(*marginals, *measured.marginals),
             boxes=trees[0] if trees else None,
             more_boxes=tuple(trees[1:]),
         )

@@ -57,8 +57,8 @@ def divide_for_quantiles(
     """
     shares: list[QuantileShare] = []
     for allocation in divided:
-        found = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
-        shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(found)) for each in found]
+        choices = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
+        shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(choices)) for each in choices]
     spent = {frozenset((*each.columns, each.amount)): each for each in shares}
     left = (_less(allocation, [each for of, each in spent.items() if of <= {*allocation.columns}], divided)
             for allocation in divided)  # fmt: skip
@@ -81,13 +81,13 @@ def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, .
     if len(amounts) != 1 or amounts[0] in {*plan.means(()), *plan.sums(())} or plan.associations(()):
         return []
     name = amounts[0]
-    found = [
+    choices = [
         QuantileShare(tuple(sorted(table)), name, parts, allocation.epsilon, plan.unit.rows)
         for table in plan.marginals
         if {*table, name} <= {*allocation.columns} and (parts := plan.quantiles(table, name))
     ]
-    found = [each for each in found if (each.columns, name) not in done]
-    return [each for each in found if _is_worthwhile(plan, each, len(found))]
+    choices = [each for each in choices if (each.columns, name) not in done]
+    return [each for each in choices if _is_worthwhile(plan, each, len(choices))]
 
 
 def _is_worthwhile(plan: Plan, share: QuantileShare, tables: int) -> bool:
@@ -112,8 +112,8 @@ def scores(counts: Ints, part: Decimal) -> Ints:
     p, q = Fraction(part).as_integer_ratio()
     up_to = counts.cumsum(axis=-1)
     people = up_to[..., -1:]
-    found: Ints = -np.maximum(0, np.maximum(q * (up_to - counts) - p * people, p * people - q * up_to))
-    return found
+    score: Ints = -np.maximum(0, np.maximum(q * (up_to - counts) - p * people, p * people - q * up_to))
+    return score
 
 
 def row_sensitivity(part: Decimal) -> int:
@@ -194,8 +194,8 @@ class _Guess:
         people = np.maximum(self._running[:, -1:], 0.0)
         parts = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
         rising = (np.maximum.accumulate(parts, axis=1) + np.minimum.accumulate(parts[:, ::-1], axis=1)[:, ::-1]) / 2
-        found: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
-        return found
+        fractions: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
+        return fractions
 
     def candidates(self, cell: int, part: float, middles: Ints, per_rank: float) -> Ints:
         """Return bins of steps within the interval of a quantile, about evenly spaced in expected people.

@@ -86,8 +86,8 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
     fits = low <= possible
     if fits.any():
         low, high = low[fits], np.minimum(high, possible)[fits]
-    found = float(low.min()), float(high.max())
-    return min(max(estimate, found[0]), found[1]), *found
+    ends = float(low.min()), float(high.max())
+    return min(max(estimate, ends[0]), ends[1]), *ends
 
 
 def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -> Bools:
@@ -133,5 +133,5 @@ def _crossing(under: Callable[[Floats], Bools], end: float, count: int) -> Float
         middle = (low + high) / 2
         short = under(middle)
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    found: Floats = (low + high) / 2
-    return found
+    crossing: Floats = (low + high) / 2
+    return crossing

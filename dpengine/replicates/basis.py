@@ -48,17 +48,17 @@ class Basis:
         plan, alone = self.plan, replace(self, mean_errors=None, trees=())
         place = {each: allocated_to(plan, each.columns) for each in self.allocations}
         rest = tuple(each for each in self.allocations if place[each] is None)
-        found = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
+        bases = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
         for k, part in enumerate(plan.parts.levels):
             measured = tuple(each for each in self.allocations if place[each] == k)
-            found["levels", k] = replace(alone, plan=part, allocations=measured)
+            bases["levels", k] = replace(alone, plan=part, allocations=measured)
         modelled = plan.parts.rest if plan.parts.rest is not None and not plan.ranged else None
         amounts = tuple(each for each in rest if plan.has_amount(each.columns))
-        found["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
+        bases["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
         if modelled is not None:
             counts = tuple(each for each in rest if each not in amounts)
-            found["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
-        return found
+            bases["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
+        return bases
 
     def part_of(self, table: Columns) -> Basis:
         """Return the basis of the part from which a table is estimated."""

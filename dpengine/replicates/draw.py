@@ -139,7 +139,7 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
     errors = _of_squares(basis if together else soft) if soft.allocations else None
 
     def drawn(table: Columns) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
+        columns: dict[str, Floats] = {}
         numbers = basis.numbers(table) if _with_sums(plan, table) else {}
         for name in _with_sums(plan, table):
             assert errors is not None, "an amount that is published was measured"
@@ -153,8 +153,8 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
             ):
                 start = published.reshape(plan.shape(table))
                 values = np.concatenate([start[None], start + noise])
-                found[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
-        return found
+                columns[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
+        return columns
 
     return drawn
 

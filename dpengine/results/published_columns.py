@@ -90,12 +90,12 @@ class Measure:
 
 def measures(plan: Plan, table: Columns) -> list[Measure]:
     """Return the published statistics of amounts in a table, or in the total of no columns, in column order."""
-    found: list[Measure] = []
+    statistics: list[Measure] = []
     for name in plan.amounts(table):
-        found += [Measure("mean", name)] if name in plan.means(table) else []
-        found += [Measure("sum", name)] if name in plan.sums(table) else []
-        found += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
-    return found + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
+        statistics += [Measure("mean", name)] if name in plan.means(table) else []
+        statistics += [Measure("sum", name)] if name in plan.sums(table) else []
+        statistics += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
+    return statistics + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
 
 
 def number_columns(plan: Plan, table: Columns) -> list[str]:

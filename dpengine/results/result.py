@@ -172,8 +172,8 @@ class Result(PublishedTables):
                 for label, span in zip(measure.names, self.spans(table, measure), strict=True):
                     numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
         for pair in self.plan.associations(table):
-            found = self.pair_span(table, pair).numbers
-            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, found, strict=True)}
+            ends = self.pair_span(table, pair).numbers
+            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, ends, strict=True)}
         return {name: np.ravel(values) for name, values in numbers.items()}
 
     def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
@@ -195,9 +195,9 @@ class Result(PublishedTables):
         if measure.pair is not None:
             made: tuple[Span, ...] = (self.pair_span(table, measure.pair),)
         else:
-            everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
+            everybody, cells = (self.amount_table(each, measure.amount) for each in ((), table))
             chosen = self.measured.chosen(table, measure.amount, measure.parts)
-            made = spans(self.plan, measure, found, everybody, self.estimates.soft, chosen)
+            made = spans(self.plan, measure, cells, everybody, self.estimates.soft, chosen)
         if self.plan.cells(table) <= MAX_KEPT:
             self._spans[asked] = made
         return made

@@ -163,8 +163,8 @@ def unpack(
             audit = None
             if "audit" in header:
                 tables, epsilon, sensitivity, grain = header["audit"]
-                found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
-                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *found)
+                audited = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
+                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *audited)
             boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
             more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
             searches = tuple(
@@ -208,10 +208,10 @@ def unpack(
 
 
 def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:
-    found: dict[str, Array] = {f"{prefix}_{name}": getattr(boxes, name) for name in BOXES}
+    arrays: dict[str, Array] = {f"{prefix}_{name}": getattr(boxes, name) for name in BOXES}
     if boxes.unevenness is not None:
-        found |= {f"{prefix}_uneven_{name}": getattr(boxes.unevenness, name) for name in UNEVENNESS}
-    return found
+        arrays |= {f"{prefix}_uneven_{name}": getattr(boxes.unevenness, name) for name in UNEVENNESS}
+    return arrays
 
 
 def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> Boxes:

@@ -108,11 +108,11 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
         raise ValueError(_("kind is one of {kinds}", kinds=", ".join(_KINDS)))
     fields = notation.read(cells[HEADER[2]], _KINDS.get(kind, "category"), strict=bool(kind))
     marks = cells.get("missing is written", "")
-    found = {key: value for key, value in fields.items() if value != ""}
+    entry = {key: value for key, value in fields.items() if value != ""}
     if label := cells.get("name for readers", ""):
-        found["label"] = label
+        entry["label"] = label
     if text := cells.get("words for codes", ""):
-        found["words"], unknown = words_of(text, fields.get("values", ()))
+        entry["words"], unknown = words_of(text, fields.get("values", ()))
         if unknown:
             raise ValueError(
                 _("{line!r} explains no value of this column: write value = words, one a line", line=unknown[0])
@@ -121,8 +121,8 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
         if (said := cells.get(key, "").casefold()) and said not in _TRUTHS:
             raise ValueError(_("{key} is yes or no", key=key))
         if key == "missing" or fields["kind"] != "amount":
-            found[key] = _TRUTHS.get(said, True)
-    return found | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
+            entry[key] = _TRUTHS.get(said, True)
+    return entry | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
 
 
 def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:

@@ -641,7 +641,7 @@ FAULTS = [
         "a table of more weight is measured beside all of ε",
         ALLOCATION,
         "    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)\n",
-        "    more = (*found, *allocate_by_cells(plan, heavy))\n",
+        "    more = (*allocations, *allocate_by_cells(plan, heavy))\n",
         "tests/measure/test_weights.py",
     ),
     Fault(

@@ -45,8 +45,8 @@ FAULTS = [
     Fault(
         "what a mechanism of others spends is taken at its word",
         MECHANISM,
-        "found.created, noise.spent, found",
-        "found.created, plan.epsilon, found",
+        "release.created, noise.spent, release",
+        "release.created, plan.epsilon, release",
         OF_PLUGINS + "::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
     ),
     Fault(
@@ -395,8 +395,8 @@ FAULTS = [
     Fault(
         "a charge that needs approval is made without",
         RECORDS,
-        "    if found is not None:\n        return found\n    if charge.kind",
-        "    return found\n    if charge.kind",
+        "    if approval is not None:\n        return approval\n    if charge.kind",
+        "    return approval\n    if charge.kind",
         OF_RECORDS + "::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
     ),
     Fault(

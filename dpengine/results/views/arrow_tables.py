@@ -48,7 +48,7 @@ def stream(published: PublishedTables) -> Any:
 
     def batches() -> Iterator[Any]:
         for place, table in enumerate(tables):
-            found = published.numbers(table)
+            values = published.numbers(table)
             for start in range(0, plan.cells(table), MAX_BATCH):
                 part = slice(start, min(start + MAX_BATCH, plan.cells(table)))
                 rows = part.stop - part.start
@@ -58,8 +58,8 @@ def stream(published: PublishedTables) -> Any:
                     for name in labels
                 ]
                 columns += [
-                    arrow.from_numpy(found[name][part].astype(number_type(name), copy=False))
-                    if name in found
+                    arrow.from_numpy(values[name][part].astype(number_type(name), copy=False))
+                    if name in values
                     else pa.nulls(rows, pa.from_numpy_dtype(number_type(name)))
                     for name in numbers
                 ]

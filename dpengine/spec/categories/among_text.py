@@ -61,18 +61,18 @@ def read_rule(text: str) -> dict[str, Any]:
         patterns = re.split(r"\s+or\s+", rule)
         among = {"pattern": patterns if len(patterns) > 1 else patterns[0]}
     for option in options:
-        name, found = next(
-            ((name, found) for name, form in _OPTIONS.items() if (found := re.fullmatch(form, option, re.IGNORECASE))),
+        name, match = next(
+            ((name, match) for name, form in _OPTIONS.items() if (match := re.fullmatch(form, option, re.IGNORECASE))),
             ("", None),
         )
-        if found is None or name in among:
+        if match is None or name in among:
             raise ValueError(
                 _(
                     "write which values are possible, such as found among ##### or found among 0 to 99999; then, if "
                     "need be, at most 500, share 1/3 or chance 1/100, with commas between"
                 )
             )
-        among[name] = int(found[1]) if name == "most" else found[1]
+        among[name] = int(match[1]) if name == "most" else match[1]
     return among
 
 

@@ -66,8 +66,8 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
         raise PlanError(_("{column!r} has no coarser level in this file: add a column, such as state", column=mine))
     levels = [*coarser, mine]
     try:
-        found = trees.from_rows(header, rows, levels)
-        trees.check_tree(levels, found["values"], found["parents"])
+        tree = trees.from_rows(header, rows, levels)
+        trees.check_tree(levels, tree["values"], tree["parents"])
     except ValueError as error:
         raise PlanError(str(error)) from None
-    return {"name": mine, "kind": "category", **found, "levels": levels}
+    return {"name": mine, "kind": "category", **tree, "levels": levels}

@@ -44,8 +44,8 @@ def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
     inside: dict[str, list[str]] = {}
     for value, group in zip(column.values, groups, strict=True):
         inside.setdefault(group, []).append(column.shapes.get(value, ""))
-    found = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
-    return {group: outline for group, outline in found.items() if outline}
+    shapes = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
+    return {group: outline for group, outline in shapes.items() if outline}
 
 
 def cell_groups(column: ColumnBase, name: str) -> Ints:

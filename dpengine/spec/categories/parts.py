@@ -102,15 +102,15 @@ def parts_of(plan: Plan) -> Parts:
 def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
     """Return the tables of each set of columns with several levels that share a table."""
     chains = plan.resolution.chains
-    found: list[tuple[set[str], list[Columns]]] = []
+    families: list[tuple[set[str], list[Columns]]] = []
     for table in tables:
         columns = {*plan.resolution.declared(table)} & chains.keys()
         if not columns:
             continue
-        with_it = [each for each in found if each[0] & columns]
+        with_it = [each for each in families if each[0] & columns]
         joined = columns.union(*(each[0] for each in with_it)), [*(one for each in with_it for one in each[1]), table]
-        found = [*(each for each in found if each not in with_it), joined]
-    return [family for _, family in found]
+        families = [*(each for each in families if each not in with_it), joined]
+    return [family for _, family in families]
 
 
 def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:

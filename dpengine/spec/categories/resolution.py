@@ -26,14 +26,14 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
     """Return the columns of all coarser levels by their names, such as county@state. Raises ValueError."""
     columns = list(columns)
     taken = {column.name for column in columns}
-    found: dict[str, Column] = {}
+    coarser: dict[str, Column] = {}
     for column in columns:
-        found |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
-    if twice := taken & found.keys():
+        coarser |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
+    if twice := taken & coarser.keys():
         raise ValueError(
             _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
         )
-    return found
+    return coarser
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Resolution:
     def chains(self) -> dict[str, Columns]:
         """For each declared column used at several levels, sorted, the names at which it is used."""
         times = Counter(self.declared(self.used))
-        found = {}
+        chains = {}
         for declared in sorted(name for name in times if times[name] > 1):
             names = (*(f"{declared}{MARK}{level}" for level in self.columns[declared].groupings), declared)
-            found[declared] = tuple(name for name in names if name in self.used)
-        return found
+            chains[declared] = tuple(name for name in names if name in self.used)
+        return chains
 
     @cached_property
     def column(self) -> str | None:
@@ -110,13 +110,13 @@ class Resolution:
         by_column: dict[str, list[str]] = {}
         for name in columns:
             by_column.setdefault(self.declared((name,))[0], []).append(name)
-        found: list[str] = []
+        determining: list[str] = []
         for name in table:
             able = [each for each in by_column.get(self.declared((name,))[0], ()) if self._is_finer(each, name)]
             if not able:
                 return None
-            found.append(able[0])
-        return tuple(found)
+            determining.append(able[0])
+        return tuple(determining)
 
     def _is_finer(self, fine: str, coarse: str) -> bool:
         """Return whether `fine` is the level `coarse` of the same column, or a finer one."""
@@ -128,14 +128,14 @@ class Resolution:
     def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
         """Return the finest columns that two tables both determine, in the order of the first."""
         other = tuple(other)
-        found = []
+        finest = []
         for name in one:
             of = [each for each in other if self.declared((each,)) == self.declared((name,))]
             if any(self._is_finer(each, name) for each in of):
-                found.append(name)
+                finest.append(name)
             elif of:
-                found.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
-        return tuple(found)
+                finest.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
+        return tuple(finest)
 
     def known(self, table: Iterable[str]) -> Columns:
         """Return the columns that a table determines: its own, then the coarser levels in use."""
@@ -160,12 +160,12 @@ class Resolution:
 
     def payload(self, table: Iterable[str]) -> list[dict[str, object]]:
         """Return the part of a plan's identity that assigns values to cells at the coarser levels among `table`."""
-        found: list[dict[str, object]] = []
+        entries: list[dict[str, object]] = []
         for name in table:
             if parent := self._parent_of(name):
                 groups = parent.groupings[split_name(name)[1]]
-                found.append({**cells_payload(self.columns[name]), "groups": list(groups)})
-        return found
+                entries.append({**cells_payload(self.columns[name]), "groups": list(groups)})
+        return entries
 
     def check(self, tables: Sequence[Columns], *, together: bool) -> None:
         """Raise ValueError for tables whose levels cannot be published; `together` if all are sums of one table."""

@@ -86,13 +86,13 @@ def _one_table(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry without the prefixes that some versions of the vocabulary write, and without null."""
-    found = {}
+    plain = {}
     for key, value in entry.items():
         for prefix in _PREFIXES:
             key = key.removeprefix(prefix)
         if value is not None:
-            found[key] = value
-    return found
+            plain[key] = value
+    return plain
 
 
 def _listed(value: object) -> list[dict[str, Any]]:
@@ -193,12 +193,12 @@ def _edges(name: str, bins: Sequence[tuple[Any, Any]]) -> list[str]:
 
 def _dates(name: str, bins: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     """Return the column of dates whose periods are as many as the bins."""
-    found = dated(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
-    for by in ("year", "quarter", "month", "week", "day") if found else ():
-        (column,) = from_columns([{"name": name, **found, "by": by}], {}).columns
+    period = dated(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
+    for by in ("year", "quarter", "month", "week", "day") if period else ():
+        (column,) = from_columns([{"name": name, **period, "by": by}], {}).columns
         if column.declared_size == len(bins):
-            return found | {"by": by}
-    return found
+            return period | {"by": by}
+    return period
 
 
 def write(columns: Iterable[Column], unit: Mapping[str, Any] | None = None, title: str = "") -> bytes:

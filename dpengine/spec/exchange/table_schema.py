@@ -97,12 +97,12 @@ def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str
     if values:
         return {"kind": "category", "values": values}
     if kind in ("integer", "number", "year"):
-        found = bounded(low, high, whole=kind != "number")
+        bounds = bounded(low, high, whole=kind != "number")
         marks = _MARKS.get((_text(field.get("decimalChar")) or ".", _text(field.get("groupChar"))))
-        return found | ({"format": marks} if found and marks else {})
+        return bounds | ({"format": marks} if bounds and marks else {})
     if kind in ("date", "datetime"):
-        found, form = dated(low, high), _text(field.get("format"))
-        return found | ({"format": form} if found and "%" in form else {})
+        bounds, form = dated(low, high), _text(field.get("format"))
+        return bounds | ({"format": form} if bounds and "%" in form else {})
     return {}
 
 
