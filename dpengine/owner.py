@@ -88,8 +88,8 @@ def _under(
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the sum of `each` over `people`, the `bounds`, what is kept under them, and how many people wholly."""
     kept = tuple(int(np.minimum(each, bound) @ people) for bound in bounds)
-    whole = tuple(int(people[each <= bound].sum()) for bound in bounds)
-    return int(each @ people), tuple(bounds), kept, whole
+    complete = tuple(int(people[each <= bound].sum()) for bound in bounds)
+    return int(each @ people), tuple(bounds), kept, complete
 
 
 @dataclass(frozen=True, slots=True)

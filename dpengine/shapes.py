@@ -130,9 +130,9 @@ def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | No
         texts = {value: _written(area, width / steps) for value, area in areas.items()}
         if sum(each.count(",") for each in texts.values()) <= MAX_POINTS:
             break
-    kept = {value: each for value, each in texts.items() if each}
-    check(kept)
-    return kept
+    outlines = {value: each for value, each in texts.items() if each}
+    check(outlines)
+    return outlines
 
 
 def _features(text: str) -> list[dict[str, Any]]:

@@ -133,8 +133,8 @@ def _batch(batch: tuple[str, Fraction, bool, int]) -> Floats:
     return evidence(way, epsilon, present=present, runs=runs)
 
 
-def _batches(runs: int, parts: int) -> list[int]:
-    sizes = [runs // parts + (k < runs % parts) for k in range(parts)]
+def _batches(runs: int, batches: int) -> list[int]:
+    sizes = [runs // batches + (k < runs % batches) for k in range(batches)]
     return [size for size in sizes if size]
 
 

@@ -79,8 +79,8 @@ class AmountTable:
         """Sum over all columns except `onto`, and order the axes like these."""
         axes = [self.columns.index(name) for name in onto]
         others = tuple(axis for axis in range(len(self.columns)) if axis not in axes)
-        kept = sorted(axes)
-        order = [kept.index(axis) for axis in axes]
+        remaining = sorted(axes)
+        order = [remaining.index(axis) for axis in axes]
         known, steps = (np.asarray(each.sum(axis=others)).transpose(order) for each in (self.known, self.steps))
         return AmountTable(onto, self.amount, known, steps)
 
@@ -94,9 +94,9 @@ def fit_amount(
     columns.
     """
     cliques = maximal(list(tables))
-    parts = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
-    if len(parts) > MAX_STAGES:
-        parts = {part for part in parts if len(part) <= 2 or part in cliques}
+    subsets = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
+    if len(subsets) > MAX_STAGES:
+        subsets = {part for part in subsets if len(part) <= 2 or part in cliques}
     knots, missing = amount.knot_fractions, [0.0] if amount.missing else []
     done: list[AmountTable] = []
     for clique in junction_order(cliques) or [tuple(sorted({name for each in cliques for name in each}))]:
@@ -105,7 +105,7 @@ def fit_amount(
         if nearest is not None:
             shared = nearest.project(tuple(name for name in clique if name in nearest.columns))
             agreed = {"known": (shared.columns, shared.known), "steps": (shared.columns, shared.steps)}
-        stages = sorted((part for part in parts if {*part} <= {*clique}), key=len)
+        stages = sorted((part for part in subsets if {*part} <= {*clique}), key=len)
         people = count(clique)
         known = people
         if amount.missing:
@@ -325,10 +325,10 @@ def _solve(sums: Floats, people: Floats, half_width: Callable[[Floats], Floats])
 
 def _border(outside: Floats, inside: Floats, fits: Callable[[Floats], npt.NDArray[np.bool_]]) -> Floats:
     """Return the last point that fits between `inside` and `outside`, by bisection."""
-    whole = fits(outside)
+    fits_outside = fits(outside)
     far, near = outside, inside
     for _ in range(HALVINGS):
         middle = (far + near) / 2
         within = fits(middle)
         near, far = np.where(within, middle, near), np.where(within, far, middle)
-    return np.where(whole, outside, far)
+    return np.where(fits_outside, outside, far)

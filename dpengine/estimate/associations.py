@@ -139,7 +139,7 @@ def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple
     known = (a > 0) & (right > 0) & (sums.people > 0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     ends = ((b + sign * root) / np.where(known, a, 1.0) for sign in (-1, 1))
-    whole = (-limit, limit)
-    low, high = (np.where(known, np.clip(end, *whole), all_of) for end, all_of in zip(ends, whole, strict=True))
+    limits = (-limit, limit)
+    low, high = (np.where(known, np.clip(end, *limits), all_of) for end, all_of in zip(ends, limits, strict=True))
     shift = (left - others * right) * np.maximum(right, 0.0) / np.maximum(right**2 + in_right, 1e-300)
     return np.clip(others + shift, low, high), low, high

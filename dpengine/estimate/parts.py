@@ -55,13 +55,13 @@ class EstimatesOfParts:
     def _source_of(
         self, table: Columns
     ) -> HierarchicalEstimates | LevelEstimates | UnbiasedEstimates | ModelledEstimates:
-        kind, place = self.reads(table)
+        kind, index = self.reads(table)
         if kind == "model":
             assert self.model is not None, "a table that nothing else tells"
             return self.model
         if kind == "direct":
             return self.direct
-        return self.boxes[place] if kind == "boxes" else self.levels[place]
+        return self.boxes[index] if kind == "boxes" else self.levels[index]
 
     @cached_property
     def _squares(self) -> LeastSquares:

@@ -23,18 +23,18 @@ def reads(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, i
     a set of levels from these. Others are read from direct measurements or from the model if these contain them, and
     otherwise from levels, tables with amounts, or boxes. The kind is *none* if nothing contains the table.
     """
-    parts, held, wanted = plan.parts, plan.resolution.held, {*table}
+    parts, finer, wanted = plan.parts, plan.resolution.finer_columns, {*table}
     modelled = parts.rest.marginals if parts.rest is not None and not parts.ranged else ()
     kinds = (
         ("boxes", [wanted == {*one} for one in parts.ranged]),
         ("levels", [wanted in map(set, part.marginals) for part in parts.levels]),
         ("direct", [any(wanted <= {*one} for one in direct if not plan.has_amount(one))]),
         ("model", [any(wanted <= {*one} for one in modelled)]),
-        ("levels", [held(table, measured_at(part)[-1]) is not None for part in parts.levels]),
+        ("levels", [finer(table, measured_at(part)[-1]) is not None for part in parts.levels]),
         ("direct", [any(wanted <= {*one} for one in direct)]),
-        ("boxes", [held(table, one) is not None for one in parts.ranged]),
+        ("boxes", [finer(table, one) is not None for one in parts.ranged]),
     )
-    return next(((kind, told.index(True)) for kind, told in kinds if any(told)), ("none", 0))
+    return next(((kind, contains.index(True)) for kind, contains in kinds if any(contains)), ("none", 0))
 
 
 def direct_marginals(plan: Plan, measured: Iterable[Columns]) -> list[Columns]:

@@ -51,14 +51,14 @@ def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callabl
     measured = [each for each in allocations if each.columns in direct]
 
     @cache
-    def of_levels(place: int) -> LevelErrors:
-        own = tuple(each for each in allocations if allocated_to(plan, each.columns) == place)
-        return LevelErrors(plan.parts.levels[place], own)
+    def of_levels(index: int) -> LevelErrors:
+        within = tuple(each for each in allocations if allocated_to(plan, each.columns) == index)
+        return LevelErrors(plan.parts.levels[index], within)
 
     def error(table: Columns) -> ErrorDistribution:
-        kind, place = reads(plan, direct, table)
+        kind, index = reads(plan, direct, table)
         if kind == "levels":
-            return of_levels(place).error(table)
+            return of_levels(index).error(table)
         return error_of_terms(measured)(least_squares(plan, measured).noise(table))
 
     return error

@@ -123,9 +123,9 @@ def find_people(
     starts = np.searchsorted(ratings.person[by_person], np.arange(ratings.people + 1))
     claimed = right = 0
     for target in rng.permutation(ratings.people)[:targets]:
-        own = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
-        films, stars = ratings.film[own].copy(), ratings.stars[own] + rng.integers(-1, 2, own.size)
-        days = (ratings.days[own] if ratings.days is not None else 0) + rng.integers(-14, 15, own.size)
+        sample = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
+        films, stars = ratings.film[sample].copy(), ratings.stars[sample] + rng.integers(-1, 2, sample.size)
+        days = (ratings.days[sample] if ratings.days is not None else 0) + rng.integers(-14, 15, sample.size)
         films[:wrong] = rng.integers(0, ratings.films, films[:wrong].size)
         scores = _scores(published, first, (films, stars, days))
         second, best = np.partition(scores, -2)[-2:]

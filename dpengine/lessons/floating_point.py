@@ -180,8 +180,8 @@ def attack_engine(epsilon: Fraction, games: int) -> Verdicts:
     rng = np.random.default_rng()
     truths = rng.integers(0, 2, games)
     outputs = engine(epsilon).answer(truths, 1, rng)
-    whole = outputs == np.round(outputs)
-    return _judge(truths, outputs, whole, whole)
+    is_integer = outputs == np.round(outputs)
+    return _judge(truths, outputs, is_integer, is_integer)
 
 
 def _judge(truths: Ints, outputs: Floats, zero: Bools, one: Bools) -> Verdicts:

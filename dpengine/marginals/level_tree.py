@@ -63,9 +63,9 @@ class LevelTree:
         for starts, noise in zip(self._starts[::-1], self.variances[-2::-1], strict=True):
             sums = np.add.reduceat(variance[0], starts)
             part = sums / (sums + noise)
-            own = part**2 * noise if noise < math.inf else np.zeros_like(part)
+            of_count = part**2 * noise if noise < math.inf else np.zeros_like(part)
             alpha.insert(0, part)
-            variance.insert(0, own + (1 - part) ** 2 * sums)
+            variance.insert(0, of_count + (1 - part) ** 2 * sums)
             below.insert(0, sums)
         return alpha, variance, below
 
@@ -163,6 +163,6 @@ def project_groups(values: Floats, totals: Floats, group: Ints) -> Floats:
     before = (sums[starts] - descending[starts])[group]
     rank = np.arange(values.size) - starts[group] + 1
     excess = (sums - before - totals[group]) / rank
-    kept = np.maximum(np.add.reduceat((descending > excess).astype(np.int64), starts), 1)
-    nearest: Floats = np.maximum(values - excess[starts + kept - 1][group], 0.0)
+    positive = np.maximum(np.add.reduceat((descending > excess).astype(np.int64), starts), 1)
+    nearest: Floats = np.maximum(values - excess[starts + positive - 1][group], 0.0)
     return nearest

@@ -80,11 +80,11 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
         )
     split = allocate_by_cells(plan, tables)
     if small:
-        whole = allocate_by_cells(plan, [everything])
+        joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
-        if total_variance(plan, whole, judged) <= total_variance(plan, split, judged):
-            split = whole
+        if total_variance(plan, joint, judged) <= total_variance(plan, split, judged):
+            split = joint
     return _with_heavy(plan, tables, split)
 
 
@@ -204,12 +204,12 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
         return direct
     given = {allocation.columns: float(allocation.epsilon / plan.for_tables) for allocation in direct}
     weights = _least_variance(plan, candidates, [given.get(columns, 0.003) for columns in candidates])
-    whole = np.floor(PARTS * weights / weights.sum()).astype(int)
-    whole[whole < PARTS // 1000] = 0  # a marginal that is not worth measuring
-    whole[int(whole.argmax())] += PARTS - int(whole.sum())
+    shares = np.floor(PARTS * weights / weights.sum()).astype(int)
+    shares[shares < PARTS // 1000] = 0  # a marginal that is not worth measuring
+    shares[int(shares.argmax())] += PARTS - int(shares.sum())
     optimal = tuple(
         allocate(plan, columns, plan.for_tables * int(part) / PARTS)
-        for columns, part in zip(candidates, whole, strict=True)
+        for columns, part in zip(candidates, shares, strict=True)
         if part
     )
     covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in plan.supports)
@@ -234,8 +234,8 @@ def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequen
 def _own_weight(plan: Plan, table: Columns) -> float:
     """Return the weight of a published table, with or without one of its amounts, or of those within another table."""
     counted = {name for name in table if not plan.has_amount((name,))}
-    own = [weight for published, weight in plan.weights.items() if {*published} == counted]
-    return float(own[0]) if own else weight_within(plan, table)
+    weights = [weight for published, weight in plan.weights.items() if {*published} == counted]
+    return float(weights[0]) if weights else weight_within(plan, table)
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
@@ -243,9 +243,9 @@ def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     tables = maximal(plan.supports)
     common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
     everything = tuple(sorted(plan.released))
-    whole = [everything] if _is_small(plan, everything) else []
+    joint = [everything] if _is_small(plan, everything) else []
     wanted = [tuple(sorted(table)) for table in plan.supports] if plan.weights else []
-    return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *whole, *wanted})
+    return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *joint, *wanted})
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:

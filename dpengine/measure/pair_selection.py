@@ -136,12 +136,12 @@ def _bins(counts: Floats, min_count: float) -> Ints:
 
     A cell that holds this much is a bin by itself.
     """
-    labels, label, held = [], -1, math.inf
+    labels, label, in_bin = [], -1, math.inf
     for count in counts:
-        if held >= min_count or count >= min_count:
-            label, held = label + 1, 0.0
+        if in_bin >= min_count or count >= min_count:
+            label, in_bin = label + 1, 0.0
         labels.append(label)
-        held = math.inf if count >= min_count else held + count
+        in_bin = math.inf if count >= min_count else in_bin + count
     return np.array(labels)
 
 

@@ -178,7 +178,7 @@ class InParts(Private):
         counted = [tuple(name for name in table if not plan.has_amount((name,))) for table in self._direct]
         known = [*modelled, *every]
         apart = [each for each in maximal(counted) if each and each not in self._ranged
-                 and not any(plan.resolution.held(each, one) is not None for one in known)]  # fmt: skip
+                 and not any(plan.resolution.finer_columns(each, one) is not None for one in known)]  # fmt: skip
         return [*modelled, *self._ranged, *every], apart
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:

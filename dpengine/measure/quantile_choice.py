@@ -67,8 +67,8 @@ def divide_for_quantiles(
 
 def _less(allocation: Allocation, within: Sequence[QuantileShare], divided: Sequence[Allocation]) -> Allocation:
     """Return the allocation without `SHARE` of its ε, if it is the first one that holds some chosen quantiles."""
-    own = any(_first_with(each, divided) is allocation for each in within)
-    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation
+    is_first = any(_first_with(each, divided) is allocation for each in within)
+    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation
 
 
 def _first_with(share: QuantileShare, divided: Sequence[Allocation]) -> Allocation:
@@ -171,10 +171,10 @@ class _Guess:
     """The range in which quantiles may lie, from noisy counts at knots alone."""
 
     def __init__(self, measured: Measurement, amount: Amount, share: QuantileShare) -> None:
-        kept = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
-        others = tuple(axis for axis in range(measured.values.ndim) if axis not in kept)
+        chosen_axes = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
+        others = tuple(axis for axis in range(measured.values.ndim) if axis not in chosen_axes)
         noisy = measured.rows.sum(axis=others)
-        noisy = np.asarray(noisy).transpose(np.argsort(np.argsort(kept)))
+        noisy = np.asarray(noisy).transpose(np.argsort(np.argsort(chosen_axes)))
         knots = len(amount.all_knots)
         rows = noisy.reshape(-1, noisy.shape[-1])[:, :knots].astype(np.float64)
         summed = measured.values.size // noisy.size
@@ -192,8 +192,8 @@ class _Guess:
         everybody = np.maximum(np.diff(self._running.sum(axis=0), prepend=0.0), 1e-9).cumsum()
         imagined = self._deviation * math.sqrt(knots) + 1e-9
         people = np.maximum(self._running[:, -1:], 0.0)
-        parts = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
-        rising = (np.maximum.accumulate(parts, axis=1) + np.minimum.accumulate(parts[:, ::-1], axis=1)[:, ::-1]) / 2
+        rising = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
+        rising = (np.maximum.accumulate(rising, axis=1) + np.minimum.accumulate(rising[:, ::-1], axis=1)[:, ::-1]) / 2
         fractions: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
         return fractions
 

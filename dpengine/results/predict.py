@@ -61,9 +61,9 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     if epsilons is None:
         frame = predict_by_trials(plan)
-        whole = Prediction(frame)
-        whole.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
-        return whole
+        prediction = Prediction(frame)
+        prediction.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
+        return prediction
     frames = []
     for epsilon in epsilons:
         at = plan.at(epsilon)

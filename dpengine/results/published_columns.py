@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
-WHOLE = ("count", "low", "high")
+INTEGERS = ("count", "low", "high")
 ENDS = ("", "_low", "_high")  # suffixes of three columns: a number, and the ends of its interval
 
 
@@ -118,7 +118,7 @@ def number_type(name: str) -> np.dtype[Any]:
     >>> number_type("count"), number_type("mean_pay")
     (dtype('int64'), dtype('float64'))
     """
-    return np.dtype(np.int64 if name in WHOLE or name.startswith("known_") else np.float64)
+    return np.dtype(np.int64 if name in INTEGERS or name.startswith("known_") else np.float64)
 
 
 def _with_ends(published: Iterable[Measure]) -> list[str]:

@@ -216,17 +216,17 @@ def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:
 
 def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> Boxes:
     columns, shape, epsilon, sensitivity = entry
-    kept = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
+    fields = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
     uneven = None  # nothing was asked, as in all releases of earlier versions
     if f"{prefix}_uneven_values" in arrays:
         uneven = Unevenness(**{name: arrays[f"{prefix}_uneven_{name}"] for name in UNEVENNESS})
-    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **kept)
+    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **fields)
 
 
 def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:
     columns, (universe, least), epsilon, sensitivity = entry
-    kept = {name: arrays[f"{prefix}_{name}"] for name in KEYS}
-    return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **kept)
+    fields = {name: arrays[f"{prefix}_{name}"] for name in KEYS}
+    return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **fields)
 
 
 def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:

@@ -82,14 +82,14 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     """
     numbered = [(number, [cell.strip() for cell in row]) for number, row in enumerate(rows, 1)]
     filled = [(number, row) for number, row in numbered if any(row)]
-    places = {name.casefold(): place for place, name in enumerate(filled[0][1])} if filled else {}
+    places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
             _("the first row of a codebook sheet needs {listed}", listed=_(" and ").join(map(repr, missing)))
         )
     columns, faults, about = [], [], {}
     for number, row in filled[1:]:
-        cells = {name: row[place] if place < len(row) else "" for name, place in places.items()}
+        cells = {name: row[index] if index < len(row) else "" for name, index in places.items()}
         name, kind = cells[HEADER[0]], cells.get("kind", "").casefold()
         if not cells[HEADER[2]] and _KINDS.get(kind) != "yesno":
             continue

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dpengine.accounting import upkeep, witness
-from dpengine.accounting.database import place_of
+from dpengine.accounting.database import public_address
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import LedgerError
@@ -50,10 +50,10 @@ def go_back(url: str, charges: Callable[[], object]) -> None:
         remove(url)
         shutil.copy(old, url.removeprefix("sqlite:///"))
     else:  # another account, which knows of nothing, restores it
-        seen = witness.seen(place_of(url))
+        seen = witness.seen(public_address(url))
         upkeep.restore(old, url, forget=True)
         assert seen is not None
-        witness.note(place_of(url), seen)
+        witness.note(public_address(url), seen)
 
 
 def forget_in_this_process() -> None:
@@ -72,7 +72,7 @@ def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state
             use()
     with pytest.raises(LedgerError):
         charge(ledger, "plan")
-    assert upkeep.begin(stored_url) == ledger.place
+    assert upkeep.begin(stored_url) == ledger.address
     again = Ledger(stored_url)
     assert (again.begun, again.history()) == (False, [])
 
@@ -80,8 +80,8 @@ def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state
 def test_the_error_names_the_absolute_address(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ledger = Ledger("sqlite:///budget.db")
-    assert ledger.place == f"sqlite:///{tmp_path}/budget.db"
-    remove(ledger.place)
+    assert ledger.address == f"sqlite:///{tmp_path}/budget.db"
+    remove(ledger.address)
     with pytest.raises(LedgerError) as caught:
         Ledger("sqlite:///budget.db")
     assert str(caught.value).startswith(f"sqlite:///{tmp_path}/budget.db: The ledger that was used here")
@@ -137,9 +137,9 @@ def test_what_others_charge_is_seen_and_noted(stored_url: str, state: Path, monk
     charge(Ledger(stored_url, "ann"), "plan")
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
     forget_in_this_process()
-    assert witness.seen(mine.place).entries == 0
+    assert witness.seen(mine.address).entries == 0
     mine.history()
-    assert witness.seen(mine.place).entries == 1, "of all owners"
+    assert witness.seen(mine.address).entries == 1, "of all owners"
 
 
 def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(stored_url: str, state: Path) -> None:
@@ -206,10 +206,10 @@ def test_a_key_that_another_account_made_is_seen_and_noted(
 
 def test_a_password_is_no_part_of_an_address() -> None:
     url = "postgresql+psycopg://ann:{}@db.example.org/ledger?password={}&options=-csearch_path%3Da"
-    first, second = (place_of(url.format(word, word)) for word in ("secret", "changed"))
+    first, second = (public_address(url.format(word, word)) for word in ("secret", "changed"))
     assert first == second
     assert "secret" not in str(first)
-    assert place_of(url.replace("search_path%3Da", "search_path%3Db")) != first
+    assert public_address(url.replace("search_path%3Da", "search_path%3Db")) != first
 
 
 def test_where_no_note_can_be_written_a_result_is_still_had_and_this_process_remembers(
@@ -275,7 +275,7 @@ def test_ledgers_in_memory_are_not_noted(state: Path) -> None:
     for _ in range(2):
         ledger = Ledger.in_memory()
         charge(ledger, "plan")
-        assert ledger.place is None
+        assert ledger.address is None
     assert not state.exists()
 
 

@@ -77,11 +77,11 @@ def test_all_tables_agree_and_the_release_is_whole(name: str, tmp_path: Path) ->
     made = preview(plan_of(name))
     plan = made.plan
     assert made.measured.cost == plan.epsilon
-    held = plan.resolution.held
+    finer = plan.resolution.finer_columns
     for one, other in product((*plan.marginals, ()), repeat=2):
         assert made.counts(one).min() >= 0
         for shared in {plan.resolution.shared(one, other), ()}:
-            columns = [held(shared, table) for table in (one, other)]
+            columns = [finer(shared, table) for table in (one, other)]
             sums = [
                 _summed(made, table, of, shared)
                 for table, of in zip((one, other), columns, strict=True)

@@ -252,8 +252,8 @@ FAULTS = [
     Fault(
         "a part of ε is taken twice",
         "dpengine/measure/workload.py",
-        "self.left -= whole\n",
-        "self.left -= whole // 2\n",
+        "self.left -= taken\n",
+        "self.left -= taken // 2\n",
         BY_REPLAY,
     ),
     # Ranges
@@ -626,7 +626,7 @@ FAULTS = [
     Fault(
         "quantiles are chosen beside all of ε",
         CHOICE,
-        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation",
+        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation",
         "allocation",
         OF_CHOICE + "::test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help",
     ),

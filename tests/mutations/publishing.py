@@ -241,8 +241,8 @@ FAULTS = [
     Fault(
         "estimates of the rows kept cost more together than was said",
         "dpengine/ask.py",
-        "whole * weight / sum(weights)",
-        "whole * weight / max(weights)",
+        "total * weight / sum(weights)",
+        "total * weight / max(weights)",
         "tests/test_rows_kept.py",
     ),
     Fault(
@@ -501,22 +501,22 @@ FAULTS = [
     Fault(
         "a ledger that is gone is begun anew",
         LEDGER,
-        "None if begin and seen is None else witness.missing(self._place, seen)",
+        "None if begin and seen is None else witness.missing(self._address, seen)",
         "None",
         OF_WITNESS + "::test_a_ledger_that_is_gone_is_told_and_not_begun_anew",
     ),
     Fault(
         "a ledger goes on as it was read after it was written to",
         LEDGER,
-        "        seen, self._held = witness.seen(self._place), None\n",
-        "        seen = witness.seen(self._place)\n",
+        "        seen, self._held = witness.seen(self._address), None\n",
+        "        seen = witness.seen(self._address)\n",
         OF_LEDGER + "::test_a_ledger_as_it_is_reads_once_and_charges_by_what_is_there",
         quick=True,
     ),
     Fault(
         "what was charged is not noted",
         LEDGER,
-        "        witness.note(self._place, written)\n",
+        "        witness.note(self._address, written)\n",
         "",
         OF_WITNESS + "::test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open",
     ),

@@ -56,7 +56,7 @@ def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:
     assert held(bea).ledger.history() == []
     assert entry.dataset in texts(ann.switch_page("pages/budget.py").run())
     assert entry.dataset not in texts(bea.switch_page("pages/budget.py").run())
-    assert held(ann).ledger.place is None, "it is in memory alone"
+    assert held(ann).ledger.address is None, "it is in memory alone"
 
 
 def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.MonkeyPatch) -> None:

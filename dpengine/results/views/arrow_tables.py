@@ -47,12 +47,12 @@ def stream(published: PublishedTables) -> Any:
     table_names = arrow.from_texts([name_of(table) for table in tables])
 
     def batches() -> Iterator[Any]:
-        for place, table in enumerate(tables):
+        for index, table in enumerate(tables):
             values = published.numbers(table)
             for start in range(0, plan.cells(table), MAX_BATCH):
                 part = slice(start, min(start + MAX_BATCH, plan.cells(table)))
                 rows = part.stop - part.start
-                columns = [_encoded(np.full(rows, place), table_names)]
+                columns = [_encoded(np.full(rows, index), table_names)]
                 columns += [
                     _labels(published, table, name, part) if name in table else _nulls(published, name, rows)
                     for name in labels

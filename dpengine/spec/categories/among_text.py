@@ -19,7 +19,7 @@ from dpengine.translation.catalogue import _
 __all__ = ["is_among_text", "read_among", "read_rule", "write_among", "write_rule"]
 
 _FOUND = re.compile(r"found\s+among\s+(.+)", re.IGNORECASE)
-_WHOLE = re.compile(r"(-?[0-9]{1,18})\s*(?:\bto\b|–|—)\s*(-?[0-9]{1,18})", re.IGNORECASE)
+_SPAN = re.compile(r"(-?[0-9]{1,18})\s*(?:\bto\b|–|—)\s*(-?[0-9]{1,18})", re.IGNORECASE)
 _LETTERS = re.compile(r"(\S+)\s+up\s+to\s+([0-9]{1,3})\s+letters?", re.IGNORECASE)
 _OPTIONS = {"most": r"at\s+most\s+([0-9]{1,6})", "share": r"share\s+([0-9./]+)", "chance": r"chance\s+([0-9./e-]+)"}
 
@@ -41,8 +41,8 @@ def read_among(text: str) -> dict[str, Any]:
     >>> read_among("found among @## or @##.#")
     {'values': 'found', 'among': {'pattern': ['@##', '@##.#']}}
     """
-    parts = _FOUND.fullmatch(text.strip())
-    return {"values": "found", "among": read_rule(parts[1] if parts else "")}
+    match = _FOUND.fullmatch(text.strip())
+    return {"values": "found", "among": read_rule(match[1] if match else "")}
 
 
 def read_rule(text: str) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def read_rule(text: str) -> dict[str, Any]:
     """
     rule, *options = [part.strip() for part in text.strip().split(",")]
     among: dict[str, Any]
-    if whole := _WHOLE.fullmatch(rule):
-        among = {"from": int(whole[1]), "to": int(whole[2])}
+    if span := _SPAN.fullmatch(rule):
+        among = {"from": int(span[1]), "to": int(span[2])}
     elif letters := _LETTERS.fullmatch(rule):
         among = {"letters": letters[1], "longest": int(letters[2])}
     else:

@@ -57,8 +57,8 @@ def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tup
     """
     if not isinstance(level, Decimal):
         return tuple(level)
-    whole = int((edges[-1] - edges[0]) / level)
-    starts = [edges[0] + k * level for k in range(whole + 1)]
+    steps = int((edges[-1] - edges[0]) / level)
+    starts = [edges[0] + k * level for k in range(steps + 1)]
     return tuple(starts) if starts[-1] == edges[-1] else (*starts, edges[-1])
 
 

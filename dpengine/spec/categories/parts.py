@@ -47,8 +47,8 @@ class WithParts:
         """The columns, sorted, of each ranges table, except sums of another one."""
         wide = [tuple(sorted(table.columns)) for table in self._plan.listed
                 if isinstance(table, PublishedTable) and table.ranges]  # fmt: skip
-        held = self._plan.resolution.held
-        return tuple(one for one in wide if not any(one != other and held(one, other) is not None for other in wide))
+        finer = self._plan.resolution.finer_columns
+        return tuple(one for one in wide if not any(one != other and finer(one, other) is not None for other in wide))
 
     @cached_property
     def parts(self) -> Parts:
@@ -80,10 +80,10 @@ def parts_of(plan: Plan) -> Parts:
     ((('pay',),), [(('age',), ('age@20-year', 'ill'))], None)
     """
     listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
-    held = plan.resolution.held
+    finer = plan.resolution.finer_columns
     # Sums of a ranges table are free; amounts are measured separately.
     left = [table for table in plan.marginals
-            if plan.amounts(table) or not any(held(table, one) is not None for one in plan.ranged)]  # fmt: skip
+            if plan.amounts(table) or not any(finer(table, one) is not None for one in plan.ranged)]  # fmt: skip
     if not left:
         return Parts(plan.ranged, (), None)
     families = _families(_only(plan, map(listed.__getitem__, left)), left)

@@ -61,8 +61,8 @@ class Resolution:
     @cached_property
     def column(self) -> str | None:
         """Name of the declared column that is measured at several levels, that of most parts; None if there is none."""
-        parts = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
-        return max(parts, key=lambda name: parts[name], default=None)
+        ratios = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
+        return max(ratios, key=lambda name: ratios[name], default=None)
 
     @cached_property
     def levels(self) -> Columns:
@@ -102,7 +102,7 @@ class Resolution:
         """Return `table`, and the same at all used levels that are coarser than its own."""
         return list(product(*map(self.coarser, table)))
 
-    def held(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
+    def finer_columns(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
         """Return the `columns` that determine those of `table`, at its level or a finer one; None if one is missing."""
         table, columns = tuple(table), tuple(columns)
         if not self.chains and {*table} <= {*columns}:  # each column has one level
@@ -139,16 +139,16 @@ class Resolution:
 
     def known(self, table: Iterable[str]) -> Columns:
         """Return the columns that a table determines: its own, then the coarser levels in use."""
-        own = tuple(table)
-        return (*own, *(each for name in own for each in self.coarser(name)[1:]))
+        names = tuple(table)
+        return (*names, *(each for name in names for each in self.coarser(name)[1:]))
 
     def groups(self, fine: str, coarse: str) -> Ints:
         """Return for each cell of a level the index of its cell at a coarser one."""
         return cell_groups(self.columns[fine], split_name(coarse)[1])
 
-    def coarsen(self, counts: Numbers, held: Sequence[str], wanted: Sequence[str]) -> Numbers:
-        """Add up `counts` over the columns `held` to the levels that `wanted` names in the same places."""
-        for axis, (fine, coarse) in enumerate(zip(held, wanted, strict=True)):
+    def coarsen(self, counts: Numbers, finer: Sequence[str], coarser: Sequence[str]) -> Numbers:
+        """Add up `counts` over the columns `finer` to the levels that `coarser` names in the same places."""
+        for axis, (fine, coarse) in enumerate(zip(finer, coarser, strict=True)):
             if fine != coarse:
                 counts = sum_groups(counts, axis, self.groups(fine, coarse))
         return counts

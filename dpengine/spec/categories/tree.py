@@ -73,7 +73,7 @@ def from_rows(header: Sequence[str], rows: Sequence[Sequence[str]], levels: Sequ
     places = [list(header).index(level) for level in levels]
     listed = []
     for line, row in enumerate(rows, start=2):
-        path = [row[place].strip() if place < len(row) else "" for place in places]
+        path = [row[index].strip() if index < len(row) else "" for index in places]
         if not any(path):
             continue
         for level, value in zip(levels, path, strict=True):
@@ -153,8 +153,8 @@ def groups(fine: Sequence[str], coarse: Sequence[str], extra: int) -> Ints:
     >>> groups(["CA", "CA", "TX"], ["CA", "TX"], extra=1)
     array([0, 0, 1, 2])
     """
-    place = {name: k for k, name in enumerate(coarse)}
-    return np.array([*(place[name] for name in fine), *range(len(coarse), len(coarse) + extra)], dtype=np.int64)
+    index = {name: k for k, name in enumerate(coarse)}
+    return np.array([*(index[name] for name in fine), *range(len(coarse), len(coarse) + extra)], dtype=np.int64)
 
 
 def sum_groups(counts: Numbers, axis: int, group: Ints) -> Numbers:

@@ -28,11 +28,11 @@ CONTEXT = [
 ]
 MANY_ROWS = 10**12  # a bound on the rows of any table, so that it says nothing about this one
 _PREFIXES = ("csvw-eo:", "csvw-safe:", "csvw-dp:", "csvw:", "public.", "bounds.", "synth.")
-_WHOLE = {
+_INTEGERS = {
     "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedLong", "unsignedInt",
     "unsignedShort", "unsignedByte", "nonPositiveInteger", "negativeInteger",
 }  # fmt: skip
-_NUMBERS = _WHOLE | {"decimal", "double", "float", "number"}
+_NUMBERS = _INTEGERS | {"decimal", "double", "float", "number"}
 _DATES = {"date", "dateTime", "datetime", "dateTimeStamp"}
 _OF_TABLE = {
     "publicLength": mark("the number of rows"),
@@ -176,7 +176,7 @@ def _cells(name: str, column: Mapping[str, Any], kind: str, low: Any, high: Any)
     if values:
         return {"kind": "category", "values": values}
     if kind in _NUMBERS:
-        return bounded(low, high, whole=kind in _WHOLE)
+        return bounded(low, high, whole=kind in _INTEGERS)
     return dated(low, high) if kind in _DATES else {}
 
 
