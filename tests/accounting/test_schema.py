@@ -265,7 +265,7 @@ def test_an_account_that_may_not_change_tables_is_told_what_to_do(postgres: str)
     assert Ledger(as_clerk).keep_key("signing", lambda: b"key") == b"key"
 
 
-def test_a_release_that_is_named_like_a_question_is_none() -> None:
+def test_a_release_titled_like_a_question_stays_a_release() -> None:
     from dpengine.ask import history
 
     ledger = dpe.Ledger.in_memory()

@@ -107,7 +107,7 @@ def test_most_columns_in_common_are_enough_in_any_order_and_beside_any_others() 
     assert resemblance(columns(first, *new), old) is None
 
 
-def test_columns_of_few_values_tell_nothing_and_count_for_nothing() -> None:
+def test_columns_of_few_values_are_ignored() -> None:
     first, second = crowd(np.random.default_rng(16), 2)
     yes_no = [histogram([30 + k, 31 - k]) for k in range(8)]
     assert resemblance(columns(*yes_no), columns(*yes_no)) is None
@@ -122,7 +122,7 @@ def test_a_sketch_is_read_back_as_it_was() -> None:
     ]
 
 
-def test_nothing_is_like_a_table_without_rows() -> None:
+def test_a_table_without_rows_resembles_nothing() -> None:
     rows, none = histogram([50] * 60), histogram([])
     assert chance(rows, none) == chance(none, none) == 1
     assert resemblance(Sketch((Histogram(ROWS, none),)), Sketch((Histogram(ROWS, rows),))) is None

@@ -108,7 +108,7 @@ def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkey
 
 
 @pytest.mark.parametrize("way", NEIGHBOURS)
-def test_outcomes_with_a_tenth_of_the_noise_are_found_out(way: str, monkeypatch: MonkeyPatch) -> None:
+def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
     """A miss has a probability below 1e-15: at worst 98 % of outcomes speak for who is there, 2 % for who is not."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 10))
     assert not shown(way, Fraction(1), *outcomes(way, Fraction(1), 100)).kept
@@ -126,7 +126,7 @@ def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", [way for way in NEIGHBOURS if "adaptive" not in way])  # there choices cost a part
-def test_many_outcomes_show_much_of_epsilon_and_no_more(way: str) -> None:
+def test_many_outcomes_give_a_bound_near_epsilon_and_not_above(way: str) -> None:
     """The control: the same audit would refuse all of it as half of its price, by ten standard errors at least."""
     epsilon, runs = Fraction(2), 40_000
     surely = bound(epsilon, *outcomes(way, epsilon, runs))
@@ -135,7 +135,7 @@ def test_many_outcomes_show_much_of_epsilon_and_no_more(way: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", NEIGHBOURS)
-def test_whole_releases_show_no_more_than_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
+def test_complete_releases_give_a_bound_of_at_most_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
     """The control: with a hundredth of the noise, which leaves nearly none, the same audit shows more than ε."""
     epsilon, runs = Fraction(1), 100
     assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) <= epsilon

@@ -21,7 +21,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.by_day(5)
-def test_no_output_of_any_way_speaks_for_or_against_the_person_by_more_than_epsilon(way: str) -> None:
+def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
     for present in (True, False):
         found = evidence(way, Fraction(1, 2), present=present, runs=2)
         assert found.size == 2
@@ -49,14 +49,14 @@ def test_a_bound_follows_from_how_often_outputs_speak_for_the_person() -> None:
 
 
 @pytest.mark.nightly
-def test_a_release_with_a_quarter_of_its_noise_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quarter_of_the_noise_is_detected_in_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """A miss has a probability below 1e-8: it takes ten wrong sides of sixty, each with a chance of 0.018."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 4))
     assert not show("direct", Fraction(1), 60).kept
 
 
 @pytest.mark.nightly
-def test_exact_checks_hold_and_see_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_checks_pass_and_detect_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [check.what for check in checks(Fraction(1, 2)) if not check.kept] == []
     # Planted fault: scores are read by their first 12 digits.
     monkeypatch.setattr("dpengine.choose.exact_number", lambda value, _: Fraction(f"{float(value):.12g}"))
@@ -85,7 +85,9 @@ def test_the_command_says_what_is_claimed_beside_what_is_shown(monkeypatch: pyte
         (["--runs", "0"], "runs"),
     ],
 )
-def test_what_cannot_be_audited_is_refused(options: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_of_anything_unknown_is_refused(
+    options: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpengine.audit.exact_checks.checks", lambda epsilon: iter(()))
     done = CliRunner().invoke(main, ["audit", *options])
     assert done.exit_code == 2

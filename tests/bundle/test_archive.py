@@ -84,7 +84,7 @@ BESIDES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BESIDES)
-def test_what_stands_beside_the_files_is_told(small: bytes, name: str) -> None:
+def test_bytes_beside_the_files_are_reported(small: bytes, name: str) -> None:
     change, fragment = BESIDES[name]
     verify(small)
     assert fragment in refusal(change(small))
@@ -105,7 +105,7 @@ def test_each_byte_of_the_form_counts(small: bytes) -> None:
             assert not Archive(io.BytesIO(bytes(changed))).is_as_written(), place
 
 
-def test_a_changed_byte_is_told_or_changes_no_byte_of_any_file(small: bytes) -> None:
+def test_a_changed_byte_is_reported_or_changes_no_byte_of_any_file(small: bytes) -> None:
     """One change in 6,000 makes another compressed form of the same files, which only a signature could tell."""
     whole, told = members_of(small), 0
     chance = random.Random(2)
@@ -121,7 +121,7 @@ def test_a_changed_byte_is_told_or_changes_no_byte_of_any_file(small: bytes) -> 
     assert told >= 1_990
 
 
-def test_a_bit_that_nothing_reads_is_told() -> None:
+def test_a_changed_bit_that_nothing_reads_is_reported() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         archive.add(made, "x", [b"aaaaaaaab"])
@@ -197,7 +197,7 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, object]], object], str]] = {
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
-def test_a_manifest_says_what_it_must_and_no_more(small: bytes, name: str) -> None:
+def test_a_manifest_has_exactly_the_required_entries(small: bytes, name: str) -> None:
     change, fragment = MANIFESTS[name]
     members = members_of(small)
     manifest = json.loads(members["manifest.json"])

@@ -116,7 +116,7 @@ def of_version_2(members: Members) -> None:
     members["manifest.json"] = json.dumps(told).encode()
 
 
-def test_a_whole_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
+def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
     members = members_of(made.bundle)
     manifest = verify(zipped(members))
     measured = manifest["measurements"]

@@ -89,7 +89,7 @@ def lost(members: Members) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.by_day(6)
-def test_what_is_changed_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
+def test_every_change_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
     members = members_of(bundle)
     edit(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))

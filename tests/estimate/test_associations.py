@@ -104,7 +104,7 @@ def test_without_noise_they_are_those_of_the_rows() -> None:
         assert (cells[f"{name}_high"] - cells[f"{name}_low"])[-1] < 0.01 * abs(true[-1])
 
 
-def test_of_nobody_and_of_equal_people_nothing_is_known() -> None:
+def test_groups_of_nobody_or_of_equal_people_give_no_slope() -> None:
     """A slope needs values that differ. On given numbers, of which the first two groups have none."""
     groups, pay, hours = people("skewed")
     some, plan = groups > 1, plan_of("0.5")
@@ -161,7 +161,7 @@ def test_the_covariance_of_noise_is_that_of_sums_along_a_column(strategy: str) -
     assert both.sum(axis=(0, 2)) == pytest.approx(soft.covariance_along(("g", "hours"), ("hours",)))
 
 
-def test_they_are_predicted_and_read_as_they_are_written() -> None:
+def test_predictions_cover_them_and_plans_read_back() -> None:
     plan = plan_of("0.5")
     assert Plan.loads(plan.dumps()) == plan
     assert Plan.loads(plan.dumps().replace("'on'", "on")) == plan

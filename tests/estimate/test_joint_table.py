@@ -61,7 +61,7 @@ def test_people_move_until_many_small_tables_are_near() -> None:
     assert off(round_joint(joint, NAMES, fitted, 3000), fitted) < plain / 10
 
 
-def test_tables_of_few_cells_are_reached_however_slowly() -> None:
+def test_tables_of_few_cells_are_met_even_if_convergence_is_slow() -> None:
     """Columns that nearly determine each other in a ring: after 60 sweeps, 1,500 people are in wrong cells."""
     chance = np.random.default_rng(4)
     truth = chance.multinomial(10**6, chance.dirichlet(np.full(12**3, 0.02))).reshape(12, 12, 12).astype(float)

@@ -99,7 +99,7 @@ def test_a_measured_table_has_no_interval_narrower_than_its_noise_where_counts_s
             assert (half_width[middle >= float(one.allocation.scale)] >= 3 * float(one.allocation.scale)).all()
 
 
-def test_cells_that_their_columns_settle_have_narrow_intervals() -> None:
+def test_cells_determined_by_their_columns_have_narrow_intervals() -> None:
     """Where nearly everybody has one value, a count hardly varies given the counts of the columns."""
     expected = 10_000 * np.outer([0.99, 0.01], [0.5, 0.5])
     narrow, wide = model_half_widths(expected, [0.0, 0.0], (1.0, 0.5))[:, 0]
@@ -128,7 +128,7 @@ def test_factor_and_power_are_found_from_exact_sums(sizes: int) -> None:
     assert factor == pytest.approx(2, rel=0.01)
 
 
-def test_the_noise_of_a_size_without_cells_says_nothing() -> None:
+def test_noise_in_a_size_class_without_cells_hardly_matters() -> None:
     expected = np.full((4, 5), 100.0)
     usual = error_by_size(audit_of(np.array([0.0, 4_000, 0]), Fraction(100)), [expected])[0]
     assert error_by_size(audit_of(np.array([450.0, 4_000, 0]), Fraction(100)), [expected])[0] < 2 * usual
@@ -151,7 +151,7 @@ def test_what_is_predicted_is_about_what_is_published() -> None:
     assert 1 / 2 < np.median(ratios) < 2
 
 
-def test_stated_intervals_are_those_that_an_audit_of_other_numbers_would_give() -> None:
+def test_intervals_follow_from_the_stored_audit() -> None:
     """They follow from the stored measurements: with larger sums they are wider, and the estimates stay."""
     plan, codes = plan_of(1_600, "1"), people(1_600)
     measured = decide(plan).measure(lambda tables: [counted(codes, table) for table in tables])

@@ -39,7 +39,7 @@ def measured_mock(plan: Plan) -> Measurements:
     rows=st.sampled_from([1, 50, 10_000, 3_000_000]),
     unit=st.sampled_from([1, 5]),
 )
-def test_its_parts_add_up_to_epsilon_exactly(sizes: list[int], epsilon: str, rows: int, unit: int) -> None:
+def test_all_shares_add_up_to_epsilon_exactly(sizes: list[int], epsilon: str, rows: int, unit: int) -> None:
     who = {"rows": unit} | ({"id": "who"} if unit > 1 else {})
     each = {"each": min(2, len(sizes))}
     plan = letters_plan(sizes, each, epsilon=epsilon, rows_about=rows, unit=who, strategy="adaptive")
@@ -233,7 +233,7 @@ def test_with_enough_rows_it_finds_what_depends_on_what() -> None:
         assert wrong < 0.05, pair
 
 
-def test_a_release_is_whole_verified_and_reopened(tmp_path: Path) -> None:
+def test_a_release_is_consistent_verified_and_reopened(tmp_path: Path) -> None:
     plan = letters_plan([6] * 4, {"each": 3}, epsilon="1", strategy="adaptive")
     book = Ledger.in_memory()
     with open_table(chained(5000)) as table:
@@ -254,7 +254,7 @@ def test_a_release_is_whole_verified_and_reopened(tmp_path: Path) -> None:
     assert len(rows) == first.tables[()]["count"].iloc[0]
 
 
-def test_a_release_of_one_sparse_table_is_whole_and_verified(tmp_path: Path) -> None:
+def test_a_release_of_one_sparse_table_is_consistent_and_verified(tmp_path: Path) -> None:
     people = pd.DataFrame({"a": ["a1", "a2"] * 900, "b": ["b3"] * 1800, "c": ["c0", "c0", "c8"] * 600})
     ledger = Ledger.in_memory()
     done = release(people, sparse_plan(), ledger)
@@ -266,7 +266,7 @@ def test_a_release_of_one_sparse_table_is_whole_and_verified(tmp_path: Path) -> 
     assert preview(sparse_plan()).plan.strategy == "adaptive"
 
 
-def test_auto_takes_it_where_tables_are_many_and_wide() -> None:
+def test_auto_chooses_adaptive_for_many_wide_tables() -> None:
     assert decide(letters_plan([40] * 8, {"each": 2})).plan.strategy == "adaptive"
     assert decide(letters_plan([40] * 8, {"each": 2}, rows_about=10**9)).plan.strategy == "auto", (
         "measuring all is better"
@@ -313,7 +313,7 @@ def test_as_many_pairs_are_picked_as_gain_most() -> None:
     assert _later_picks(run, pairs, -5.0, 10**6)[0] == 1
 
 
-def test_a_preview_runs_the_same_way() -> None:
+def test_a_preview_measures_like_a_release() -> None:
     finished = preview(letters_plan([20] * 6, {"each": 2}, rows_about=20_000))
     assert finished.plan.strategy == "adaptive"
     assert finished.tables["a", "b"]["count"].sum() == finished.tables[()]["count"].iloc[0]

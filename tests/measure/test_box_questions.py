@@ -87,14 +87,14 @@ def test_stripes_along_one_axis_are_split_across_it(monkeypatch: pytest.MonkeyPa
     assert (along > 1).sum() > 1000
 
 
-def test_what_is_asked_of_few_people_or_where_boxes_differ_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_about_few_people_or_boxes_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     few = np.full(600, 1)
     differ = np.where(np.arange(600) < 70, 400, 0)
     for counts in (few, differ):
         assert exactly(counts, monkeypatch).unevenness is None
 
 
-def test_all_that_is_asked_is_kept_in_the_release_and_stated(tmp_path: Path) -> None:
+def test_all_answers_are_kept_in_the_release_and_stated(tmp_path: Path) -> None:
     plan = dpe.Plan.loads(
         "dataset: ages\nepsilon: '1/4'\ncolumns:\n"
         "  - {name: age, kind: number, edges: [" + ", ".join(map(str, range(301))) + "]}\n"

@@ -167,7 +167,7 @@ def test_auto_measures_boxes_where_cells_are_many() -> None:
     assert not dpe.predict(short).attrs["simulated"]
 
 
-def test_a_release_for_ranges_is_whole_verified_and_reopened(tmp_path: Path) -> None:
+def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path) -> None:
     plan = ages("[{columns: [age, sex], ranges: true}, [age]]")
     frame = pd.DataFrame({"age": [20, 21, 70, None] * 300, "sex": ["f", "m", "f", "m"] * 300})
     ledger = dpe.Ledger.in_memory()

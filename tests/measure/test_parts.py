@@ -73,7 +73,7 @@ def row(**values: Any) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_all_tables_agree_and_the_release_is_whole(name: str, tmp_path: Path) -> None:
+def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) -> None:
     made = preview(plan_of(name))
     plan = made.plan
     assert made.measured.cost == plan.epsilon
@@ -209,7 +209,7 @@ def test_intervals_hold_and_errors_are_as_predicted() -> None:
 
 
 @pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
-def test_what_is_changed_in_a_release_is_found(fault: str) -> None:
+def test_every_change_in_a_release_is_found(fault: str) -> None:
     members = members_of(bundle())
     told = json.loads(members["manifest.json"])
     measured = told["measurements"]

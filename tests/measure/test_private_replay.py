@@ -135,7 +135,7 @@ RESULTS: dict[bytes, Measurements] = {}
 
 @cases
 @units
-def test_every_case_goes_the_way_that_it_is_for(case: str, unit: int) -> None:
+def test_every_case_takes_the_branch_that_it_is_meant_to_test(case: str, unit: int) -> None:
     tape = recorded_work(measured(case, unit, CASES[case][1]), without_noise=True)
     choices = RESULTS[tape.stored].choices
     private = sum(choice.mechanism == PERMUTE_AND_FLIP for choice in choices)
@@ -183,7 +183,7 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
 
 @cases
 @units
-def test_no_other_counts_change_anything_but_the_odds(case: str, unit: int) -> None:
+def test_other_counts_change_only_the_probability_of_the_outcome(case: str, unit: int) -> None:
     """Counts reversed, tripled, all in one cell, or none at all: with the same outputs, the same is measured."""
     joint = CASES[case][1]
     first = recorded_work(measured(case, unit, joint), without_noise=True)

@@ -95,7 +95,7 @@ def told(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
             for each in contests(counts, noisy(share), SMALL, share)]  # fmt: skip
 
 
-def test_what_is_drawn_is_drawn_from_these_contests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choices_are_the_winners_of_the_stated_contests(monkeypatch: pytest.MonkeyPatch) -> None:
     """The winner of each stands at its place, with nothing else done to it but sorting."""
     share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(1), 3)
     counts, asked = np.array([[5, 1, 1, 1, 9, 0], [0, 0, 7, 0, 0, 2]]), []
@@ -187,7 +187,7 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     (("merged_to", [2]), "not merged"),
     (("purpose", "something else"), "a row is not 40 units of these columns"),
 ])  # fmt: skip
-def test_what_is_changed_of_a_choice_is_found(edit: tuple[str, object], fault: str) -> None:
+def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None:
     members = members_of(_bundle())
     stated("measurements", 1, edit[0], value=edit[1])(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))

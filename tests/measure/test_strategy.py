@@ -220,7 +220,7 @@ def test_the_plan_of_a_release_keeps_its_strategy_whatever_auto_would_decide_now
     assert resolved(adaptive).plan_id == decide(adaptive).plan_id == decide(plan).plan_id
 
 
-def test_a_strategy_at_another_epsilon_is_of_the_same_kind() -> None:
+def test_a_strategy_keeps_its_kind_at_another_epsilon() -> None:
     plan = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="1", rows_about=100_000)
     strategy = decide(plan)
     assert strategy.closed_form

@@ -99,7 +99,7 @@ def test_in_an_adaptive_plan_a_pair_weighs_as_much_as_its_heaviest_table_and_at_
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_plans_in_which_all_tables_are_alike_stay_what_they_were(strategy: str) -> None:
+def test_equal_weights_change_nothing(strategy: str) -> None:
     plain = letters_plan(SIZES, [["a", "b"], ["b", "c"], ["a", "c"]], strategy=strategy)
     tables = [{"columns": list(table), "weight": "2.50"} for table in plain.marginals]
     alike = letters_plan(SIZES, tables, strategy=strategy)
@@ -111,7 +111,7 @@ def test_plans_in_which_all_tables_are_alike_stay_what_they_were(strategy: str) 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_weights_are_part_of_what_a_release_is_known_by(strategy: str) -> None:
+def test_weights_are_part_of_the_identity_of_a_release(strategy: str) -> None:
     ids = {decide(make(weight, strategy)).plan_id for make in (ring, headline) for weight in (1, 3, 4)}
     assert len(ids) == 6
     twice = letters_plan(SIZES, [{"columns": list(table), "weight": 6 if table == ("a", "b") else "2.0"}
@@ -129,13 +129,13 @@ def test_a_weight_is_kept_in_the_plan_file_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("weight", [0, -1, "1/3", "much", True, 1001, "0.0009", "1.0000001", None])
-def test_a_weight_that_is_none_is_refused(weight: Any) -> None:
+def test_an_invalid_weight_is_refused(weight: Any) -> None:
     with pytest.raises(PlanError, match="a weight is a number from"):
         ring(weight)
 
 
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
-def test_a_release_with_weights_is_whole(strategy: str, tmp_path: Path) -> None:
+def test_a_release_with_weights_verifies(strategy: str, tmp_path: Path) -> None:
     plan = headline(5, strategy)
     rows = pd.DataFrame({name: [f"{name}{k * k % plan.column(name).size}" for k in range(300)] for name in "abc"})
     made = release(rows, plan)

@@ -320,7 +320,7 @@ WRONG: list[tuple[str, int, Callable[[], Ints], set[str]]] = [
 
 
 @pytest.mark.parametrize(("scale", "draw", "reasons"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
-def test_wrong_noise_is_found_out(scale: int, draw: Callable[[], Ints], reasons: set[str]) -> None:
+def test_wrong_noise_is_detected(scale: int, draw: Callable[[], Ints], reasons: set[str]) -> None:
     assert reasons <= rejections(draw(), draw(), float(scale))
 
 

@@ -166,7 +166,7 @@ def test_how_many_pass_is_decided_at_every_border_by_as_many_bits_as_it_takes(
     assert compared >= 6
 
 
-def test_of_no_keys_none_passes() -> None:
+def test_without_keys_none_passes() -> None:
     assert sparse._number_passed(0, Fraction(1), 1) == 0
 
 

@@ -69,7 +69,7 @@ def entries(found: Found) -> dict[str, dict[str, Any]]:
     return {column.name: column.model_dump(mode="json", exclude_defaults=True) for column in found.codebook.columns}
 
 
-def test_what_a_tool_measured_is_refused_in_words_and_the_rest_waits() -> None:
+def test_entries_that_a_tool_measured_are_refused_and_the_rest_waits() -> None:
     found = opened(PENGUINS)
     assert entries(found) == {
         "species": {"name": "species", "values": ["Adelie", "Gentoo"], "other": False, "missing": False,
@@ -196,7 +196,7 @@ OUTSIDE = '<!DOCTYPE c [<!ENTITY a SYSTEM "file:///etc/passwd">]><codeBook><titl
         ("b.txt", "", "known are .csv"),
     ],
 )  # fmt: skip
-def test_what_is_no_codebook_is_refused(name: str, content: str, fault: str) -> None:
+def test_a_file_that_is_no_codebook_is_refused(name: str, content: str, fault: str) -> None:
     with pytest.raises(PlanError, match=fault):
         open_codebook(content.encode(), name)
 

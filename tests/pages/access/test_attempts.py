@@ -337,7 +337,7 @@ def test_nobody_sends_anything_to_her_session(session: Open, sender: str, method
 
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_she_does(session: Open, method: str, path: str) -> None:
+def test_she_sends_files_to_her_own_session(session: Open, method: str, path: str) -> None:
     assert put(session, HERSELF, path, method) in (200, 204)
 
 

@@ -64,7 +64,7 @@ def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_ro
     assert labelled(page.button, "Go on").disabled
 
 
-def test_a_suggestion_is_nothing_until_it_is_confirmed(page: AppTest) -> None:
+def test_a_suggestion_has_no_effect_until_it_is_confirmed(page: AppTest) -> None:
     press(page, "Confirm 2 suggestions")  # the date still waits for how it is written
     assert grid(page)[CONFIRMED].to_dict() == {"age": True, "region": False, "visit_date": False, "smoker": True,
                                                "score": False}  # fmt: skip
@@ -206,7 +206,7 @@ def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest
     assert (told["region"]["words"], told["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
-def test_a_codebook_of_another_house_is_read_without_what_was_measured(page: AppTest) -> None:
+def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTest) -> None:
     columns: list[dict[str, Any]] = [
         {"name": "region", "datatype": "string", "keyValues": ["North", "South"]},
         {"name": "score", "datatype": "integer", "minimum": 0, "maximum": 30},

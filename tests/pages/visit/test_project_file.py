@@ -105,7 +105,7 @@ def test_slopes_of_a_plan_file_are_kept() -> None:
         ("project:", "project: &x", "cannot be read"),
     ],
 )
-def test_what_is_no_project_is_refused_with_its_place(changed: str, to: str, said: str) -> None:
+def test_a_file_that_is_not_a_project_is_refused_with_the_place_of_the_fault(changed: str, to: str, said: str) -> None:
     text = file.write(Draft("a.csv", "", (), half()))
     assert changed in text
     if said == "cannot be read":
