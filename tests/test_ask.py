@@ -1,4 +1,4 @@
-"""Answers: right where there is no noise to speak of, private by enumeration, paid once, and kept."""
+"""Answers: correct without noise, private by enumeration, paid once, and stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the command line writes a bundle to, and whose part of the ledger pays for it."""
+"""Where the command line writes a bundle, and which owner's part of the ledger pays for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents name is there: files, headings, tests. Each attack has a test, or a word that none is."""
+"""Every file, heading and test that the documents name exists. Each attack has a test, or says that it has none."""
 
 from __future__ import annotations
 

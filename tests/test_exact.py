@@ -65,7 +65,7 @@ def test_a_float_counts_by_its_first_twelve_digits() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_private_floats_keep_every_difference(one: float, other: float) -> None:
-    """What is read moves exactly as far as what was given: no rounding, and not its shortest text either."""
+    """Differences between floats are kept exactly: neither rounded nor replaced by those of their shortest texts."""
     assert exact_number(one) - exact_number(np.float64(other)) == Fraction(one) - Fraction(other)
 
 

@@ -1,4 +1,4 @@
-"""Each rule of composition is sound: never below what releases can truly give away together; and how tight it is."""
+"""Each rule of composition states at least the privacy loss that releases can have together, and hardly more."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_formulas_are_those_of_their_theorems() -> None:
 
 @pytest.mark.parametrize(("epsilon", "size"), [("1/2", 3), ("1", 4), ("1/10", 20)])
 def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size: int) -> None:
-    """Of (ε, δ) with all of δ lost to certainty: a person at a time, δ is passed on e^ε times as large."""
+    """An (ε, δ) mechanism that reveals everything with probability δ: each further person multiplies δ by e^ε."""
     each, chain = Fraction(epsilon), 0.0
     for _ in range(size):
         chain = chain * math.exp(each) + 1e-9

@@ -1,4 +1,4 @@
-"""Once noise is drawn it is recorded, or nobody learns anything of it."""
+"""Drawn noise is recorded, or nothing about it is revealed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the ledger: exact money, shared data, one charge a release, a chain that shows edits."""
+"""The rules of the ledger: exact amounts, a budget for shared data, one charge a release, a tamper-evident chain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.conftest import empty_schema
 
 @pytest.fixture(params=["memory", "postgres"])
 def ledger(request: pytest.FixtureRequest) -> Ledger:
-    """A fresh ledger; what money can and cannot do is the same wherever it lives."""
+    """A fresh ledger, in memory and on a server: the rules about amounts are the same."""
     if request.param == "memory":
         return Ledger.in_memory()
     return Ledger(empty_schema(request.getfixturevalue("postgres")))
@@ -339,7 +339,7 @@ def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
 
 
 def look(url: str, statement: str, value: object = None) -> list[Any]:
-    """Go behind the ledger's back, with all rights; ``value`` stands for ``:value``."""
+    """Change the ledger's database directly, with all rights; ``value`` is bound to ``:value``."""
     engine = sqlalchemy.create_engine(url)
     try:
         with engine.begin() as connection:

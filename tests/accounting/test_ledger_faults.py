@@ -47,7 +47,7 @@ def url(path: Path) -> str:
 
 @cache
 def _jobs() -> subprocess.Popen[str]:
-    """The other side: one process for all jobs, which forks for each, since most of a start goes into imports."""
+    """One process for all jobs, which forks for each, since importing takes most of a start."""
     root = str(Path(ledger_module.__file__).parents[2])
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     process = subprocess.Popen(
@@ -346,7 +346,7 @@ def test_a_truncated_ledger_is_refused(url: str, path: Path, keep: float) -> Non
 
 
 def answers(url: str) -> list[object]:
-    """Ask the ledger all it knows, each time of a new one; an error is an answer."""
+    """Query everything of a ledger, opened anew for each query; an error counts as an answer."""
     asked: list[Callable[[Ledger], object]] = [
         lambda ledger: ledger.history(),
         lambda ledger: (ledger.spent("clinic"), ledger.cap("clinic"), ledger.datasets()),

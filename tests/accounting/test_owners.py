@@ -1,4 +1,4 @@
-"""Owners of one ledger see their own part of it alone: no value, no error and no price depends on what others did."""
+"""Each owner of a ledger sees only their own part: no value, error or price depends on what other owners did."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def attempt(ledger: Ledger, guess: random.Random) -> tuple[str, object]:
     "names", [("ann", "bea"), *(pytest.param(names, marks=pytest.mark.nightly) for names in (("", "bea"), ("ann", "")))]
 )
 def test_two_hundred_attempts_reveal_nothing_of_another_owner(tmp_path: Path, names: tuple[str, str]) -> None:
-    """All answers are those of the same ledger without the other's entries, free ones and refusals included."""
+    """All answers, free ones and refusals included, are those of the same ledger without the other owner's entries."""
     ann, bea = names
     alone, shared = (f"sqlite:///{tmp_path / name}.db" for name in ("alone", "shared"))
     charge(Ledger(alone, bea), "own plan", "own", b"own rows")

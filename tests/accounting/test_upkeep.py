@@ -1,4 +1,4 @@
-"""A backup is whole while others write, in one file of its own, and never put in the place of more."""
+"""A backup is one complete file even while others write, and never replaces a ledger that has more entries."""
 
 from __future__ import annotations
 

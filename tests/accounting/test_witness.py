@@ -1,4 +1,4 @@
-"""A ledger that is gone, replaced by an old copy or by another one is told, and never begun anew in silence."""
+"""A ledger that is missing or replaced by another one is reported, and no new one is begun silently."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def go_back(url: str, charges: Callable[[], object]) -> None:
 
 
 def forget_in_this_process() -> None:
-    """What a new process would know: the notes in files alone."""
+    """Forget all notes but those in files, as a new process would."""
     witness._noted.clear()
 
 
@@ -243,7 +243,7 @@ def test_a_damaged_note_still_shows_that_there_was_a_ledger(stored_url: str, sta
 def test_a_ledger_without_charges_may_be_replaced(
     stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that began an empty ledger before its disk was mounted goes on with the one on the disk."""
+    """A server that began an empty ledger before its disk was mounted continues with the ledger on the disk."""
     Ledger(stored_url)
     remove(stored_url)
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))

@@ -1,4 +1,4 @@
-"""An audit of what is published: evidence is a likelihood ratio, it is at most ε, and a broken promise is found."""
+"""An audit of published numbers: evidence is a log-likelihood ratio of at most ε, and a broken promise is found."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
 
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
-    """Of two marginals, by hand: three people share the person's cell of a, and none that of a and b."""
+    """Computed by hand for two marginals: three people share the person's cell of a, and none that of a and b."""
     setting = publications._direct(Fraction(1))
     values = {("a",): np.array([0, 8]), ("a", "b"): np.array([[3, 3], [3, 3]])}
     marginals = tuple(Measurement(Allocation(name, Fraction(1, 2), 1), value) for name, value in values.items())

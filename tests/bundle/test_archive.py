@@ -1,4 +1,4 @@
-"""A bundle is one zip file, in one form: whatever stands beside its files is told, and no header is believed."""
+"""A bundle is a zip file in one canonical form: bytes beside its files are reported, and no header is trusted."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_each_byte_of_the_form_counts(small: bytes) -> None:
 
 
 def test_a_changed_byte_is_reported_or_changes_no_byte_of_any_file(small: bytes) -> None:
-    """One change in 6,000 makes another compressed form of the same files, which only a signature could tell."""
+    """One change in 6,000 gives another compressed form of the same files, which only a signature could notice."""
     whole, told = members_of(small), 0
     chance = random.Random(2)
     for place in chance.sample(range(len(small)), 2_000):
@@ -158,7 +158,7 @@ def test_both_ways_of_writing_read_back(bundle_of: int) -> None:
 
 
 def test_a_lie_about_a_size_does_not_unpack_more(small: bytes) -> None:
-    """The headers say 50 bytes; ten megabytes come out, and are stopped at the limit."""
+    """The headers state 50 bytes; unpacking ten megabytes stops at the limit."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         archive.add(made, "x", [b"0" * 10**7])

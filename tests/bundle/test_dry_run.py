@@ -1,4 +1,4 @@
-"""What could not be kept or written is refused before anything is drawn; what is tried depends on the plan alone."""
+"""The dry run refuses what could not be stored or written, before noise is drawn, and depends on the plan alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stranger's bundle is verified in a process of its own; whatever becomes of that process is a typed message."""
+"""A stranger's bundle is verified in a separate process; any end of that process becomes a typed error."""
 
 from __future__ import annotations
 

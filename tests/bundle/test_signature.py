@@ -1,4 +1,4 @@
-"""A signed bundle vouches for every byte of its file, and what is not vouched for is told apart."""
+"""A signature covers every byte of the bundle's file; unsigned, changed and foreign bundles are distinguished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting: which rows count in which cell, and what a count does not depend on."""
+"""Counting: which rows count in which cell, and what must not change a count."""
 
 import datetime as dt
 import itertools
@@ -370,7 +370,7 @@ def test_neighbours_give_arrays_of_one_shape():
 
 @pytest.mark.parametrize(("kind", "rare"), [("parquet", "zz"), ("csv", "zz"), ("csv", "z\nz")])
 def test_texts_that_a_plan_lists_are_recognised_as_they_are(kind, rare, tmp_path):
-    """By their place in the list, among others that are not in it, and texts that are the shortest of a number.
+    """Texts in the list, texts that are not in it, and texts that are the shortest form of a number.
 
     A text file is read in pieces of lines, but by SQL where a cell has several lines.
     """

@@ -1,4 +1,4 @@
-"""Keys of a universe are counted as if each had been declared: here and in other engines, and at most k of a person."""
+"""Keys of a universe are counted as if each were declared, in every engine, with at most k rows of a person."""
 
 from __future__ import annotations
 

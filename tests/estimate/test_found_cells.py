@@ -1,4 +1,4 @@
-"""Cuts: as many bins as asked for, none needlessly heavy, and heavy steps alone."""
+"""Bin boundaries: as many bins as requested, the heaviest as light as can be, and heavy steps by themselves."""
 
 from __future__ import annotations
 

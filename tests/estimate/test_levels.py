@@ -103,7 +103,7 @@ def test_intervals_hold_the_truth() -> None:
 
 
 def test_a_person_in_a_crowded_tree_keeps_the_sums_of_groups() -> None:
-    """Where noise is next to nothing, every level is exact."""
+    """With next to no noise, every level is exact."""
     plan = geography_plan(4, epsilon="500")
     measured = decide(plan).measure(lambda marginals: [truth(plan, each) for each in marginals])
     result = conclude(plan, measured)

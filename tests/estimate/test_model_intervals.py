@@ -77,7 +77,7 @@ def test_intervals_hold_at_their_level_and_are_not_far_too_wide(rows: int, epsil
 
 
 def test_a_cell_is_off_by_its_columns_noise_as_far_as_they_overlap() -> None:
-    """Without anything else that a model misses: 95 % of Laplace noise is within 3 times its scale."""
+    """With column noise as the only error: 95 % of Laplace noise is within 3 times its scale."""
     expected = np.array([[600.0, 200.0], [150.0, 50.0]])
     half_widths = model_half_widths(expected, [20.0, 0.0], (0.0, 0.75))
     np.testing.assert_allclose(half_widths, 3 * 20 * np.array([[0.75, 0.25], [0.75, 0.25]]))
@@ -118,7 +118,7 @@ def audit_of(sums: Floats, scale: Fraction) -> Audit:
 
 @pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))
 def test_factor_and_power_are_found_from_exact_sums(sizes: int) -> None:
-    """Of releases of today, with one or three sizes of cells, and of earlier ones, with seven."""
+    """Audits of present releases have one or three size classes of cells, those of earlier ones seven."""
     expected = 1e6 * np.outer(CHANCE.dirichlet(np.full(40, 0.3)), CHANCE.dirichlet(np.full(30, 0.3)))
     part = [expected.sum(axis=k, keepdims=True) / 1e6 for k in (0, 1)]
     off = 2 * np.where(expected < 1, expected, expected**0.75) * np.sqrt((1 - part[0]) * (1 - part[1]))

@@ -1,4 +1,4 @@
-"""Functions in a process of their own: what comes back, what ends them, and that nobody else notices."""
+"""Functions in separate processes: what is returned, what ends them, and that nothing else is affected."""
 
 import multiprocessing
 import os

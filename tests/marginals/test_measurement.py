@@ -38,7 +38,7 @@ def boxes(counts: Ints) -> Boxes:
 
 
 def test_the_cost_is_the_sum_of_all_parts() -> None:
-    """Each kind of part has a price that no sum of the others makes, so that leaving one out shows."""
+    """Each kind of share has a price that is no sum of the others, so an omitted one is noticed."""
     everything = Measurements(
         (measurement(Fraction(1, 7)), measurement(Fraction(1, 11))),
         (Choice("first", DISCRETE_LAPLACE, Fraction(1, 13), 1), Choice("second", DISCRETE_LAPLACE, Fraction(1, 17), 1)),

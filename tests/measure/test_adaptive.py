@@ -141,7 +141,7 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
 
 
 def test_epsilon_suffices_where_hardly_any_is_for_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the noisy answer is: here it is that pairs are worth any noise."""
+    """Whatever the noisy answer: here it says that pairs are worth any noise."""
 
     def greatest(run: Run, parts: float, most: int, above: int) -> float:
         measure_dependence(run, parts, most, above)
@@ -289,7 +289,7 @@ def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
 
 
 def test_as_many_pairs_are_picked_as_gain_most() -> None:
-    """More where the model is more wrong and noise is less, until one more would have more noise than it mends.
+    """More if the model is more wrong or noise is smaller, until another pair would add more noise than it corrects.
 
     Of 100 pairs of nine large cells each, of which the worst K are wrong by K·(1 + ln(100/K)) times the mean.
     """

@@ -1,4 +1,4 @@
-"""The whole adaptive way, audited on neighbouring tables: it shows nearly all of the ε that it costs, and no more.
+"""Adaptive measuring, audited on neighbouring tables: the empirical bound is near the ε that it costs, and not above.
 
 tests/measure/test_private_replay.py shows exactly that no draw costs more than its part; this is a check from outside.
 """

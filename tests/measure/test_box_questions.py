@@ -1,4 +1,4 @@
-"""Questions on how uneven boxes are within: a row moves each answer by what is said, and patterns are found."""
+"""Questions about unevenness in boxes: a row moves each answer by its sensitivity at most, and patterns are found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpengine.release import reopen
 
 
 def of_one(box: Ints, width: int) -> int:
-    """Sum of deviations in one box, piece by piece and in words of the docstring."""
+    """The sum of deviations in one box, computed literally as its docstring defines it."""
     total = 0
     for start in range(0, box.size, width):
         piece = box[start : start + width]

@@ -55,7 +55,7 @@ def test_all_levels_are_measured_and_paid_for(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_level_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level planted in turn as measured with ε of its own beside the others."""
+    """Planted faults: each level in turn is measured with additional ε of its own."""
     plan = wide_plan()
     honest = allocate_levels(plan, plan.epsilon)
     for k, level in enumerate(honest):

@@ -1,4 +1,4 @@
-"""Tables for ranges, at levels and others in one plan: they share ε exactly, agree, and are verified."""
+"""Tables for ranges, at levels and others in one plan: their shares add up to ε, they agree, and they verify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of more weight gets more of ε; shares still add up to ε, and plans without weights stay what they were."""
+"""A table with a larger weight gets a larger share of ε, shares add up to ε, and equal weights change nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_direct_shares_follow_the_cube_root_of_weighted_cells_and_are_exact(weig
 
 @pytest.mark.parametrize(("make", "strategy"), list(product((ring, headline), ("direct", "optimised"))))
 def test_errors_fall_with_the_weight_and_no_other_weight_serves_better(make: Any, strategy: str) -> None:
-    """The weighted sum of variances, of each of the plans as that of each weight measures it."""
+    """The weighted sum of variances of each plan, under the allocation for each weight."""
     weights = ("2", "5", "40")
     plans = {weight: make(weight, strategy) for weight in weights}
     variances = {weight: variances_of(plan) for weight, plan in plans.items()}

@@ -1,4 +1,4 @@
-"""The variance from three sums: weights that add up to 1, tails and intervals against the noise itself."""
+"""The variance from three sums: exact weights, and tails and intervals compared with the noise distribution."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def q_to(scale: Fraction, times: int) -> Decimal:
 
 
 def cumulative(scale: Fraction, k: int) -> Decimal:
-    """P(X ≤ k) = Σ_{j≤k} (1−q)/(1+q)·q^|j|, summed by hand."""
+    """P(X ≤ k) = Σ_{j≤k} (1−q)/(1+q)·q^|j|, summed term by term."""
     one_and_q = EXACT.add(Decimal(1), q_to(scale, 1))
     if k < 0:
         return EXACT.divide(q_to(scale, -k), one_and_q)
@@ -245,7 +245,7 @@ def test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system(monkeypatch:
 
 
 def rejections(first: Ints, second: Ints, scale: float) -> set[str]:
-    """Names of the tests, each at ALPHA, by which two tables' noise is not independent discrete Laplace noise."""
+    """Return the names of the tests, each at ALPHA, that reject independent discrete Laplace noise for two tables."""
     distribution, n, squares = stats.dlaplace(1 / scale), first.size, first.astype(float) ** 2
     z_scores = {
         "variance": (squares.mean() - 1 / (2 * np.sinh(1 / (2 * scale)) ** 2)) / (squares.std() / n**0.5),

@@ -1,4 +1,4 @@
-"""The least number that is shown is the least that keeps the chance, for universes of any size."""
+"""The threshold is the smallest that keeps the stated probability, for universes of any size."""
 
 from __future__ import annotations
 

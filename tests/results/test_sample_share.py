@@ -1,4 +1,4 @@
-"""The share of a sample that is off as far as a release, against samples that are drawn."""
+"""The size of a random sample with the error of a release, compared with drawn samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codebooks of other houses: what is public is read, what was measured from rows is refused in words."""
+"""Codebooks of other tools: public entries are read, entries measured from rows are refused with a reason."""
 
 from __future__ import annotations
 

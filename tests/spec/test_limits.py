@@ -1,4 +1,4 @@
-"""A plan of a stranger is refused before the work that it would make, in words that name the limit."""
+"""A stranger's plan that would cause too much work is refused before that work, with the limit in the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Universes: every key has a place and every place a key, and what is no key has none."""
+"""Universes: keys and their places correspond one to one, and other texts have no place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written of a bound holds: it is rounded away from what it bounds, and by little."""
+"""Stated bounds hold: they are rounded outwards, and by little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole counts nearest to what was measured: exact where they can be, never farther, and not led astray by outliers."""
+"""Whole counts nearest to measured tables: exact if possible, never farther than before, robust against outliers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk where plans are sent and decided on: two people, one plan, one decision, kept whole."""
+"""Requests for approval: one person sends a plan, another decides, and both are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A charge that needs approval has one, of exactly its plan, and uses it up with the same commit; or it is refused."""
+"""A charge that needs approval is refused without one of exactly its plan, and uses it up in the same transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIGEST = plan_digest(PLAN)
 
 
 def ruled(url: str, owner: str = "", dataset: str = "") -> Ledger:
-    """A ledger of which a dataset, or every one, needs approval."""
+    """A ledger in which one dataset, or every dataset, needs approval."""
     ledger = Ledger(url, owner)
     ledger.approvals.set_rule(dataset, needed=True)
     return ledger

@@ -1,4 +1,4 @@
-"""Who a person is: what a provider says and what a proxy says, taken at their word only where they may be."""
+"""Identities of people, from a sign-in provider or a proxy, each trusted only as far as the settings allow."""
 
 from __future__ import annotations
 

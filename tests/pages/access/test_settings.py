@@ -1,4 +1,4 @@
-"""The operator's settings: each that lets in whom it should not is refused before anything is served."""
+"""The operator's settings: a setting that would let in the wrong people is refused before anything is served."""
 
 from __future__ import annotations
 

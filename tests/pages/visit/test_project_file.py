@@ -79,7 +79,7 @@ def test_a_plan_file_is_a_project_that_is_complete() -> None:
 
 
 def test_slopes_of_a_plan_file_are_kept() -> None:
-    """Nothing of it is lost in silence."""
+    """Nothing of it is silently lost."""
     amounts = [{"name": name, "kind": "amount", "from": 0, "to": 9} for name in ("pay", "hours")]
     tables = [{"columns": ["sex"], "mean": ["pay"], "slope": [{"of": "pay", "on": "hours"}]}]
     plan = Plan(dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "yesno"}, *amounts], tables=tables)

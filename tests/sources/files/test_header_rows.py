@@ -1,4 +1,4 @@
-"""Titles above the names are skipped, and a table without names gets some; each row is read as it stands."""
+"""Titles above the column names are skipped, and a table without names gets some; each row is read unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan of which most cells would be noise is told, with ways out as buttons."""
+"""If most cells of a plan would be noise, the page says so and offers remedies as buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of which nearly all rows fall in (other) are told before the button, with a format that would fit."""
+"""Columns with nearly all rows in (other) are reported before the Publish button, with a format that would fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An adaptive plan shows its error before anything is spent: tried out beside the page, on made-up people."""
+"""An adaptive plan shows its error before anything is spent, simulated in the background on mock people."""
 
 from __future__ import annotations
 
