@@ -79,7 +79,7 @@ def pack(
         arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
-        arrays |= {"audit_sums": audit.sums, "audit_cells": audit.cells, "audit_expected": audit.expected}
+        arrays["audit_sums"] = audit.sums
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= _arrays_of(boxes, "boxes")
@@ -163,8 +163,7 @@ def unpack(
             audit = None
             if "audit" in header:
                 tables, epsilon, sensitivity, grain = header["audit"]
-                audited = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
-                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *audited)
+                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, arrays["audit_sums"])
             boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
             more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
             searches = tuple(

@@ -111,9 +111,7 @@ def test_cells_determined_by_their_columns_have_narrow_intervals() -> None:
 
 
 def audit_of(sums: Floats, scale: Fraction) -> Audit:
-    none = np.zeros(len(sums))
-    tables = (("a", "b"),)
-    return Audit(tables, 1 / scale, 1, 1, np.rint(sums).astype(np.int64), none.astype(np.int64), none)
+    return Audit((("a", "b"),), 1 / scale, 1, 1, np.rint(sums).astype(np.int64))
 
 
 @pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))
