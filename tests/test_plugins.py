@@ -17,7 +17,7 @@ import dpengine as dpe
 from dpengine.accounting.entry import Kind
 from dpengine.charts.figures import release_figure
 from dpengine.export import export, published
-from dpengine.mechanism import Found, Noise, reopen, run_mechanism
+from dpengine.mechanism import MechanismResult, Noise, reopen, run_mechanism
 from tests.plans import CLINIC
 from tests.test_cli import run
 
@@ -184,7 +184,7 @@ def test_an_invalid_result_of_a_mechanism_is_refused() -> None:
     for payload in (b"", b"[]", b"{}", b'{"kind": "answer"}', b'{"kind": "mechanism", "value": 1}'):
         with pytest.raises(dpe.LedgerError, match="not the result of a mechanism"):
             reopen(payload)
-    found = Found("m", [1], "key", "d", "1", "id", "now", "0")
+    found = MechanismResult("m", [1], "key", "d", "1", "id", "now", "0")
     assert reopen(found.to_bytes()) == found
 
 

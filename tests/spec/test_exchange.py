@@ -14,7 +14,7 @@ from dpengine.bundle.portals.described import described
 from dpengine.cli import main
 from dpengine.sources.codebook_file import csvw_bytes, open_codebook
 from dpengine.spec.exchange import csvw_eo
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from tests.plans import CLINIC
 
 # As the tools of CSVW-EO write it, version 0.2.1, of their example of penguins.
@@ -61,11 +61,11 @@ DDI = """<?xml version="1.0" encoding="UTF-8"?>
 </codeBook>"""
 
 
-def opened(document: Any, name: str = "book.json") -> Found:
+def opened(document: Any, name: str = "book.json") -> ReadCodebook:
     return open_codebook(json.dumps(document).encode(), name)
 
 
-def entries(found: Found) -> dict[str, dict[str, Any]]:
+def entries(found: ReadCodebook) -> dict[str, dict[str, Any]]:
     return {column.name: column.model_dump(mode="json", exclude_defaults=True) for column in found.codebook.columns}
 
 

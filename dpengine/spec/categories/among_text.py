@@ -99,5 +99,5 @@ def write_rule(among: Mapping[str, Any]) -> str:
         patterns = among.get("pattern", "")
         rule = patterns if isinstance(patterns, str) else " or ".join(patterns)
     options = {"at most": among.get("most"), "share": among.get("share"), "chance": among.get("chance")}
-    said = (f", {word} {value}" for word, value in options.items() if value is not None)
-    return f"{rule}{''.join(said)}"
+    stated = (f", {word} {value}" for word, value in options.items() if value is not None)
+    return f"{rule}{''.join(stated)}"

@@ -17,7 +17,7 @@ from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.codebook import from_columns
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
-from dpengine.spec.exchange.found import BOUNDS, Draft, Found, bounded, dated, texts
+from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded, dated, texts
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read", "write"]
@@ -49,7 +49,7 @@ _OF_COLUMN = {
 }
 
 
-def read(document: Mapping[str, Any]) -> Found:
+def read(document: Mapping[str, Any]) -> ReadCodebook:
     """Return the codebook in a CSVW or CSVW-EO document. Raises `PlanError`.
 
     >>> column = {"name": "sex", "datatype": "string", "keyValues": ["f", "m"], "nullableProportion": 0.1}

@@ -16,7 +16,7 @@ from dpengine.sources.codebook_file import open_codebook
 from dpengine.spec import codebook_sheet, strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.exchange import formats
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
@@ -105,7 +105,7 @@ def _take_files(files: Sequence[UploadedFile]) -> None:
         st.warning(all_faults(error), icon=":material/report:")
 
 
-def _take(found_books: Sequence[Found]) -> None:
+def _take(found_books: Sequence[ReadCodebook]) -> None:
     """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it."""
     books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
     columns = [column for book in books for column in book.columns]
