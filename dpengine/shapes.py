@@ -89,13 +89,13 @@ def _outline(texts: tuple[str, ...]) -> str:
                     steps[step[::-1]] -= 1
                 else:
                     steps[step] = steps.get(step, 0) + 1
-    ways: dict[str, list[str]] = {}
+    following: dict[str, list[str]] = {}
     for (start, end), times in steps.items():
-        ways.setdefault(start, []).extend([end] * times)
+        following.setdefault(start, []).extend([end] * times)
     closed = []
-    while start := next((point for point, ends in ways.items() if ends), ""):
+    while start := next((point for point, ends in following.items() if ends), ""):
         ring = [start]
-        while ends := ways.get(ring[-1]):
+        while ends := following.get(ring[-1]):
             ring.append(ends.pop())
         if len(ring) >= 4:
             closed.append("(" + ", ".join(ring) + ")")

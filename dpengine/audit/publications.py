@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 __all__ = [
     "RELEASES",
     "WAYS",
-    "Shown",
+    "EmpiricalBound",
+    "audit_publications",
     "claimed_epsilon",
+    "empirical_bound",
     "evidence",
     "publish_once",
     "released_counts",
-    "show",
-    "shown",
 ]
 
 STRONG = Fraction(1, 2)  # of ε: evidence that counts as an output for the person; stated before anything is drawn
@@ -60,7 +60,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EmpiricalBound:
     """The result of auditing one way to publish: how often outputs are strong evidence, with the person and without.
 
     `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; a bound
@@ -75,7 +75,7 @@ class Shown:
     least_epsilon: float
 
     @property
-    def kept(self) -> bool:
+    def holds(self) -> bool:
         """Whether the result is compatible with the promised ε."""
         return self.least_epsilon <= self.claimed
 
@@ -95,15 +95,17 @@ def claimed_epsilon(text: str) -> Fraction:
     return epsilon
 
 
-def shown(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> Shown:
+def empirical_bound(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> EmpiricalBound:
     """Bound ε from below by the evidence of outputs with the person and of outputs without."""
     strong = float(STRONG * epsilon) * (1 - 1e-9)
     hits, without = (int((each >= strong).sum()) for each in (present, absent))
     bound = least_epsilon(hits, present.size, without, absent.size, ALPHA)
-    return Shown(way, epsilon, present.size, hits, without, max(bound, 0.0))
+    return EmpiricalBound(way, epsilon, present.size, hits, without, max(bound, 0.0))
 
 
-def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None) -> Shown:
+def audit_publications(
+    way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None
+) -> EmpiricalBound:
     """Publish `runs` times with the person and as often without, in `jobs` processes, and return the result.
 
     Raises `PlanError` for an unknown way, or an impossible number of runs.
@@ -120,7 +122,7 @@ def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Pro
         for done, (batch, result) in enumerate(zip(batches, results, strict=True), 1):
             evidence[batch[2]].append(result)
             progress(done / len(batches))
-    return shown(way, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
+    return empirical_bound(way, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
 
 
 def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:

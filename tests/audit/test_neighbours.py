@@ -17,7 +17,7 @@ from dpengine.array_types import Ints
 from dpengine.audit import exact_checks
 from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import MOVES, NEIGHBOURS
-from dpengine.audit.publications import evidence, shown
+from dpengine.audit.publications import empirical_bound, evidence
 from dpengine.counting.contribution_bounding import bounded_rows
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.measure.allocation import allocate
@@ -103,15 +103,15 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
 def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
     FAULTS[way](monkeypatch)
     check = exact_checks._moves(EPSILON, way)
-    assert not check.kept
-    assert check.found > 1.1 * EPSILON
+    assert not check.holds
+    assert check.largest > 1.1 * EPSILON
 
 
 @pytest.mark.parametrize("way", NEIGHBOURS)
 def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
     """A miss has a probability below 1e-15: at worst, 98 % of outcomes with the person are evidence, 2 % without."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 10))
-    assert not shown(way, Fraction(1), *outcomes(way, Fraction(1), 100)).kept
+    assert not empirical_bound(way, Fraction(1), *outcomes(way, Fraction(1), 100)).holds
 
 
 def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
@@ -145,5 +145,5 @@ def test_complete_releases_give_a_bound_of_at_most_epsilon(way: str, monkeypatch
 
 def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float:
     """A lower bound on ε that is wrong with a probability of 1e-9 at most."""
-    found = shown("", epsilon, with_one, without)
+    found = empirical_bound("", epsilon, with_one, without)
     return least_epsilon(found.hits, found.runs, found.hits_without, found.runs, 1e-9)
