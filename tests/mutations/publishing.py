@@ -573,8 +573,8 @@ FAULTS = [
     Fault(
         "a Parquet file may hold other numbers than its table",
         "dpengine/bundle/portals/parquet.py",
-        "return bool(found.read().equals(wanted.read()))",
-        "return bool(found.read())",
+        "return bool(actual.read().equals(wanted.read()))",
+        "return bool(actual.read())",
         "tests/bundle/portals/test_portals.py::test_a_parquet_file_that_says_something_else_is_found",
     ),
     Fault(
@@ -764,8 +764,8 @@ FAULTS = [
     Fault(
         "rows outside the bounds of an amount enter the notes of the plan",
         "pages/parts/publish/outlook/fit.py",
-        "        shares, beyond = found\n",
-        "        shares, beyond = found\n        visit().change(notes=str(beyond))\n",
+        "        shares, beyond = facts\n",
+        "        shares, beyond = facts\n        visit().change(notes=str(beyond))\n",
         "tests/pages/publish/outlook/test_fit.py"
         "::test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount",
     ),

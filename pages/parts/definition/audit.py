@@ -35,13 +35,13 @@ def audit_part(epsilon: Fraction) -> None:
             "Audit it", icon=":material/play_arrow:", key="definition_audit",
             on_click=lambda: visit().keep("definition audit", asked, []),
         )  # fmt: skip
-    found: list[tuple[EmpiricalBound, list[Check]]] | None = visit().kept("definition audit", asked)
-    if found is None:
+    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().kept("definition audit", asked)
+    if outcome is None:
         st.caption(f"{2 * RUNS:,} publications, which takes up to a minute. Changing a setting stops it.")
         return
-    if not found:
-        found.append(_run(way, epsilon))
-    _show(*found[0])
+    if not outcome:
+        outcome.append(_run(way, epsilon))
+    _show(*outcome[0])
 
 
 def _run(way: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:

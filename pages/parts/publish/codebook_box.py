@@ -167,19 +167,19 @@ def _take_shapes(file: str, text: str) -> None:
         values = listed(entries.declared[name])
         words = {str(word): str(value) for value, word in entries.told.get(name, {}).get("words", {}).items()}
         try:
-            found = shapes.from_geojson(text, values, words) if values else {}
+            outlines = shapes.from_geojson(text, values, words) if values else {}
         except ValueError as error:
             why = str(error)
             continue
-        best = max(best, (name, found), key=lambda one: len(one[1]))
-    name, found = best
-    if not found:
+        best = max(best, (name, outlines), key=lambda one: len(one[1]))
+    name, outlines = best
+    if not outlines:
         st.warning(f"{plain(file)}: {why}.", icon=":material/report:")
         return
-    visit().refresh(entries.with_(told=entries.told | {name: entries.told.get(name, {}) | {"shapes": found}}))
+    visit().refresh(entries.with_(told=entries.told | {name: entries.told.get(name, {}) | {"shapes": outlines}}))
     column = plain(name)
     text = plural(
-        "{column} has a map with {n} shape.", "{column} has a map with {n} shapes.", len(found), column=column
+        "{column} has a map with {n} shape.", "{column} has a map with {n} shapes.", len(outlines), column=column
     )
     st.toast(text, icon=":material/map:")
     st.rerun()

@@ -60,7 +60,7 @@ def choose_columns() -> None:
         )
         for field in fresh
     }
-    told = entries.told | {field.name: found for field in fresh if (found := plan_form.said(field.label, field.words))}
+    told = entries.told | {field.name: texts for field in fresh if (texts := plan_form.said(field.label, field.words))}
     layout = st.radio(
         _("Published as"),
         list(plan_form.LAYOUTS),

@@ -280,12 +280,12 @@ def _without_amounts(name: str) -> str:
 
 def _names(entries: Entries) -> dict[str, str]:
     """Return by what people can be counted, in the order of the box: each column after its coarser levels."""
-    found = {}
+    names = {}
     for name in entries.chosen:
         for level in plan_form.coarser(entries.declared[name]):
-            found[f"{name}{MARK}{level}"] = asked.level_of(name, level)
-        found[name] = name
-    return found
+            names[f"{name}{MARK}{level}"] = asked.level_of(name, level)
+        names[name] = name
+    return names
 
 
 def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:

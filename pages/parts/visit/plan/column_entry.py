@@ -63,9 +63,9 @@ def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
     >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
     {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
     """
-    found = {code: word for code, word in words if word}
+    meanings = {code: word for code, word in words if word}
     heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
-    return heading | ({"words": found} if found else {})
+    return heading | ({"words": meanings} if meanings else {})
 
 
 def _blank(kind: str, as_text: bool) -> dict[str, Any]:
