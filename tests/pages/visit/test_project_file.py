@@ -31,7 +31,7 @@ def half() -> Entries:
         rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
         notes="two\nlines", language="de", about={"period": "2025"},
-        told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
+        texts={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
 
 
@@ -117,13 +117,13 @@ def test_a_file_that_is_not_a_project_is_refused_with_the_place_of_the_fault(cha
 
 def test_a_list_that_the_data_file_suggests_leaves_only_once_confirmed() -> None:
     secret = plan_form.suggestion("town", "category", codes=("Oslo", "Bergen"))
-    told = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
-    waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, told=told))
+    town = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
+    waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, texts=town))
     for text in (file.write(waits), saved_draft.to_text(waits) or ""):
         assert not any(word in text for word in ("Oslo", "Bergen", "capital", "Rome"))
     again = file.read(file.write(waits)).entries
     assert plan_form.TO_CONFIRM in plan_form.column_faults(again, "town")
-    assert again.told == {"town": {"label": "Town"}}
+    assert again.texts == {"town": {"label": "Town"}}
     public = replace(waits, entries=waits.entries.with_(declared={"town": plan_form.confirmed(secret)}))
     text = file.write(public)
     assert "Bergen" in text

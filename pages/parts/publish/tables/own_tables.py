@@ -260,10 +260,10 @@ def _numeric(entries: Entries) -> list[str]:
     hints = {field.name: field.kind_hint for field in table.columns}
     amounts = [name for name in entries.chosen if entries.declared[name]["kind"] == "amount"]
     numbers = [name for name in entries.chosen if hints.get(name) == "number"]
-    untold = [
+    undeclared = [
         name for name in entries.chosen if hints.get(name) == "category" and _is_undeclared(entries.declared[name])
     ]
-    return [*dict.fromkeys([*amounts, *numbers, *untold])]
+    return [*dict.fromkeys([*amounts, *numbers, *undeclared])]
 
 
 def _is_undeclared(column: dict[str, Any]) -> bool:
