@@ -26,7 +26,7 @@ from dpengine.estimate.error_distribution import ErrorDistribution, error_of_ter
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, mean_errors, model_half_widths, usual_error
 from dpengine.estimate.parts import EstimatesOfParts
-from dpengine.estimate.reading import allocated_to
+from dpengine.estimate.source_part import allocated_to
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm

@@ -8,7 +8,7 @@ from functools import cache, partial
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.level_errors import LevelErrors
-from dpengine.estimate.reading import allocated_to, direct_marginals, reads
+from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
@@ -56,7 +56,7 @@ def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callabl
         return LevelErrors(plan.parts.levels[index], within)
 
     def error(table: Columns) -> ErrorDistribution:
-        kind, index = reads(plan, direct, table)
+        kind, index = source_part(plan, direct, table)
         if kind == "levels":
             return of_levels(index).error(table)
         return error_of_terms(measured)(least_squares(plan, measured).noise(table))

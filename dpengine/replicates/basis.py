@@ -13,7 +13,7 @@ from dpengine.array_types import Columns, Floats
 from dpengine.errors import ReleaseError
 from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
 from dpengine.estimate.parts import EstimatesOfParts
-from dpengine.estimate.reading import allocated_to, reads
+from dpengine.estimate.source_part import allocated_to, source_part
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import Allocation
 from dpengine.results.result import Result
@@ -66,7 +66,7 @@ class Basis:
             return self
         if table:
             direct = [each.columns for each in self.parts["direct", 0].allocations]
-            return self.parts[reads(self.plan, direct, table)]
+            return self.parts[source_part(self.plan, direct, table)]
         kinds = [kind for kind, part in self.parts.items() if part.tree is not None or part.allocations]
         order = ("direct", "levels", "model", "boxes")
         return self.parts[min(kinds, key=lambda kind: order.index(kind[0]))]

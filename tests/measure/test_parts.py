@@ -156,7 +156,7 @@ def test_a_part_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatc
 
 def test_each_table_is_read_from_the_part_that_is_for_it() -> None:
     estimates = preview(plan_of("all at once")).estimates
-    read = {table: estimates.reads(table)[0] for table in estimates.plan.marginals}  # type: ignore[attr-defined]
+    read = {table: estimates.source_part(table)[0] for table in estimates.plan.marginals}  # type: ignore[attr-defined]
     assert [*read.values()] == ["boxes", "boxes", "levels", "direct", "levels"]
     assert type(decide(plan_of("levels beside a model"))) is InParts
     alone = Plan(**plan_of("all at once").to_dict() | {"tables": [AGES, ["age@20-year"]], "strategy": "adaptive"})

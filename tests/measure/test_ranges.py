@@ -134,7 +134,7 @@ def test_a_table_that_two_parts_contain_is_read_from_the_one_without_ranges() ->
     made = preview(plan_of([{"columns": ["age", "sex"], "ranges": True}, ["sex", "land"], ["sex"], ["age"]]))
     estimates = made.estimates
     assert isinstance(estimates, EstimatesOfParts)
-    read = [estimates.reads(table)[0] == "boxes" for table in made.plan.marginals]
+    read = [estimates.source_part(table)[0] == "boxes" for table in made.plan.marginals]
     assert read == [True, False, False, True]
 
 

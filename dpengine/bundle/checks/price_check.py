@@ -11,7 +11,7 @@ from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.level_errors import LevelErrors
-from dpengine.estimate.reading import allocated_to, direct_marginals, reads
+from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation, FoundKeys
@@ -110,7 +110,7 @@ def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     """Return, for each table except the total, the part of a plan from which it is estimated."""
     whole = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
     direct = direct_marginals(plan, whole)
-    return {table: reads(plan, direct, table) for table in plan.marginals}
+    return {table: source_part(plan, direct, table) for table in plan.marginals}
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:

@@ -8,7 +8,7 @@ from dpengine.array_types import Columns
 from dpengine.marginals.plan_levels import may_measure, measured_at
 from dpengine.spec.plan import Plan
 
-__all__ = ["allocated_to", "direct_marginals", "reads"]
+__all__ = ["allocated_to", "direct_marginals", "source_part"]
 
 
 def allocated_to(plan: Plan, columns: Columns) -> int | None:
@@ -16,7 +16,7 @@ def allocated_to(plan: Plan, columns: Columns) -> int | None:
     return next((k for k, part in enumerate(plan.parts.levels) if may_measure(part, columns)), None)
 
 
-def reads(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, int]:
+def source_part(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, int]:
     """Return the kind and the index of the part from which a table is estimated.
 
     `direct` are the measured marginals outside levels and boxes. A ranges table is read from its boxes, and a table of
