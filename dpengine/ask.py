@@ -95,13 +95,13 @@ def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilo
     """
     weights = [round(1000 * bound**0.5) for bound in bounds]
     try:
-        whole = exact_epsilon(epsilon)
+        total = exact_epsilon(epsilon)
     except ValueError as error:
         raise PlanError(str(error)) from None
-    parts = [whole * weight / sum(weights) for weight in weights]
+    amounts = [total * weight / sum(weights) for weight in weights]
     return [
         Question(dataset=dataset, epsilon=part, unit={"id": person, "rows": bound}, statistic=Count())
-        for bound, part in zip(bounds, parts, strict=True)
+        for bound, part in zip(bounds, amounts, strict=True)
     ]
 
 

@@ -27,7 +27,7 @@ def find(group: str, name: str) -> Any | None:
 
     Raises `PrivateReleaseError` if several packages do: the choice must not depend on the order of installation.
     """
-    found = {each.value: each for each in entry_points(group=group, name=name)}
-    if len(found) > 1:
+    plugins = {each.value: each for each in entry_points(group=group, name=name)}
+    if len(plugins) > 1:
         raise PrivateReleaseError(f"several installed packages offer {name!r} ({group}); keep one of them")
-    return next(iter(found.values())).load() if found else None
+    return next(iter(plugins.values())).load() if plugins else None

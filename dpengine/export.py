@@ -54,8 +54,8 @@ class Published(PublishedTables):
         blocks = list(safe_csv.read_blocks([self.file(table_files(self.plan)[table])], names))
         kinds = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
         return {
-            name: np.concatenate([safe_csv.read_numbers(block[place], kind) for block in blocks])
-            for place, (name, kind) in enumerate(kinds.items(), start=len(table))
+            name: np.concatenate([safe_csv.read_numbers(block[index], kind) for block in blocks])
+            for index, (name, kind) in enumerate(kinds.items(), start=len(table))
         }
 
     def half_width(self, table: Columns) -> float:

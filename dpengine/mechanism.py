@@ -35,7 +35,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 from dpengine.version import VERSION
 
-__all__ = ["Found", "Mechanism", "Noise", "run_mechanism"]
+__all__ = ["Mechanism", "MechanismResult", "Noise", "run_mechanism"]
 
 
 class Noise:
@@ -89,7 +89,7 @@ class Mechanism(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MechanismResult:
     """The result of a mechanism, as stored in the ledger."""
 
     mechanism: str
@@ -113,7 +113,7 @@ class Found:
 
 def run_mechanism(
     mechanism: Mechanism, table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, other_people: bool = False
-) -> Found:
+) -> MechanismResult:
     """Run a mechanism on the counts of a plan's tables once, charge the plan's ε, store the result, and return it.
 
     The same mechanism, by its name, and plan on the same data again return the stored result and cost nothing. Without
@@ -134,10 +134,10 @@ def run_mechanism(
     plan_id = _identity(mechanism.name, plan.key)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
-    def concluded(value: Any) -> Found:
+    def concluded(value: Any) -> MechanismResult:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         price = exact_text(plan.epsilon)
-        return Found(mechanism.name, value, plan.key, plan.dataset, price, uuid.uuid4().hex, created, VERSION)
+        return MechanismResult(mechanism.name, value, plan.key, plan.dataset, price, uuid.uuid4().hex, created, VERSION)
 
     def prepare() -> list[Ints]:
         blank = concluded(None)
@@ -151,8 +151,8 @@ def run_mechanism(
         noise = Noise(plan.epsilon, plan.unit.rows)
         for counts in exact:
             counts.setflags(write=False)
-        found = concluded(mechanism.draw(dict(zip(plan.marginals, exact, strict=True)), noise))
-        return Outcome(found.release_id, found.created, noise.spent, found.to_bytes())
+        release = concluded(mechanism.draw(dict(zip(plan.marginals, exact, strict=True)), noise))
+        return Outcome(release.release_id, release.created, noise.spent, release.to_bytes())
 
     def sketch(exact: list[Ints]) -> Sketch:
         return near_copies.of_table(table, plan, plan.marginals, exact)
@@ -164,13 +164,13 @@ def run_mechanism(
     return book.charge_once(charge, prepare, draw, reopen, sketch)
 
 
-def reopen(payload: bytes) -> Found:
-    """Return what `Found.to_bytes` wrote; raise `LedgerError` if the payload is something else."""
+def reopen(payload: bytes) -> MechanismResult:
+    """Return what `MechanismResult.to_bytes` wrote; raise `LedgerError` if the payload is something else."""
     try:
         fields: dict[str, Any] = json.loads(payload)
         if fields.pop("kind") != Kind.MECHANISM:
             raise ValueError("another kind of entry")
-        return Found(**fields)
+        return MechanismResult(**fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LedgerError("this entry of the ledger is not the result of a mechanism") from error
 

@@ -88,8 +88,8 @@ def _under(
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the sum of `each` over `people`, the `bounds`, what is kept under them, and how many people wholly."""
     kept = tuple(int(np.minimum(each, bound) @ people) for bound in bounds)
-    whole = tuple(int(people[each <= bound].sum()) for bound in bounds)
-    return int(each @ people), tuple(bounds), kept, whole
+    complete = tuple(int(people[each <= bound].sum()) for bound in bounds)
+    return int(each @ people), tuple(bounds), kept, complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def beyond_bounds(
     The numbers are private. Bounds chosen by them are published with the plan, and so reveal a little about them.
     Raises `TableError` as `rows_by_cell` does.
     """
-    found = rows_by_cell(table, list(map(_around_bounds, amounts)), progress) if amounts else {}
+    by_amount = rows_by_cell(table, list(map(_around_bounds, amounts)), progress) if amounts else {}
     beyond = {}
-    for name, counts in found.items():
+    for name, counts in by_amount.items():
         below, lower, upper, above, unread, _missing = map(int, counts)
         beyond[name] = BeyondBounds(below + lower + upper + above, below, above, upper + above, unread)
     return beyond

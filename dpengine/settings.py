@@ -94,27 +94,27 @@ def origin(setting: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _read(place: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
+def _read(file: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
     """Read the settings; the arguments are cache keys, so that no file is read twice."""
-    if FILE in os.environ and os.environ[FILE] and not place.exists():
-        raise SettingsError(Fault((FILE,), f"there is no file {place}"))
+    if FILE in os.environ and os.environ[FILE] and not file.exists():
+        raise SettingsError(Fault((FILE,), f"there is no file {file}"))
     try:
         return Settings()
     except ValidationError as error:
-        raise SettingsError([_fault(str(each["loc"][0]), each["msg"], place) for each in error.errors()]) from None
+        raise SettingsError([_fault(str(each["loc"][0]), each["msg"], file) for each in error.errors()]) from None
     except UnicodeDecodeError:
-        raise SettingsError(Fault((str(place),), "the settings file is no UTF-8 text")) from None
+        raise SettingsError(Fault((str(file),), "the settings file is no UTF-8 text")) from None
     except ValueError as error:  # of TOML: it names line and column
-        raise SettingsError(Fault((str(place),), f"the settings file is no TOML: {error}")) from None
+        raise SettingsError(Fault((str(file),), f"the settings file is no TOML: {error}")) from None
     except OSError as error:
         text = f"the settings file cannot be read ({error.strerror}); name another one in {FILE}"
-        raise SettingsError(Fault((str(place),), text)) from None
+        raise SettingsError(Fault((str(file),), text)) from None
 
 
-def _fault(setting: str, text: str, place: Path) -> Fault:
+def _fault(setting: str, text: str, file: Path) -> Fault:
     """Say what is wrong with a setting, and where; never quote its value, which may be a password."""
     if setting not in Settings.model_fields:
         known = ", ".join(Settings.model_fields)
-        return Fault((str(place), setting), f"there is no such setting; there are: {known}")
+        return Fault((str(file), setting), f"there is no such setting; there are: {known}")
     in_environment = any(name.upper() == variable(setting) and given for name, given in os.environ.items())
-    return Fault((variable(setting),) if in_environment else (str(place), setting), text)
+    return Fault((variable(setting),) if in_environment else (str(file), setting), text)

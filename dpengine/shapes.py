@@ -60,11 +60,11 @@ def rings(text: str) -> list[Ring]:
     >>> rings("POLYGON ((0 0, 2 0, 2 1, 0 0))")
     [[(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 0.0)]]
     """
-    found = []
+    closed = []
     for ring in re.findall(r"\(([^()]+)\)", text):
         points = (point.split() for point in ring.split(","))
-        found.append([(float(x), float(y)) for x, y in points])
-    return found
+        closed.append([(float(x), float(y)) for x, y in points])
+    return closed
 
 
 def together(texts: Iterable[str]) -> str:
@@ -89,13 +89,13 @@ def _outline(texts: tuple[str, ...]) -> str:
                     steps[step[::-1]] -= 1
                 else:
                     steps[step] = steps.get(step, 0) + 1
-    ways: dict[str, list[str]] = {}
+    following: dict[str, list[str]] = {}
     for (start, end), times in steps.items():
-        ways.setdefault(start, []).extend([end] * times)
+        following.setdefault(start, []).extend([end] * times)
     closed = []
-    while start := next((point for point, ends in ways.items() if ends), ""):
+    while start := next((point for point, ends in following.items() if ends), ""):
         ring = [start]
-        while ends := ways.get(ring[-1]):
+        while ends := following.get(ring[-1]):
             ring.append(ends.pop())
         if len(ring) >= 4:
             closed.append("(" + ", ".join(ring) + ")")
@@ -130,9 +130,9 @@ def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | No
         texts = {value: _written(area, width / steps) for value, area in areas.items()}
         if sum(each.count(",") for each in texts.values()) <= MAX_POINTS:
             break
-    kept = {value: each for value, each in texts.items() if each}
-    check(kept)
-    return kept
+    outlines = {value: each for value, each in texts.items() if each}
+    check(outlines)
+    return outlines
 
 
 def _features(text: str) -> list[dict[str, Any]]:
@@ -157,15 +157,15 @@ def _named(
     """Return the geometry of each value that names a feature."""
     known = {value: value for value in values}
     known = {word: value for word, value in words.items() if value in known} | known
-    found: dict[object, dict[str, dict[str, Any]]] = {}
+    geometries: dict[object, dict[str, dict[str, Any]]] = {}
     for feature in features:
         properties = feature.get("properties")
         names = {("id",): feature.get("id")} | (properties if isinstance(properties, dict) else {})
         for key, name in names.items():
             called = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else ""
             if called in known:
-                found.setdefault(key, {}).setdefault(known[called], feature["geometry"])
-    return max(found.values(), key=len, default={})
+                geometries.setdefault(key, {}).setdefault(known[called], feature["geometry"])
+    return max(geometries.values(), key=len, default={})
 
 
 def _polygons(geometry: Mapping[str, Any]) -> Iterator[Polygon]:

@@ -60,13 +60,13 @@ def choose(waiting: list[Request]) -> Request:
     if len(waiting) == 1:
         return waiting[0]
     st.markdown(f"**{plural(len(waiting), 'plan')}**")
-    found: Request = st.selectbox(
+    request: Request = st.selectbox(
         "Plan to look at",
         waiting,
         format_func=lambda each: f"{each.dataset} · ε {exact_text(each.epsilon)} · {name_of_actor(each.asked_by)}",
         key="approval_request",
     )
-    return found
+    return request
 
 
 def look_at(book: Ledger, request: Request) -> None:

@@ -157,16 +157,16 @@ def _consequence(question: Question, table: Table) -> None:
         st.markdown("**Already answered: costs 0.** The same question on the same data has one answer, drawn once.")
         show_answer(before)
         return
-    found = resembling(table, question, data, book)
-    if book.approvals.needed(question.dataset, data, found):
+    resemblances = resembling(table, question, data, book)
+    if book.approvals.needed(question.dataset, data, resemblances):
         st.warning(
             f"The budget of {plain(question.dataset)} is spent only with a second person's approval, which is for "
             "plans of tables. No single question is answered. Publish a plan that answers it.",
             icon=":material/how_to_reg:",
         )
         return
-    others = other_people(data, found)
-    alike = [] if others else found
+    others = other_people(data, resemblances)
+    alike = [] if others else resemblances
     spent, left = book.spent(question.dataset, data, alike), book.left(question.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This question": exact_text(question.epsilon)}
     bill["Left after"] = "no cap" if left is None else exact_text(max(left - question.epsilon, Fraction(0)))

@@ -69,17 +69,17 @@ def _show_rest(key: str) -> None:
 
 def _show_found(text: str, opened: str) -> None:
     """Show the terms and pages that a search finds, or say that there are none and how to go on."""
-    found = search(text)
-    if not found.terms and not found.places:
+    results = search(text)
+    if not results.terms and not results.places:
         st.markdown(
             _("Nothing here mentions “{text}”. Try another word for it, or look through all terms.", text=plain(text))
         )
         st.button(_("Show all terms"), icon=":material/list:", on_click=_clear)
         return
-    if not found.whole:
+    if not results.whole:
         st.caption(_("No entry has all of these words. These have some of them."))
-    _list_terms(found.terms, opened)
-    _list_places(found.places)
+    _list_terms(results.terms, opened)
+    _list_places(results.places)
 
 
 def _clear() -> None:

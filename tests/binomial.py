@@ -1,4 +1,4 @@
-"""Whether a measured rate fits a probability, with a stated chance of a false alarm."""
+"""Test whether a measured rate fits a probability, with a stated false alarm rate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["agrees", "within"]
 
 
 def agrees(rate: Rate, probability: float) -> bool:
-    """Whether a rate is one that ``probability`` gives; false with a chance of at most 2e-9 if it is so."""
+    """Return whether a rate fits ``probability``; if it does, this is false with a chance of at most 2e-9."""
     low, high = (float(binom.ppf(tail, rate.tries, probability)) for tail in (1e-9, 1 - 1e-9))
     return low <= rate.successes <= high
 
 
 def within(rate: Rate, probability: float) -> bool:
-    """Whether a rate may come of ``probability`` or less; false with a chance of at most 1e-9 if it does."""
+    """Return whether a rate fits ``probability`` or less; if it does, this is false with a chance of at most 1e-9."""
     return bool(rate.successes <= binom.ppf(1 - 1e-9, rate.tries, probability))

@@ -47,7 +47,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what takes long to the nightly run, unless this is it, or a mark was asked for.
+    """Skip slow tests, unless this is the nightly run or a mark was asked for.
 
     Of a test with the mark `by_day(n)`, n of its cases run by day, evenly spread, and all of them by night. What needs
     heavy engines is left to the run that has them (tests/run.sh), where one that is missing is a failure.

@@ -1,4 +1,4 @@
-"""All of adaptive measuring, run over and over on two neighbouring tables: how often the evidence is strong."""
+"""Run adaptive measuring repeatedly on two neighbouring tables, and count how often the evidence is strong."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PART = 0.8  # of ε: what the evidence must exceed to be called a hit
 
 
 def leaning(measured: Measurements) -> float:
-    """How much the noisy numbers speak for `SOMEBODY` and against `NOBODY`: the logarithm of their ratio.
+    """Return the log-likelihood ratio of the noisy numbers for `SOMEBODY` against `NOBODY`.
 
-    By the law of the noise on the scales that were used: the person is in one cell of each marginal, and their being
-    there makes what was seen of that cell e^share times more or less likely.
+    By the noise distribution at the scales that were used: the person is in one cell of each marginal, and their being
+    there makes its noisy count up to e^share times more or less likely.
     """
     evidence = 0.0
     for one in measured.marginals:
@@ -36,9 +36,9 @@ def leaning(measured: Measurements) -> float:
 
 
 def hits(epsilon: str, runs: int) -> tuple[int, int]:
-    """In how many of so many runs of all of adaptive measuring the evidence is strong: with somebody, with nobody.
+    """Return in how many runs of adaptive measuring the evidence is strong, with the person and without.
 
-    In so small a table, anything may happen: from the noisy total follows how ε is shared over columns and pair.
+    The table is so small that the noisy total decides how ε is divided over the columns and the pair.
     """
     workers = os.cpu_count() or 1
     parts = [runs // workers + (k < runs % workers) for k in range(workers)]

@@ -1,4 +1,4 @@
-"""Record what is published of one table and replay it on another, with every private output forced to be the same.
+"""Record a publication of one table and replay it on another, with every private output forced to be the same.
 
 What is shown may depend on the rows through noise and private choices alone. So with the outputs of all of them forced,
 *any* other table must give the same draws in the same order, the same stages, warnings, log lines, texts on the
@@ -303,7 +303,7 @@ class _Listener(logging.Handler):
 
 @contextmanager
 def _overheard(tape: Tape) -> Iterator[None]:
-    """Write down all that is said on the way: warnings, log lines, and what is printed."""
+    """Record all messages: warnings, log lines, and printed text."""
     root, listener, printed = logging.getLogger(), _Listener(tape.told), io.StringIO()
     level = root.level
     root.addHandler(listener)

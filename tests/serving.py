@@ -91,7 +91,7 @@ def served(
 
 
 def chromium() -> str:
-    """Where Chromium is. Raises RuntimeError where there is none."""
+    """Return the path of Chromium. Raises RuntimeError if there is none."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not found:

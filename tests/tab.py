@@ -110,7 +110,7 @@ class Tab:
         return found
 
     def rest(self, seconds: float) -> None:
-        """Think for a while, as a visitor does; what the page wants meanwhile is done."""
+        """Pause like a visitor; reruns that the page asks for meanwhile are done."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._step(until)

@@ -1,4 +1,4 @@
-"""Answers: right where there is no noise to speak of, private by enumeration, paid once, and kept."""
+"""Answers: correct without noise, private by enumeration, paid once, and stored."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_a_mechanism_that_spends_another_epsilon_is_caught_before_anything_is_re
     assert book.history() == []
 
 
-def test_what_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:
+def test_a_question_that_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:
     book = Ledger.in_memory()
     for asked, said in [
         (question(Sum(of=Grid(name="wages", low=0, high=1))), "no column 'wages'"),
@@ -300,7 +300,7 @@ def test_a_table_in_another_engine_is_not_asked() -> None:
         ask(Elsewhere(), question(Count()))
 
 
-def test_what_is_no_answer_is_not_opened_as_one() -> None:
+def test_an_entry_that_is_no_answer_is_not_opened_as_one() -> None:
     for payload in (b"PK\x03\x04", b"{}", b'{"kind": "choice"}', b'{"kind": "answer"}', b"[1]", b""):
         with pytest.raises(LedgerError, match="not the answer"):
             reopen(payload)

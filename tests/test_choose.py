@@ -69,7 +69,7 @@ def test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon
         assert 0.2 < float(np.abs(np.log(here / there)).max()) <= 0.5 + 1e-9
 
 
-def test_scores_of_any_size_are_told_apart() -> None:
+def test_scores_of_any_size_are_distinguished() -> None:
     """Beside a large score a small step still counts: the last two candidates are as likely as their scores say."""
     far = candidates(scores=[1e300, 0.001, "0.002"], sensitivity="0.001")
     assert list(probabilities(far)) == [1, 0, 0]
@@ -88,7 +88,7 @@ def test_scaling_scores_and_sensitivity_changes_nothing(mechanism: Mechanism) ->
 
 
 @pytest.mark.parametrize("mechanism", BOTH)
-def test_names_come_as_often_as_they_should(mechanism: Mechanism) -> None:
+def test_names_are_drawn_as_often_as_their_probabilities_say(mechanism: Mechanism) -> None:
     chosen = candidates(scores=["1", "0.5", "0"], sensitivity="0.5", mechanism=mechanism)
     drawn = [sample(chosen) for _ in range(10_000)]
     seen = [drawn.count(name) for name in NAMES]
@@ -196,7 +196,7 @@ def test_no_score_is_stored() -> None:
         ({"epsilon": "none"}, "ε must be"),
     ],
 )
-def test_what_is_no_choice_is_refused_without_quoting_a_score(changes: dict[str, object], said: str) -> None:
+def test_an_invalid_choice_is_refused_without_quoting_a_score(changes: dict[str, object], said: str) -> None:
     with pytest.raises(PlanError, match=said) as refused:
         candidates(**changes)  # type: ignore[arg-type]
     assert "plenty" not in str(refused.value)

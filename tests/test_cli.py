@@ -59,7 +59,7 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("argument", "status"), [("--version-of-nothing", 2), ("--help", 0)])
-def test_the_process_ends_early_but_not_before_it_has_cleared_up(argument: str, status: int) -> None:
+def test_the_process_ends_early_after_its_exit_handlers_have_run(argument: str, status: int) -> None:
     """What is registered for the end is done, all lines are written, and the status is that of the command."""
     script = f"import atexit, dpengine.cli\natexit.register(print, 'cleared up')\ndpengine.cli.run(args=['{argument}'])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -100,7 +100,7 @@ def test_a_refusal_over_the_cap_has_status_1(tmp_path: Path) -> None:
     [("34,Zanzibar", True), ("name,1.5e3", True), ("2024-05-01,x", True), ("Zanzibar,Zanzibar", True),
      ("zanzibar,Zanzibar ", True), ("age,region", False), ("region,2019,2020", False), ("q1,q2,v2.1", False)],
 )  # fmt: skip
-def test_a_first_line_that_looks_like_data_is_doubted_aloud(line: str, doubted: bool, tmp_path: Path) -> None:
+def test_a_first_line_that_looks_like_data_gives_a_warning(line: str, doubted: bool, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
     done = run("columns", tmp_path / "t.csv")
     warnings = [line for line in done.stderr.splitlines() if "looks like data" in line]
@@ -149,7 +149,7 @@ def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path:
     ]
 
 
-def test_a_name_forges_no_line_and_gives_the_terminal_no_orders(tmp_path: Path, ledger_url: str) -> None:
+def test_a_name_forges_no_line_and_sends_the_terminal_no_control_codes(tmp_path: Path, ledger_url: str) -> None:
     forged = "age\n  2026-01-01T00:00:00Z  ε        0  forged  nothing\x1b[2J\u202e"
     charge(Ledger(ledger_url), "plan", f"clinic\r\n{forged}", summary=forged)
     done = run("ledger", "--ledger", ledger_url)

@@ -65,7 +65,7 @@ def test_a_release_waits_for_another_account(plan: Path, ledger_url: str, monkey
 
 
 @pytest.mark.parametrize("end", ["decline", "withdraw"])
-def test_what_is_declined_or_withdrawn_buys_nothing(
+def test_a_declined_or_withdrawn_request_allows_no_release(
     plan: Path, ledger_url: str, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     run("ledger", "approval", "require", "clinic-2026", HERE, ledger_url)
@@ -88,7 +88,7 @@ def test_an_owner_has_requests_of_their_own(plan: Path, ledger_url: str) -> None
     assert (other.exit_code, other.stdout) == (1, "")
 
 
-def test_a_note_gives_the_terminal_no_orders(ledger_url: str, plan: Path) -> None:
+def test_a_note_sends_the_terminal_no_control_codes(ledger_url: str, plan: Path) -> None:
     sent = run("ledger", "approval", "send", plan, "--note", "a\nb\x1b[31m", HERE, ledger_url)
     shown = run("ledger", "approval", "show", sent.stdout.split()[0], HERE, ledger_url)
     assert shown.exit_code == 0, shown.stderr

@@ -109,7 +109,7 @@ def test_a_question_may_stand_in_a_file() -> None:
         (["--statistic", "count", "--epsilon", "1"], "name the table to ask"),
     ],
 )
-def test_what_cannot_be_asked_is_told_in_one_line(options: list[str], said: str) -> None:
+def test_a_question_that_cannot_be_asked_is_refused_in_one_line(options: list[str], said: str) -> None:
     done = ask("plan.yaml", *options)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
     assert said in done.stderr

@@ -120,7 +120,9 @@ def test_a_stop_after_noise_was_drawn_says_that_the_release_is_recorded(tmp_path
     assert Ledger(url).spent("clinic-2026") == 1
 
 
-def test_a_stop_before_says_nothing_of_the_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_before_noise_is_drawn_does_not_say_that_a_release_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
 

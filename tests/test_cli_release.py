@@ -1,4 +1,4 @@
-"""Where the command line writes a bundle to, and whose part of the ledger pays for it."""
+"""Where the command line writes a bundle, and which owner's part of the ledger pays for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def job(tmp_path: Path) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize(("pay", "told"), [("1500,5", True), ("1500.5", False)])
-def test_a_column_that_is_written_in_another_way_than_declared_is_told(tmp_path: Path, pay: str, told: bool) -> None:
+def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told: bool) -> None:
     (tmp_path / "t.csv").write_text("pay;sex\n" + f"{pay};f\n" * 500, encoding="utf-8")
     columns = [{"name": "pay", "kind": "number", "edges": [0, 1000, 2000]},
                {"name": "sex", "kind": "category", "values": ["f", "m"]}]  # fmt: skip
@@ -46,7 +46,7 @@ def test_a_column_that_is_written_in_another_way_than_declared_is_told(tmp_path:
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.by_day(1)
-def test_a_bundle_can_be_written_to_a_pipe_and_nothing_else_is_then(
+def test_a_bundle_can_be_written_to_a_pipe_which_gets_nothing_else(
     job: tuple[str, str, str], tmp_path: Path, options: list[str]
 ) -> None:
     url, plan, table = job

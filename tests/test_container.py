@@ -1,4 +1,4 @@
-"""The container's file, and the units of systemd, as far as a machine without an engine of containers can try them."""
+"""The container file and the systemd units, as far as they can be tested without a container engine."""
 
 from __future__ import annotations
 

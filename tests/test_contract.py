@@ -55,7 +55,7 @@ def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]
     return done
 
 
-def test_python(plan_file: Path, tmp_path: Path) -> None:
+def test_the_python_interface(plan_file: Path, tmp_path: Path) -> None:
     plan = dpe.Plan.load(plan_file)
     plan.save(tmp_path / "again.yaml")
     assert dpe.Plan.load(tmp_path / "again.yaml").key == plan.key
@@ -114,14 +114,14 @@ def test_every_kind_of_table_gives_the_same_release(kind: str, plan_file: Path, 
     )
 
 
-def test_noise() -> None:
+def test_the_noise_interface() -> None:
     for scale in (Fraction(3, 7), 10, "2.5"):
         draws = dpe.noise.discrete_laplace(scale, 1000)
         assert draws.dtype == "int64"
         assert draws.shape == (1000,)
 
 
-def test_command_line(plan_file: Path, tmp_path: Path) -> None:
+def test_the_command_line_interface(plan_file: Path, tmp_path: Path) -> None:
     table, bundle, url = tmp_path / "table.csv", tmp_path / "release.zip", f"sqlite:///{tmp_path / 'budget.db'}"
     ROWS.to_csv(table, index=False)
 

@@ -1,4 +1,4 @@
-"""What the documents name is there: files, headings, tests. Each attack has a test, or a word that none is."""
+"""Every file, heading and test that the documents name exists. Each attack has a test, or says that it has none."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def unbacked(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_a_document_names_is_there(document: Path) -> None:
+def test_every_file_heading_and_test_that_a_document_names_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert missing_files(text, document.parent) == []
     assert missing_headings(text, document) == []
@@ -91,7 +91,7 @@ def test_each_attack_has_its_defence_and_its_test_or_says_that_there_is_none() -
     assert unbacked(THREATS) == []
 
 
-def test_each_hazard_has_a_place() -> None:
+def test_each_hazard_names_where_it_is_handled() -> None:
     hazards = list(rows((ROOT / "docs" / "hazards.md").read_text(encoding="utf-8"), "hazard"))
     assert len(hazards) > 20
     assert not [hazard for hazard, _, where in hazards if not re.search("`|nowhere", where)]
@@ -104,7 +104,7 @@ def test_every_number_that_is_counted_is_explained(request: pytest.FixtureReques
     assert {what.partition(",")[0] for what in counted} == explained
 
 
-def test_what_is_not_there_is_seen() -> None:
+def test_a_missing_name_is_noticed() -> None:
     """Without this, a pattern that finds nothing would find no fault."""
     text = "`dpengine/gone.py`, [a](gone.md), [b](#gone), [c](deploy.md#gone), `tests/test_docs.py::test_gone`"
     document = ROOT / "docs" / "threats.md"

@@ -1,4 +1,4 @@
-"""What works without a table loads nothing that could open one: seen in the modules of a fresh interpreter."""
+"""Functions that need no table load no module that could open one, by the modules of a fresh interpreter."""
 
 from __future__ import annotations
 

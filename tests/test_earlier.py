@@ -1,4 +1,4 @@
-"""What was stored with earlier versions is read, found and counted as it was: plans, bundles, ledgers, answers."""
+"""Plans, bundles, ledgers and answers of earlier versions are read, recognised and counted as before."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_cap_still_refuses(ledger: dpe.Ledger, tmp_path: Path) -> None:
         dpe.release(HERE / "visits.csv", plan_of("refused"), ledger=ledger)
     assert "spent 341/60 of 6.5, left 49/60" in str(caught.value)
     assert "spent 341/60 of 6.5, left 49/60" in TOLD["refused"]
-    # Another name does not help: what counts is whose rows they are.
+    # Another name does not help: the rows decide whose budget is spent.
     for name in ("visits-2026", "VISITS-2026 ", "a name never used"):
         text = (HERE / "plans" / "refused.yaml").read_text(encoding="utf-8")
         (tmp_path / "other.yaml").write_text(text.replace("visits-2026", f"'{name}'"), encoding="utf-8")
@@ -239,7 +239,7 @@ def test_a_cap_still_refuses(ledger: dpe.Ledger, tmp_path: Path) -> None:
             dpe.release(HERE / "visits.csv", dpe.Plan.load(tmp_path / "other.yaml"), ledger=ledger)
 
 
-def test_what_was_spent_and_may_be_spent(ledger: dpe.Ledger) -> None:
+def test_spent_and_remaining_budgets_are_read_as_before(ledger: dpe.Ledger) -> None:
     with nothing_changes(ledger):
         assert ledger.spent("visits-2026") == ledger.spent("Visits-2026") == Fraction(341, 60)
         assert ledger.cap("visits-2026") == Fraction(13, 2)
@@ -251,8 +251,8 @@ def test_what_was_spent_and_may_be_spent(ledger: dpe.Ledger) -> None:
         assert len(ledger.history()) == 17
 
 
-def test_an_old_ledger_goes_on(old_url: str, ledger: dpe.Ledger) -> None:
-    """What is spent now is charged after what was spent then, and both are there when it is opened again."""
+def test_an_old_ledger_takes_new_charges(old_url: str, ledger: dpe.Ledger) -> None:
+    """New charges follow the old ones, and both are there when the ledger is opened again."""
     plan = plan_of("direct").at("1/4")
     with nothing_changes(dpe.Ledger(old_url)):
         pass
@@ -268,7 +268,7 @@ def test_an_old_ledger_goes_on(old_url: str, ledger: dpe.Ledger) -> None:
     assert again.left("VISITS-2026") == Fraction(7) - Fraction(341, 60) - Fraction(1, 4)
 
 
-def test_the_command_line_goes_on(old_url: str, tmp_path: Path) -> None:
+def test_the_command_line_uses_an_old_ledger(old_url: str, tmp_path: Path) -> None:
     accounts = {account["dataset"]: account for account in json.loads(run("ledger", "--ledger", old_url, "--json"))}
     assert {
         name: [

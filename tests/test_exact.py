@@ -65,7 +65,7 @@ def test_a_float_counts_by_its_first_twelve_digits() -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_private_floats_keep_every_difference(one: float, other: float) -> None:
-    """What is read moves exactly as far as what was given: no rounding, and not its shortest text either."""
+    """Differences between floats are kept exactly: neither rounded nor replaced by those of their shortest texts."""
     assert exact_number(one) - exact_number(np.float64(other)) == Fraction(one) - Fraction(other)
 
 
@@ -78,14 +78,14 @@ def test_private_numbers_of_other_types_are_read_as_they_are(number: Fraction) -
 @pytest.mark.parametrize(
     "value", [True, np.bool_(1), None, float("nan"), np.float32("inf"), Decimal("1e9999"), *UNREADABLE]
 )
-def test_what_is_no_private_number_is_refused_and_not_quoted(value: Any) -> None:
+def test_a_private_value_that_is_no_number_is_refused_and_not_quoted(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^the score must be a (finite )?number") as refused:
         exact_number(value, "the score")
     assert "9999" not in str(refused.value)
 
 
 @pytest.mark.parametrize("value", [True, None, float("nan"), float("inf"), [1], *UNREADABLE])
-def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
+def test_a_value_that_is_no_number_is_refused_and_quoted(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^ε must be a number: a decimal"):
         rational(value, "ε")
 

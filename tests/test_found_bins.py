@@ -69,7 +69,7 @@ def test_where_steps_without_people_were_measured_together_readers_find_the_same
     dpe.verify(finished.bundle)
 
 
-def test_boxes_within_one_another_all_around_are_refused(tmp_path: Path) -> None:
+def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -> None:
     members = members_of(dpe.release(people(), plan()).bundle)
     found = json.loads(members["found.json"])
     found["pay"] |= {
@@ -109,7 +109,7 @@ STRATEGIES = {
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.by_day(2)
-def test_whatever_the_rows_only_what_was_paid_for_decides(strategy: str) -> None:
+def test_only_outputs_that_were_paid_for_decide_whatever_the_rows(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
     asked = plan(**STRATEGIES[strategy])
     rows = people(90).assign(who=np.arange(90) // 2)

@@ -99,7 +99,7 @@ def test_another_universe_share_chance_or_bound_is_another_release() -> None:
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 @pytest.mark.by_day(1)
-def test_whatever_the_rows_only_what_was_paid_for_decides(strategy: str) -> None:
+def test_only_outputs_that_were_paid_for_decide_whatever_the_rows(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
     asked = plan(PLAN + f"strategy: {strategy}\n")
     rows = people()

@@ -116,13 +116,13 @@ SCREEN_LAWS: list[Law] = [caches_across_sessions, unescaped_html, hidden_errors,
 
 
 @pytest.mark.parametrize("path", ENGINE, ids=lambda path: path.stem)
-def test_the_engine_is_within_its_laws(path: Path) -> None:
+def test_the_engine_keeps_its_laws(path: Path) -> None:
     laws = [law for law in ENGINE_LAWS if not (law is unsafe_chance and path in LESSONS)]
     assert not {law.__name__: found for law in laws if (found := list(law(tree(path))))}
 
 
 @pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.stem)
-def test_the_screens_are_within_theirs(path: Path) -> None:
+def test_the_pages_keep_their_laws(path: Path) -> None:
     assert not {law.__name__: found for law in SCREEN_LAWS if (found := list(law(tree(path))))}
 
 
@@ -153,11 +153,11 @@ def test_the_screens_are_within_theirs(path: Path) -> None:
         (hidden_errors, "from contextlib import suppress\nwith suppress(Exception):\n    f()"),
     ],
 )
-def test_each_law_sees_what_is_against_it(law: Law, source: str) -> None:
+def test_each_law_notices_a_violation(law: Law, source: str) -> None:
     assert list(law(ast.parse(source)))
 
 
-def test_laws_let_pass_what_is_within_them() -> None:
+def test_laws_pass_code_that_keeps_them() -> None:
     kept = ast.parse("import streamlit as st\n@st.cache_data(scope='session', max_entries=8)\ndef f(): ...")
     raised = ast.parse("try:\n    f()\nexcept BaseException:\n    g()\n    raise")
     drawn = ast.parse("import os\nimport numpy as np\nnp.frombuffer(os.urandom(8))")
@@ -165,7 +165,7 @@ def test_laws_let_pass_what_is_within_them() -> None:
 
 
 @pytest.mark.parametrize("path", [*ENGINE, *SCREENS], ids=lambda path: path.stem)
-def test_files_fit_in_the_head_and_hold_nothing_unfinished(path: Path) -> None:
+def test_files_are_short_and_hold_nothing_unfinished(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 400
     assert not re.search(r"\b(TODO|FIXME|XXX)\b", source)
@@ -199,7 +199,7 @@ def pins(file: str) -> dict[str, Requirement]:
 
 
 @pytest.mark.parametrize("files", [["requirements.txt"], ["requirements.txt", "tests/requirements.txt"]])
-def test_what_comes_with_a_requirement_is_required_too(files: list[str]) -> None:
+def test_indirect_requirements_are_pinned_too(files: list[str]) -> None:
     """Where hashes are compared, a package that is not listed ends the installation."""
     pinned = {name: pin for file in files for name, pin in pins(file).items()}
     here = [name for name, pin in pinned.items() if pin.marker is None or pin.marker.evaluate()]
@@ -231,7 +231,7 @@ def test_the_bill_of_materials_lists_what_is_required() -> None:
     assert len([each for each in bill["components"] if each.get("licenses")]) >= len(wanted) - 3  # some declare none
 
 
-def test_all_that_the_program_imports_is_required() -> None:
+def test_every_imported_package_is_required() -> None:
     required = set(re.findall(r"(?m)^[a-z0-9-]+", (ROOT / "requirements.txt").read_text(encoding="utf-8")))
     used = {name.partition(".")[0] for path in [*ENGINE, *SCREENS] for _, name in imports(tree(path))}
     providers = packages_distributions()

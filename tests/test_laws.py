@@ -66,7 +66,7 @@ def shown_without_charge(folder: Path) -> bool:
     return bool(shown) and dpe.Ledger(url).spent("clinic") == 0
 
 
-def test_law_3_nothing_is_shown_that_was_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_3_nothing_is_shown_before_it_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not shown_without_charge(tmp_path)
     monkeypatch.setattr(
         dpe.Ledger, "charge_once", lambda self, charge, prepare, draw, reopen, *_, **__: reopen(draw(prepare()).payload)
@@ -92,7 +92,7 @@ def cells_of_a_release(rows: pd.DataFrame) -> list[str]:
     return list(dpe.release(rows, PLAN).tables["region", "smokes"]["region"].astype(str))
 
 
-def test_law_7_the_rows_shape_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_7_the_rows_do_not_shape_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     reordered = ROWS.iloc[::-1]
     assert cells_of_a_release(ROWS) == cells_of_a_release(reordered) == cells_of_a_release(ROWS.iloc[:0])
 
@@ -135,7 +135,7 @@ def test_law_9_an_error_repeats_no_value(rows: pd.DataFrame) -> None:
     assert not leaks(rows)
 
 
-def test_law_9_a_message_with_a_value_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_9_a_message_with_a_value_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def talkative(table: object, plan: object) -> None:
         raise dpe.TableError(f"column 'region': {CANARY!r} cannot be read")
 

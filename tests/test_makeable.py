@@ -24,7 +24,9 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 @pytest.mark.nightly
 @settings(max_examples=MORE or 14, derandomize=not MORE, suppress_health_check=SLOW)
 @given(whole_plans(), st.data(), st.sampled_from([7, 2**24]))
-def test_whatever_is_charged_can_be_had(plan: Plan, data: st.DataObject, block: int) -> None:
+def test_every_charged_release_can_be_saved_verified_and_published_again(
+    plan: Plan, data: st.DataObject, block: int
+) -> None:
     rows, ledger = data.draw(rows_for(plan)), dpe.Ledger.in_memory()
     with pytest.MonkeyPatch.context() as patch, dpe.open_table(rows) as table:
         patch.setattr(results, "MAX_BLOCK_VALUES", block)

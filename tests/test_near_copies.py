@@ -115,7 +115,7 @@ def test_other_people_of_the_same_distribution_have_their_own_budget(ledger: dpe
     assert ledger.spent("clinic") == Fraction(1, 10)
 
 
-def test_the_owner_s_word_is_recorded_and_gives_a_budget_of_its_own(ledger: dpe.Ledger) -> None:
+def test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own(ledger: dpe.Ledger) -> None:
     copy = CLINIC.iloc[3:]
     dpe.release(copy, plan_of("others"), ledger, other_people=True)
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(1, 10), Fraction(1, 10))
@@ -147,7 +147,7 @@ def test_questions_share_the_budget_of_near_copies(ledger: dpe.Ledger) -> None:
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(3, 10), Fraction(1, 5))
 
 
-def test_nothing_of_another_owner_s_tables_is_recognised(ledger: dpe.Ledger) -> None:
+def test_tables_of_another_owner_are_not_recognised(ledger: dpe.Ledger) -> None:
     other = ledger.for_owner("bea")
     dpe.release(CLINIC, plan_of("clinic"), other)
     dpe.release(CLINIC.iloc[1:], plan_of("fresh"), other)
@@ -192,7 +192,7 @@ def test_other_people_in_an_engine_have_their_own_budget(in_engine: Any, ledger:
     assert ledger.spent("clinic") == Fraction(1, 10)
 
 
-def test_a_stored_sketch_is_sealed_and_a_change_is_told(tmp_path: Path) -> None:
+def test_a_stored_sketch_is_sealed_and_a_change_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     ledger = dpe.Ledger(url)
     dpe.release(CLINIC, plan_of("clinic"), ledger)

@@ -26,7 +26,7 @@ def test_a_column_that_is_not_there_is_named() -> None:
         owner.rows_by_cell(table, [REGION.model_copy(update={"name": "postcode"})])
 
 
-def test_rows_beyond_the_bounds_of_an_amount_are_told_apart() -> None:
+def test_rows_below_and_above_the_bounds_of_an_amount_are_counted_apart() -> None:
     pay = Amount(name="pay", low=0, high=100, step=1, missing_as=["?"])
     with dpe.open_table(
         pd.DataFrame({"pay": ["-1", "-0.5", "49", "50", "100.4", "101", "1e9", "x", "?", ""]})

@@ -82,13 +82,13 @@ def test_standard_output_is_one_json_document(
     assert json.loads(done.stdout).keys() == keys
 
 
-def test_the_columns_of_a_table_are_told_without_a_value(job: list[str], tmp_path: Path) -> None:
+def test_the_columns_of_a_table_are_listed_without_a_value(job: list[str], tmp_path: Path) -> None:
     told = json.loads(run("columns", tmp_path / "t.csv", "--json").stdout)
     assert [column["name"] for column in told["columns"]] == ["age", "region", "visit"]
     assert "North" not in json.dumps(told)
 
 
-def test_an_approval_goes_its_way_in_json(tmp_path: Path, job: list[str]) -> None:
+def test_every_step_of_an_approval_prints_json(tmp_path: Path, job: list[str]) -> None:
     sent = json.loads(run("ledger", "approval", "send", job[1], "--json").stdout)
     shown = json.loads(run("ledger", "approval", "show", sent["request_id"], "--json").stdout)
     assert (Plan.loads(shown["plan"]), shown["left"], len(shown["tables"])) == (Plan.loads(CLINIC), None, 3)
@@ -130,7 +130,7 @@ def test_a_ledger_that_another_process_holds_has_a_status_of_its_own(
     assert run(*job, "--ledger", ledger_url).exit_code == 0
 
 
-def test_a_server_that_is_down_has_it_too(job: list[str]) -> None:
+def test_a_server_that_is_down_has_the_same_status(job: list[str]) -> None:
     done = run(*job, "--ledger", "postgresql+psycopg://nobody@127.0.0.1:1/ledger")
     assert (done.exit_code, done.stdout) == (75, "")
     assert "cannot be reached" in done.stderr

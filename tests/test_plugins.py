@@ -17,7 +17,7 @@ import dpengine as dpe
 from dpengine.accounting.entry import Kind
 from dpengine.charts.figures import release_figure
 from dpengine.export import export, published
-from dpengine.mechanism import Found, Noise, reopen, run_mechanism
+from dpengine.mechanism import MechanismResult, Noise, reopen, run_mechanism
 from tests.plans import CLINIC
 from tests.test_cli import run
 
@@ -180,22 +180,22 @@ def test_plans_of_more_than_counts_are_refused() -> None:
         run_mechanism(Wrong(Fraction(1), Fraction(1)), pd.DataFrame({"a": [], "pay": []}), plan)
 
 
-def test_what_is_no_result_of_a_mechanism_is_refused() -> None:
+def test_an_invalid_result_of_a_mechanism_is_refused() -> None:
     for payload in (b"", b"[]", b"{}", b'{"kind": "answer"}', b'{"kind": "mechanism", "value": 1}'):
         with pytest.raises(dpe.LedgerError, match="not the result of a mechanism"):
             reopen(payload)
-    found = Found("m", [1], "key", "d", "1", "id", "now", "0")
+    found = MechanismResult("m", [1], "key", "d", "1", "id", "now", "0")
     assert reopen(found.to_bytes()) == found
 
 
-def test_a_chart_of_one_s_own_is_drawn_of_what_was_published() -> None:
+def test_a_plugin_chart_draws_published_numbers() -> None:
     made = dpe.release(ROWS, PLAN)
     figure = release_figure(made, ("region",), form=example("dot_chart").dot_chart)
     assert figure.data[0].x.tolist() == made.tables[("region",)]["count"].tolist()
     assert figure.layout.title.text
 
 
-def test_an_export_gets_what_was_published_and_nothing_else(tmp_path: Path) -> None:
+def test_an_export_gets_published_numbers_and_nothing_else(tmp_path: Path) -> None:
     bundle, path = tmp_path / "r.zip", tmp_path / "r.sqlite"
     made = dpe.release(ROWS, PLAN, dpe.Ledger(f"sqlite:///{tmp_path}/l.db"))
     made.save(bundle)

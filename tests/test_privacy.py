@@ -76,7 +76,7 @@ def test_a_person_of_many_rows_moves_it_by_no_more_than_epsilon() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
-def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
+def test_the_noise_gives_a_bound_of_at_most_epsilon(epsilon: Fraction) -> None:
     runs = 200_000
     allocation = Allocation(("a",), epsilon, 1)
     count, neighbour = (add_noise(np.full(runs, c, dtype=np.int64), allocation).values for c in (5, 6))
@@ -89,7 +89,7 @@ def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
 
 
 @pytest.mark.nightly
-def test_the_whole_way_from_rows_to_release_shows_no_more_than_epsilon() -> None:
+def test_a_release_from_rows_gives_a_bound_of_at_most_epsilon() -> None:
     runs = 200
     plan = letters_plan([2, 2], [["a"], ["b"]], epsilon="1")
     here = pd.DataFrame([("a0", "b0")] * 3 + [("a1", "b1")] * 2, columns=["a", "b"])

@@ -59,7 +59,7 @@ def test_it_shows_itself_as_the_release(made: Result, packed: bytes) -> None:
     assert read._repr_html_().replace("Release: ", "") == made._repr_html_().replace("Preview on a made-up table: ", "")
 
 
-def test_a_bundle_that_is_not_whole_or_not_signed_by_the_expected_key_is_not_read(packed: bytes) -> None:
+def test_a_bundle_that_does_not_verify_or_lacks_the_expected_signature_is_not_read(packed: bytes) -> None:
     with pytest.raises(dpe.ReleaseError):
         dpe.published(packed.replace(b"tables/", b"tablet/"))
     with pytest.raises(dpe.ReleaseError, match="not signed"):

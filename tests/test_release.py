@@ -183,7 +183,7 @@ def test_a_signal_waits_until_the_release_is_recorded(
     assert ledger.spent("clinic-2026") == 1, "planted: a free look at how far it came"
 
 
-def test_a_fault_after_the_first_draw_tells_nothing_of_what_was_drawn(
+def test_a_fault_after_the_first_draw_reveals_no_drawn_number(
     plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = Strategy.measure
@@ -200,7 +200,7 @@ def test_a_fault_after_the_first_draw_tells_nothing_of_what_was_drawn(
 
 
 @pytest.mark.parametrize("fault", [MemoryError(), ValueError("too many people"), ZeroDivisionError()])
-def test_a_release_whose_tables_cannot_be_made_is_charged_and_had_later(
+def test_a_release_that_fails_after_its_charge_can_be_published_later(
     fault: Exception, plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dpe.release(clinic_rows(3), plan, dpe.Ledger.in_memory())  # so that the plan is known to be sound
@@ -218,7 +218,7 @@ def test_a_release_whose_tables_cannot_be_made_is_charged_and_had_later(
     dpe.verify(io.BytesIO(release.bundle))
 
 
-def test_a_part_too_much_is_caught_before_anything_is_recorded(
+def test_spending_one_share_too_many_is_caught_before_anything_is_recorded(
     plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted fault: one marginal is measured twice, so that the parts cost more than the plan's ε."""
@@ -291,7 +291,7 @@ def test_ids_are_kept_to_their_rows_and_nothing_more_is_counted(ledger: dpe.Ledg
     assert counts.between(180, 320).all(), "the two rows are chosen at random, not the first ones"
 
 
-def test_a_table_whose_sums_are_free_is_had_later_from_the_same_release(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+def test_a_table_that_costs_nothing_more_is_added_from_the_same_release(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
     wider = dpe.Plan.loads(CLINIC + "  - [region]\n  - [visit]\n")
     with dpe.open_table(clinic_rows()) as table:
         first = dpe.release(table, plan, ledger)
@@ -316,7 +316,7 @@ def test_a_table_that_is_not_free_is_a_charge_of_its_own(plan: dpe.Plan, ledger:
     assert ledger.spent("clinic-2026") == 2
 
 
-def test_edges_and_their_labels_may_be_written_otherwise(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+def test_edges_and_their_labels_may_be_written_differently(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
     rewritten = dpe.Plan.loads(CLINIC.replace("30, 45", "3e1, 45"))
     with dpe.open_table(clinic_rows()) as table:
         first, second = dpe.release(table, plan, ledger), dpe.release(table, rewritten, ledger)
@@ -339,7 +339,7 @@ def broken(plan: dpe.Plan, **fields: object) -> dpe.Plan:
         {"values": ("North", "North")},
     ],
 )
-def test_a_release_that_could_not_be_had_again_is_refused_before_it_is_paid_for(
+def test_a_release_that_could_not_be_published_again_is_refused_before_it_is_paid_for(
     fields: dict[str, object], plan: dpe.Plan, ledger: dpe.Ledger
 ) -> None:
     with dpe.open_table(clinic_rows()) as table, pytest.raises(dpe.PlanError, match="nothing was spent"):

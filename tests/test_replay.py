@@ -80,7 +80,7 @@ ALL_ALIKE = pd.DataFrame([("p", "a0", "b0", "c0", "3")] * 500, columns=NAMES)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.by_day(16)
-def test_a_neighbour_changes_nothing_but_the_odds_and_these_by_epsilon_at_most(
+def test_a_neighbouring_table_changes_only_probabilities_and_these_by_at_most_epsilon(
     strategy: str, unit: str, neighbours: str, epsilon: str
 ) -> None:
     plan = plan_of(strategy, unit, epsilon)
@@ -101,7 +101,9 @@ def same(first: Tape, second: Tape) -> bool:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.by_day(12)
-def test_even_a_wholly_other_table_changes_nothing_but_the_odds(strategy: str, unit: str, other: pd.DataFrame) -> None:
+def test_even_an_entirely_different_table_changes_only_probabilities(
+    strategy: str, unit: str, other: pd.DataFrame
+) -> None:
     plan = plan_of(strategy, unit, "1")
     first = recorded(people(60), plan)
     assert same(first, replayed(other, plan, first))
@@ -177,7 +179,7 @@ def test_a_person_with_more_rows_than_the_unit_costs_no_more(strategy: str) -> N
 
 
 @pytest.mark.parametrize("strategy", ["amounts", "amounts, adaptive"])
-def test_values_beyond_their_bounds_count_as_the_bounds_and_nobody_is_told_that_there_are_any(strategy: str) -> None:
+def test_values_beyond_their_bounds_count_as_the_bounds_and_no_message_mentions_them(strategy: str) -> None:
     plan = plan_of(strategy, "a row", "1")
     tables = [
         joined(people(60), *[("new", "a0", "b1", "c2", end) for end in ends]) for ends in (("0", "40"), ("-7", "9e9"))
@@ -204,7 +206,7 @@ def test_distinct_persons_beside_rows_are_as_private(other: pd.DataFrame) -> Non
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.by_day(4)
-def test_what_is_told_before_the_charge_follows_from_the_plan_alone(strategy: str) -> None:
+def test_messages_before_the_charge_follow_from_the_plan_alone(strategy: str) -> None:
     plan = plan_of(strategy, "a row", "1")
     tapes = [recorded(people(number), plan) for number in (0, 60, 20_000)]
     assert [tape.told for tape in tapes] == [tapes[0].told] * 3
@@ -220,7 +222,7 @@ def compared(plan: Plan, *rows: tuple[str, ...]) -> tuple[Tape, Tape]:
     return first, replayed(people(60), plan, first)
 
 
-def test_law_1_and_2_an_exact_number_in_what_is_stored_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_1_and_2_an_exact_number_in_a_stored_release_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     count = counting.count
 
@@ -261,7 +263,7 @@ LEAKS: dict[str, Callable[[int], None]] = {
 
 
 @pytest.mark.parametrize("kind", LEAKS)
-def test_law_1_an_exact_number_in_what_is_told_is_seen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_1_an_exact_number_in_a_message_is_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     count = counting.count
 
     def telling(*arguments: Any, **options: Any) -> Any:
@@ -280,7 +282,7 @@ def test_law_1_an_exact_number_in_what_is_told_is_seen(kind: str, monkeypatch: p
         assert replayed(people(60), plan, first).shown != first.shown
 
 
-def test_law_3_a_stage_that_follows_from_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_3_a_stage_that_follows_from_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     phases, tapes = adaptive._measure_pairs_in_phases, []
     for number in (0, 20_000):
         tape = Tape()
@@ -299,7 +301,7 @@ def test_law_3_a_stage_that_follows_from_noise_is_seen(monkeypatch: pytest.Monke
     assert tapes[0].told_late != tapes[1].told_late, "planted: more pairs are looked for among more people"
 
 
-def test_law_2_a_decision_by_exact_numbers_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_2_a_decision_by_exact_numbers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     add_noise = measure.add_noise
 
     def peeking(exact: Any, allocation: Any, *more: Any) -> Any:
@@ -312,7 +314,7 @@ def test_law_2_a_decision_by_exact_numbers_is_seen(monkeypatch: pytest.MonkeyPat
         compared(plan_of("direct", "a row", "1"), PERSON[0])
 
 
-def test_law_5_a_second_look_that_nobody_pays_for_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_5_an_unpaid_second_measurement_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     add_noise = measure.add_noise
 
     def twice(exact: Any, allocation: Any, *more: Any) -> Any:
@@ -323,13 +325,13 @@ def test_law_5_a_second_look_that_nobody_pays_for_is_seen(monkeypatch: pytest.Mo
     assert cost(*compared(plan_of("direct", "a row", "1"), PERSON[0])) > 1.5
 
 
-def test_law_6_noise_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_6_noise_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     scale = property(lambda self: self.sensitivity / self.epsilon / 2)
     monkeypatch.setattr("dpengine.marginals.measurement.Allocation.scale", scale)
     assert cost(*compared(plan_of("direct", "a row", "1"), PERSON[0])) > 1.5
 
 
-def test_law_8_a_person_without_a_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_8_a_person_without_a_bound_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     bounded = contribution_bounding.bounded_rows
     for module in [each for name, each in sys.modules.items() if name.startswith("dpengine.counting")]:
         if getattr(module, "bounded_rows", None) is bounded:

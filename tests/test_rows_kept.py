@@ -22,7 +22,7 @@ VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c", None, "", " "], "age
 BOUNDS = (1, 2, 5, 10)
 
 
-def test_a_bound_keeps_at_most_so_many_rows_of_each_person() -> None:
+def test_a_bound_of_k_keeps_at_most_k_rows_of_each_person() -> None:
     with dpe.open_table(VISITS) as table:
         found = owner.rows_kept(table, "who", BOUNDS)
         assert (found.rows, found.kept, found.people) == (10, (3, 5, 8, 10), (1, 2, 2, 3))
@@ -96,7 +96,7 @@ def test_the_command_line_shows_exact_numbers_on_request_only(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("cells", [1, 2])
-def test_a_bound_on_cells_leaves_out_what_the_owner_is_told(cells: int) -> None:
+def test_the_owner_sees_exactly_how_many_cells_a_bound_leaves_out(cells: int) -> None:
     rows = pd.DataFrame({"who": [*"aaaabbc", None], "ward": [*"xyzxxyx", "x"]})
     ward = {"name": "ward", "kind": "category", "values": ["x", "y", "z"]}
     persons = {"columns": ["ward"], "distinct": True, "cells_per_person": cells}

@@ -35,7 +35,7 @@ def place(*arguments: str) -> str:
     return str(json.loads(done.stderr)["warning"])
 
 
-def test_what_counts_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_goes_before_environment_file_and_default(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def at(name: str) -> str:
         return f"sqlite:///{file.parent / name}"
 
@@ -50,7 +50,7 @@ def test_what_counts_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert origin("ledger") == str(file)
 
 
-def test_without_any_there_are_defaults(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_settings_there_are_defaults(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FILE, "")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(file.parent))
     monkeypatch.delenv(variable("state"))
@@ -71,7 +71,7 @@ def test_without_any_there_are_defaults(file: Path, monkeypatch: pytest.MonkeyPa
         ('ledger = "postgresql://a:geheim', [("", "no TOML")]),
     ],
 )
-def test_what_cannot_be_used_is_told_with_its_place(text: str, places: list[tuple[str, str]], file: Path) -> None:
+def test_an_invalid_setting_is_reported_with_its_place(text: str, places: list[tuple[str, str]], file: Path) -> None:
     file.write_text(text)
     done = run("settings")
     assert (done.exit_code, done.stdout) == (2, "")

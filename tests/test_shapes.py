@@ -83,7 +83,7 @@ def test_a_country_across_the_date_line_stays_in_one_piece() -> None:
     ],
     ids=str.split("brace deep list feature other point coordinates text nan far long"),
 )
-def test_what_is_no_map_is_refused_in_plain_words(text: str, said: str) -> None:
+def test_a_file_that_is_no_map_is_refused_in_plain_words(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         shapes.from_geojson(text, ["a"])
 

@@ -37,7 +37,7 @@ def command(*arguments: object, status: int = 0) -> str:
     return done.stdout if status == 0 else done.stderr
 
 
-def test_a_release_is_signed_by_its_ledger_and_had_again_byte_for_byte(ledger_url: str, tmp_path: Path) -> None:
+def test_a_release_is_signed_by_its_ledger_and_published_again_byte_for_byte(ledger_url: str, tmp_path: Path) -> None:
     ledger = dpe.Ledger(ledger_url)
     release = dpe.release(ROWS, PLAN, ledger)
     release.save(tmp_path / "first.zip")
@@ -121,7 +121,7 @@ def test_a_release_of_an_earlier_version_is_signed_once_there_is_a_key(tmp_path:
     assert ledger.history() == stored
 
 
-def test_the_command_tells_the_four_outcomes_apart(ledger_url: str, tmp_path: Path) -> None:
+def test_the_command_distinguishes_the_four_outcomes(ledger_url: str, tmp_path: Path) -> None:
     release = dpe.release(ROWS, PLAN, dpe.Ledger(ledger_url))
     signed, unsigned, changed = (tmp_path / f"{name}.zip" for name in ("signed", "unsigned", "changed"))
     release.save(signed)

@@ -43,11 +43,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis, which one page uses
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
 @pytest.mark.by_day(4)
-def test_what_a_page_tells_its_reader_to_type_works(page: Path, folder: Path) -> None:
+def test_every_command_in_the_documentation_works(page: Path, folder: Path) -> None:
     Reader().follow(page.read_text(encoding="utf-8"))
 
 
-def test_a_command_that_fails_is_seen(folder: Path) -> None:
+def test_a_failing_command_is_noticed(folder: Path) -> None:
     for line in ("private-release predict missing.yaml", "rm -rf data", "python missing.py"):
         with pytest.raises((AssertionError, OSError)):
             Reader().follow(f"```sh\n{line}\n```\n")
@@ -151,7 +151,7 @@ def test_docstrings_are_shown_as_they_are_meant(site: Path) -> None:
         assert shown == listed.split(", "), owner
 
 
-def test_a_foreign_address_is_seen() -> None:
+def test_a_foreign_address_is_noticed() -> None:
     for text in (
         '<script src="https://cdn.example/x.js"></script>', '<link rel="stylesheet" href="//cdn.example/x.css">',
         '<link rel="preconnect" href="https://fonts.example">', '<img src="http://example.org/x.png">',

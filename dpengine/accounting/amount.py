@@ -59,37 +59,37 @@ def over_cap(
 
     `others` names the datasets that share its budget, and `alike` the earlier charges that the new data resembles.
     """
-    asked, before, most, left = (
+    requested, before, most, left = (
         localised(exact_text(each)) for each in (epsilon, spent, cap, max(cap - spent, Fraction(0)))
     )
-    said = [
+    sentences = [
         _(
             "The budget of dataset {dataset!r} does not allow this: asked ε = {asked}, "
             "spent {spent} of {cap}, left {left}.",
             dataset=dataset,
-            asked=asked,
+            asked=requested,
             spent=before,
             cap=most,
             left=left,
         )
     ]
     if others:
-        said.append(_("It shares data, and so its budget, with {others}.", others=others))
+        sentences.append(_("It shares data, and so its budget, with {others}.", others=others))
     if alike:
         looks = ", ".join(
             _("{dataset!r} (about {share} % alike)", dataset=each.dataset, share=number(100 * each.overlap, ".0f"))
             for each in alike
         )
-        said.append(
+        sentences.append(
             _(
                 "The table looks like that of {looks}; if they are of other people, state that for the record.",
                 looks=looks,
             )
         )
-    said.append(
+    sentences.append(
         _(
             "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
             "results that were published before are returned again at no cost."
         )
     )
-    return BudgetError(" ".join(said))
+    return BudgetError(" ".join(sentences))

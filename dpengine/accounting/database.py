@@ -24,7 +24,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from dpengine.errors import LedgerBusyError, LedgerError
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of", "plain_errors"]
+__all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "plain_errors", "public_address"]
 
 # How long a writer waits for those before it. On a busy machine a commit takes seconds to reach the disk, and several
 # writers may be in the queue.
@@ -154,7 +154,7 @@ def _set_address() -> str | None:
     return None if ledger is None else ledger.get_secret_value()
 
 
-def place_of(url: str | None) -> str | None:
+def public_address(url: str | None) -> str | None:
     """Return the absolute address of a ledger, without its password; None if it lives in memory."""
     with plain_errors():
         address = address_of(url)

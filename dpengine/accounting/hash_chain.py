@@ -162,10 +162,10 @@ def _check_chain(rows: list[sa.Row[Any]], secret: bytes) -> bytes:
     checked, head = _checked.get(secret, ([], _genesis(secret)))
     if rows[: len(checked)] != checked:
         checked, head = [], _genesis(secret)
-    for place, row in enumerate(rows[len(checked) :], len(checked) + 1):
+    for number, row in enumerate(rows[len(checked) :], len(checked) + 1):
         head = _link(head, row._asdict())
-        if row.number != place or row.hash != head:
-            raise _broken(place, mark("or the one before it, was changed or is missing"))
+        if row.number != number or row.hash != head:
+            raise _broken(number, mark("or the one before it, was changed or is missing"))
     if len(rows) > len(checked):
         _remember(rows, secret, head)
     return head
@@ -281,8 +281,8 @@ def state_of(connection: sa.Connection) -> Seen:
     meta = schema.only_meta(connection)
     secret = bytes(meta.secret)
     rows = () if schema.lacks(meta.version, schema.keys) else connection.execute(sa.select(schema.keys))
-    whole = (row for row in rows if hmac.compare_digest(row.seal, keyed(secret, "key", row.name, row.value)))
-    hashes = frozenset(hashlib.sha256(row.seal).digest() for row in whole)
+    intact = (row for row in rows if hmac.compare_digest(row.seal, keyed(secret, "key", row.name, row.value)))
+    hashes = frozenset(hashlib.sha256(row.seal).digest() for row in intact)
     return Seen(keyed(secret, "identity"), int(meta.entries), bytes(meta.head), hashes)
 
 
@@ -299,11 +299,11 @@ def lost(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
     return None
 
 
-def check_continues(connection: sa.Connection, seen: Seen | None, place: str | None) -> Seen:
-    """Return the state of this ledger; raise `LedgerError` if it lacks anything of the one seen at its place."""
+def check_continues(connection: sa.Connection, seen: Seen | None, address: str | None) -> Seen:
+    """Return the state of this ledger; raise `LedgerError` if it lacks anything of the one seen at its `address`."""
     now = state_of(connection)
     if seen is not None and (loss := lost(connection, now, seen)):
-        raise witness.replaced(place, loss)
+        raise witness.replaced(address, loss)
     return now
 
 
@@ -329,8 +329,8 @@ def keyed(secret: bytes, *parts: bytes | str) -> bytes:
 
 def _recognised(charge: sa.Row[Any]) -> list[tuple[int, float, bool]]:
     """Return number, overlap, and whether other people were stated, of each charge that this one resembled."""
-    found = json.loads(charge.recognised) if charge.recognised else []
-    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in found]
+    resemblances = json.loads(charge.recognised) if charge.recognised else []
+    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in resemblances]
 
 
 def _shared(charge: sa.Row[Any]) -> set[int]:

@@ -33,7 +33,7 @@ from dpengine.accounting import hash_chain, recognition, witness
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
-from dpengine.accounting.database import Store, place_of
+from dpengine.accounting.database import Store, public_address
 from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.hash_chain import Book
@@ -82,16 +82,16 @@ class Ledger:
     """
 
     def __init__(self, url: str | None = None, owner: str = "", *, begin: bool = True) -> None:
-        self._place = place_of(url)
-        seen = witness.seen(self._place)
+        self._address = public_address(url)
+        seen = witness.seen(self._address)
         self._store = Store(
-            url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen)
+            url, hash_chain.build, None if begin and seen is None else witness.missing(self._address, seen)
         )
         with self._store.reading() as connection:
-            hash_chain.check_continues(connection, seen, self._place)
+            hash_chain.check_continues(connection, seen, self._address)
             self._secret = hash_chain.secret_of(connection)
             if self._store.begun:
-                witness.note(self._place, hash_chain.state_of(connection))
+                witness.note(self._address, hash_chain.state_of(connection))
         self._see(owner)
 
     def _see(self, owner: str) -> None:
@@ -106,9 +106,9 @@ class Ledger:
         return self._owner
 
     @property
-    def place(self) -> str | None:
+    def address(self) -> str | None:
         """The ledger's absolute address, without a password; None if it lives in memory. Nothing for the page."""
-        return self._place
+        return self._address
 
     @property
     def begun(self) -> bool:
@@ -222,9 +222,9 @@ class Ledger:
         if known is not None:
             return known
         with self._writing() as (connection, _):
-            kept = hash_chain.named_key(connection, self._secret, name, make)
-        assert kept is not None
-        return kept
+            key = hash_chain.named_key(connection, self._secret, name, make)
+        assert key is not None
+        return key
 
     def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
         """Return the stored result of this plan on this data; None if there is none yet."""
@@ -363,14 +363,14 @@ class Ledger:
     @contextmanager
     def _reading(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection that sees one snapshot, and the ledger's state in it."""
-        seen = witness.seen(self._place)
+        seen = witness.seen(self._address)
         with self._store.reading() as connection:
             yield connection, self._held or self._book(connection, seen)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
-        seen, self._held = witness.seen(self._place), None
+        seen, self._held = witness.seen(self._address), None
         with self._store.writing() as connection:
             _crash_point("after_begin")
             book = self._book(connection, seen)
@@ -379,12 +379,12 @@ class Ledger:
             yield connection, book
             written = hash_chain.state_of(connection)
         _crash_point("after_commit")
-        witness.note(self._place, written)
+        witness.note(self._address, written)
         _crash_point("after_note")
 
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
-        witness.note_growth(self._place, seen, hash_chain.check_continues(connection, seen, self._place))
+        witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
         return book
 
 

@@ -33,9 +33,9 @@ def resembling(
     """
     if sketch is None:
         return []
-    _, own = book.pool(dataset, fingerprint)
-    known = {row.number for row in own}
-    found: list[Resemblance] = []
+    _, own_rows = book.pool(dataset, fingerprint)
+    known = {row.number for row in own_rows}
+    resemblances: list[Resemblance] = []
     compared: set[bytes] = set()
     for row in book.charges:
         if row.number in known or not row.sketch_sha256 or row.sketch_sha256 in compared:
@@ -46,18 +46,18 @@ def resembling(
             continue
         _, others = book.pool(row.dataset, row.fingerprint)
         known |= {other.number for other in others}
-        if not _are_others(book, own, others):
-            found.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
-    return sorted(found, key=lambda each: -each.overlap)
+        if not _are_others(book, own_rows, others):
+            resemblances.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
+    return sorted(resemblances, key=lambda each: -each.overlap)
 
 
-def stated(book: Book, found: Sequence[Resemblance], other_people: bool) -> str:
+def stated(book: Book, resemblances: Sequence[Resemblance], other_people: bool) -> str:
     """Return the recognised charges and the owner's statement about them, as the ledger stores them."""
-    if not found:
+    if not resemblances:
         return ""
     return json.dumps([
         {"number": row.number, "overlap": each.overlap, "other_people": other_people}
-        for each in found if (row := book.named(each.release_id)) is not None
+        for each in resemblances if (row := book.named(each.release_id)) is not None
     ])  # fmt: skip
 
 
@@ -81,12 +81,12 @@ def _key(key: bytes, release_id: str) -> bytes:
     return hash_chain.keyed(key, "sketch", release_id)
 
 
-def _are_others(book: Book, own: Sequence[sa.Row[Any]], others: Sequence[sa.Row[Any]]) -> bool:
+def _are_others(book: Book, ours: Sequence[sa.Row[Any]], others: Sequence[sa.Row[Any]]) -> bool:
     """Return whether a charge of one pool was stated to be of other people than a charge of the other pool."""
-    ids = {row.release_id for row in own}, {row.release_id for row in others}
+    ids = {row.release_id for row in ours}, {row.release_id for row in others}
     return any(
         each.other_people and each.release_id in theirs
-        for rows, theirs in ((own, ids[1]), (others, ids[0]))
+        for rows, theirs in ((ours, ids[1]), (others, ids[0]))
         for row in rows
         for each in book.recognised(row)
     )

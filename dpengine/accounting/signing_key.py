@@ -17,8 +17,8 @@ _NAME = "signing"
 
 def signing_key(ledger: Ledger) -> Ed25519PrivateKey | None:
     """Return the signing key of a ledger; None if it has none yet. Raises `LedgerError` if it was changed."""
-    kept = ledger.named_key(_NAME)
-    return None if kept is None else Ed25519PrivateKey.from_private_bytes(kept)
+    key = ledger.named_key(_NAME)
+    return None if key is None else Ed25519PrivateKey.from_private_bytes(key)
 
 
 def keep_signing_key(ledger: Ledger) -> Ed25519PrivateKey:

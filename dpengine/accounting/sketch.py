@@ -73,8 +73,8 @@ class Sketch:
     @classmethod
     def from_bytes(cls, payload: bytes) -> Sketch:
         """Return the sketch that `to_bytes` wrote."""
-        found = json.loads(zlib.decompress(payload))
-        return cls(tuple(Histogram(kind, np.array(counts, dtype=np.int64), used) for kind, used, counts in found))
+        histograms = json.loads(zlib.decompress(payload))
+        return cls(tuple(Histogram(kind, np.array(counts, dtype=np.int64), used) for kind, used, counts in histograms))
 
 
 def resemblance(new: Sketch, old: Sketch) -> float | None:
@@ -92,12 +92,12 @@ def resemblance(new: Sketch, old: Sketch) -> float | None:
         if shared is not None and (each.kind != VALUES or each.used):
             return shared
         agreeing += [] if shared is None else [shared]
-    if len(agreeing) < 2 or 2 * len(agreeing) <= min(_telling(sketch, level) for sketch in (new, old)):
+    if len(agreeing) < 2 or 2 * len(agreeing) <= min(_informative_columns(sketch, level) for sketch in (new, old)):
         return None
     return max(agreeing)
 
 
-def _telling(sketch: Sketch, level: float) -> int:
+def _informative_columns(sketch: Sketch, level: float) -> int:
     """Count the columns in which a near copy would agree too well for chance."""
     columns = [each.counts for each in sketch.histograms if each.kind == VALUES]
     near = [_NEARLY_EQUAL * (np.count_nonzero(counts) - 1) for counts in columns]
@@ -106,9 +106,9 @@ def _telling(sketch: Sketch, level: float) -> int:
 
 def _best(counts: Ints, others: Sequence[Ints], level: float) -> float | None:
     """Return the largest estimated share among the histograms that agree with `counts` too well for chance."""
-    found = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
+    shares = [1 - of_chance for other in others if (of_chance := _relative_to_chance(counts, other)) <= _WORTH_TESTING
              and chance(counts, other) <= level]  # fmt: skip
-    return max(found, default=None)
+    return max(shares, default=None)
 
 
 def chance(x: Ints, y: Ints) -> float:
@@ -140,6 +140,7 @@ def _relative_to_chance(x: Ints, y: Ints) -> float:
 
 
 def _chance(x: Ints, y: Ints, distance: float) -> float:
+    """Bound the probability that a random division of the same rows has at most this distance."""
     both = x + y
     sizes, times = np.unique(both[both > 0], return_counts=True)
     n, total = int(x.sum()), int(both.sum())

@@ -66,10 +66,10 @@ def _rebuild(connection: sa.Connection, table: sa.Table) -> None:
     Source: the twelve steps of sqlite.org/lang_altertable.html, section 7; foreign keys are not enforced here.
     """
     old = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
-    kept = [column.name for column in table.columns if column.name in old]
+    shared = [column.name for column in table.columns if column.name in old]
     fresh = table.to_metadata(sa.MetaData(), name=f"{table.name}_fresh")
     fresh.create(connection)
-    connection.execute(sa.insert(fresh).from_select(kept, sa.select(*(table.c[name] for name in kept))))
+    connection.execute(sa.insert(fresh).from_select(shared, sa.select(*(table.c[name] for name in shared))))
     connection.execute(sa.text(f"DROP TABLE {table.name}"))
     connection.execute(sa.text(f"ALTER TABLE {fresh.name} RENAME TO {table.name}"))
 

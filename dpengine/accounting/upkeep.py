@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from dpengine.accounting import hash_chain, schema, witness
-from dpengine.accounting.database import Store, new_file, open_copy, place_of, plain_errors
+from dpengine.accounting.database import Store, new_file, open_copy, plain_errors, public_address
 from dpengine.accounting.upgrade import upgrade
 from dpengine.accounting.witness import Seen
 from dpengine.errors import Fault, LedgerError
@@ -27,10 +27,10 @@ def check(url: str | None) -> int:
 
     Raises `LedgerError` naming what is broken, or if the ledger is missing or not the one that was used here.
     """
-    place, seen, store = _opened(url)
+    address, seen, store = _opened(url)
     with store.reading() as connection:
         entries = hash_chain.verify(connection).entries
-        hash_chain.check_continues(connection, seen, place)
+        hash_chain.check_continues(connection, seen, address)
     return entries
 
 
@@ -42,9 +42,9 @@ def backup(url: str | None, to: Path) -> int:
     """
     if to.exists():
         raise _exists_already(to)
-    place, seen, store = _opened(url)
+    address, seen, store = _opened(url)
     with store.reading() as connection:
-        hash_chain.check_continues(connection, seen, place)
+        hash_chain.check_continues(connection, seen, address)
         with plain_errors(mark("The backup cannot be written")):
             try:
                 with new_file(to, journal="DELETE") as copy:  # one file, with nothing beside it
@@ -67,17 +67,17 @@ def restore(source: Path, url: str | None, *, forget: bool = False) -> int:
     ledger, or the one that this account has seen there, has entries that the backup lacks. What they spent could be
     spent again; `forget` accepts that.
     """
-    place = place_of(url)
+    address = public_address(url)
     with open_copy(source) as copy:
         state = hash_chain.verify(copy)
-        seen = witness.seen(place)
+        seen = witness.seen(address)
         if seen is not None and not forget:
             _refuse_loss(copy, seen)
         store = Store(url, lambda connection, _: _fill(copy, connection, forget=forget))
         if not store.begun:
             with store.writing() as connection:
                 _fill(copy, connection, forget=forget)
-    witness.note(place, state)
+    witness.note(address, state)
     return state.entries
 
 
@@ -86,11 +86,11 @@ def begin(url: str | None) -> str | None:
 
     Raises `LedgerError` if there is a ledger.
     """
-    place, store = place_of(url), Store(url, hash_chain.build)
+    address, store = public_address(url), Store(url, hash_chain.build)
     if not store.begun:
-        raise LedgerError(Fault((place or "",), "There is a ledger here. No new one was begun."))
-    _note(place, store)
-    return place
+        raise LedgerError(Fault((address or "",), "There is a ledger here. No new one was begun."))
+    _note(address, store)
+    return address
 
 
 def accept(url: str | None) -> int:
@@ -98,20 +98,20 @@ def accept(url: str | None) -> int:
 
     Raises `LedgerError` if there is none, or if it is damaged.
     """
-    place, _, store = _opened(url)
-    return _note(place, store).entries
+    address, _, store = _opened(url)
+    return _note(address, store).entries
 
 
 def _opened(url: str | None) -> tuple[str | None, Seen | None, Store]:
-    place = place_of(url)
-    seen = witness.seen(place)
-    return place, seen, Store(url, hash_chain.build, witness.missing(place, seen))
+    address = public_address(url)
+    seen = witness.seen(address)
+    return address, seen, Store(url, hash_chain.build, witness.missing(address, seen))
 
 
-def _note(place: str | None, store: Store) -> Seen:
+def _note(address: str | None, store: Store) -> Seen:
     with store.reading() as connection:
         state = hash_chain.verify(connection)
-    witness.note(place, state)
+    witness.note(address, state)
     return state
 
 

@@ -44,47 +44,47 @@ class Seen:
 _UNKNOWN = Seen(b"", 0, b"")  # some ledger was there
 
 
-def seen(place: str | None) -> Seen | None:
+def seen(address: str | None) -> Seen | None:
     """Return what was seen of the ledger at an address; None if none was ever seen there.
 
     Call this before reading the ledger: otherwise entries that others add meanwhile seem to be missing from it.
     """
-    if place is None or _is_temporary(place):
+    if address is None or _is_temporary(address):
         return None
-    path = _path(place)
+    path = _path(address)
     try:
-        told = json.loads(path.read_bytes())
-        keys = frozenset(map(bytes.fromhex, told.get("keys", ())))  # notes of earlier versions name none
-        return Seen(bytes.fromhex(told["identity"]), int(told["entries"]), bytes.fromhex(told["head"]), keys)
+        stored = json.loads(path.read_bytes())
+        keys = frozenset(map(bytes.fromhex, stored.get("keys", ())))  # notes of earlier versions name none
+        return Seen(bytes.fromhex(stored["identity"]), int(stored["entries"]), bytes.fromhex(stored["head"]), keys)
     except OSError:
         return _noted.get(path)
     except (ValueError, TypeError, KeyError, AttributeError):
         return _noted.get(path, _UNKNOWN)
 
 
-def note(place: str | None, state: Seen) -> None:
+def note(address: str | None, state: Seen) -> None:
     """Note the state of the ledger at an address, replacing the earlier note."""
-    if place is None or _is_temporary(place):
+    if address is None or _is_temporary(address):
         return
-    path = _path(place)
+    path = _path(address)
     _noted[path] = state
     keys = sorted(each.hex() for each in state.keys)
-    told = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex(), "keys": keys}
+    fields = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex(), "keys": keys}
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".note-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(told, file)
+                json.dump(fields, file)
             os.replace(fresh, path)
         except OSError:
             os.unlink(fresh)
 
 
-def note_growth(place: str | None, known: Seen | None, state: Seen) -> None:
+def note_growth(address: str | None, known: Seen | None, state: Seen) -> None:
     """Note the state of the ledger at an address if it has grown."""
     if known is None or known.entries < state.entries or known.keys < state.keys:
-        note(place, state)
+        note(address, state)
 
 
 def entries(state: Seen) -> str:
@@ -115,35 +115,35 @@ def lost_entries(now: Seen, seen: Seen, there: bytes | None) -> str | None:
     return None
 
 
-def missing(place: str | None, known: Seen | None) -> LedgerError:
+def missing(address: str | None, known: Seen | None) -> LedgerError:
     """Return the error to raise if there is no ledger although one was seen, or if none may be created."""
     if known is None:
-        return _at(place, _("There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
-                            "private-release ledger begin"))  # fmt: skip
-    return _at(place, _("The ledger that was used here, of {entries}, is gone. Nothing was released. "
+        return _at(address, _("There is no ledger here. Nothing was released. Check the address, or begin a new "
+                              "ledger: private-release ledger begin"))  # fmt: skip
+    return _at(address, _("The ledger that was used here, of {entries}, is gone. Nothing was released. "
                "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger "
                "restore). Or, if what it spent may be forgotten, deliberately begin a new one: private-release ledger "
                "begin", entries=entries(known)))  # fmt: skip
 
 
-def replaced(place: str | None, loss: str) -> LedgerError:
+def replaced(address: str | None, loss: str) -> LedgerError:
     """Return the error to raise if the ledger lacks something of the one that was seen."""
-    return _at(place, _("The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back "
-               "(private-release ledger restore). Or, if what is missing may be forgotten, deliberately go on with "
-               "this one: private-release ledger accept", loss=loss))  # fmt: skip
+    return _at(address, _("The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one "
+               "back (private-release ledger restore). Or, if what is missing may be forgotten, deliberately go on "
+               "with this one: private-release ledger accept", loss=loss))  # fmt: skip
 
 
-def _at(place: str | None, text: str) -> LedgerError:
+def _at(address: str | None, text: str) -> LedgerError:
     """Return an error that names the address as its place; the page does not show places."""
-    return LedgerError(Fault((place,) if place else (), text))
+    return LedgerError(Fault((address,) if address else (), text))
 
 
-def _is_temporary(place: str) -> bool:
-    file = place.removeprefix("sqlite:///")
-    temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
+def _is_temporary(address: str) -> bool:
+    file = address.removeprefix("sqlite:///")
+    temporary = file != address and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
     return temporary and not settings().state
 
 
-def _path(place: str) -> Path:
+def _path(address: str) -> Path:
     folder = settings().state or user_state_path("private-release")
-    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
+    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.json"

@@ -33,17 +33,17 @@ SLACK = 1e-9  # where probabilities are computed as floats
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check: what was computed, the promised ε, the largest one found, and the number of cases."""
+    """A check: what was computed, the promised ε, the largest ε of all cases, and their number."""
 
     what: str
     claimed: Fraction
-    found: float
+    largest: float
     cases: int
 
     @property
-    def kept(self) -> bool:
+    def holds(self) -> bool:
         """Whether the promise holds in every case."""
-        return self.found <= float(self.claimed) * (1 + SLACK) + SLACK
+        return self.largest <= float(self.claimed) * (1 + SLACK) + SLACK
 
 
 def checks(epsilon: Fraction) -> Iterator[Check]:

@@ -67,11 +67,11 @@ class Neighbours:
 
     def evidence(self, measured: Measurements) -> float:
         """Return the log-likelihood ratio of an outcome with the first person to one without."""
-        found = 0.0
+        ratio = 0.0
         for one in measured.marginals:
             x, y = self._exact(one, self.without), self._exact(one, self.with_first)
-            found += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
-        return found
+            ratio += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
+        return ratio
 
     @cached_property
     def _strategy(self) -> Strategy:
@@ -90,19 +90,19 @@ class Neighbours:
     def _cost(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
         with_person = self._counts(person)
         moved = (np.abs(self._exact(one, self.without) - self._exact(one, with_person)) for one in measured.marginals)
-        parts = (
+        costs = (
             int(each.sum()) / one.allocation.scale_in_units for each, one in zip(moved, measured.marginals, strict=True)
         )
         audit = measured.audit.epsilon if measured.audit else Fraction(0)
         choices = [choice.epsilon for choice in measured.choices]
         choices += [self._cost_of_choice(*each) for each in self._contests(measured, with_person)]
-        return sum(parts, audit) + sum(choices, Fraction(0))
+        return sum(costs, audit) + sum(choices, Fraction(0))
 
     def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
         """Return the exact counts of what was measured, in the same cells, from `counts` of the requested tables."""
         how = self._strategy
-        asked = zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True)
-        known = {key: values for key, values in asked if not isinstance(key[0], Stepped)}
+        requested = zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True)
+        known = {key: values for key, values in requested if not isinstance(key[0], Stepped)}
         exact = known.get((one.allocation.columns, one.allocation.tally))
         if exact is None:  # the total, the only sum of others that is measured
             exact = np.asarray(counts[0].sum())
@@ -185,10 +185,10 @@ def _distinct(epsilon: Fraction) -> Neighbours:
     plan = _plan(epsilon, [SEX, ward], [table, {"columns": ["ward"], "distinct": True}, ["sex"]],
                  unit={"id": "who", "rows": 3})  # fmt: skip
     fe, fw, me, mw = product(("f", "m"), ("east", "west"))
-    held = [(fe, fe, me), (fe, fw, me), (fe, fe, fe, fw, me, mw)]
+    cells_of_person = [(fe, fe, me), (fe, fw, me), (fe, fe, fe, fw, me, mw)]
     rows = (("one", *fe), ("one", *me), ("two", *fw), ("three", *mw))
     return Neighbours(
-        plan, ("who", "sex", "ward"), rows, tuple(tuple(("new", *cell) for cell in each) for each in held)
+        plan, ("who", "sex", "ward"), rows, tuple(tuple(("new", *cell) for cell in each) for each in cells_of_person)
     )
 
 

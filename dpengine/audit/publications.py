@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 __all__ = [
     "RELEASES",
     "WAYS",
-    "Shown",
+    "EmpiricalBound",
+    "audit_publications",
     "claimed_epsilon",
+    "empirical_bound",
     "evidence",
     "publish_once",
     "released_counts",
-    "show",
-    "shown",
 ]
 
 STRONG = Fraction(1, 2)  # of ε: evidence that counts as an output for the person; stated before anything is drawn
@@ -60,7 +60,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EmpiricalBound:
     """The result of auditing one way to publish: how often outputs are strong evidence, with the person and without.
 
     `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; a bound
@@ -75,7 +75,7 @@ class Shown:
     least_epsilon: float
 
     @property
-    def kept(self) -> bool:
+    def holds(self) -> bool:
         """Whether the result is compatible with the promised ε."""
         return self.least_epsilon <= self.claimed
 
@@ -95,15 +95,17 @@ def claimed_epsilon(text: str) -> Fraction:
     return epsilon
 
 
-def shown(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> Shown:
+def empirical_bound(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> EmpiricalBound:
     """Bound ε from below by the evidence of outputs with the person and of outputs without."""
     strong = float(STRONG * epsilon) * (1 - 1e-9)
     hits, without = (int((each >= strong).sum()) for each in (present, absent))
     bound = least_epsilon(hits, present.size, without, absent.size, ALPHA)
-    return Shown(way, epsilon, present.size, hits, without, max(bound, 0.0))
+    return EmpiricalBound(way, epsilon, present.size, hits, without, max(bound, 0.0))
 
 
-def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None) -> Shown:
+def audit_publications(
+    way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None
+) -> EmpiricalBound:
     """Publish `runs` times with the person and as often without, in `jobs` processes, and return the result.
 
     Raises `PlanError` for an unknown way, or an impossible number of runs.
@@ -113,14 +115,14 @@ def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Pro
     if not 1 <= runs <= MAX_RUNS or not 1 <= jobs <= 64:
         raise PlanError(f"an audit has from 1 to {MAX_RUNS:,} runs, in from 1 to 64 processes")
     batches = [(way, epsilon, present, size) for present in (True, False) for size in _batches(runs, 2 * jobs)]
-    found: dict[bool, list[Floats]] = {True: [], False: []}
+    evidence: dict[bool, list[Floats]] = {True: [], False: []}
     workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
     with workers or nullcontext():
         results = (workers.map if workers else map)(_batch, batches)
         for done, (batch, result) in enumerate(zip(batches, results, strict=True), 1):
-            found[batch[2]].append(result)
+            evidence[batch[2]].append(result)
             progress(done / len(batches))
-    return shown(way, epsilon, np.concatenate(found[True]), np.concatenate(found[False]))
+    return empirical_bound(way, epsilon, np.concatenate(evidence[True]), np.concatenate(evidence[False]))
 
 
 def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
@@ -133,8 +135,8 @@ def _batch(batch: tuple[str, Fraction, bool, int]) -> Floats:
     return evidence(way, epsilon, present=present, runs=runs)
 
 
-def _batches(runs: int, parts: int) -> list[int]:
-    sizes = [runs // parts + (k < runs % parts) for k in range(parts)]
+def _batches(runs: int, batches: int) -> list[int]:
+    sizes = [runs // batches + (k < runs % batches) for k in range(batches)]
     return [size for size in sizes if size]
 
 
@@ -164,9 +166,9 @@ class _Setting:
 
     def in_found_cells(self, measured: Measurements) -> _Setting:
         """Return the setting with privately found bins instead of steps, whose places are the values."""
-        found = resolve(self.plan, measured.searches)
-        edges = {name: [float(edge) for edge in column.edges] for name in found.finds
-                 if isinstance(column := found.column(name), Number)}  # fmt: skip
+        plan = resolve(self.plan, measured.searches)
+        edges = {name: [float(edge) for edge in column.edges] for name in plan.finds
+                 if isinstance(column := plan.column(name), Number)}  # fmt: skip
         places = {name: np.searchsorted(each[1:-1], self.rows[name], side="right") for name, each in edges.items()}
         person = {name: int(np.searchsorted(each[1:-1], self.person[name], side="right"))
                   for name, each in edges.items()}  # fmt: skip
@@ -247,26 +249,26 @@ def of_release(measured: Measurements, setting: _Setting) -> float:
     make the bound smaller.
     """
     searches = (each for each in measured.searches if isinstance(each, Boxes))
-    found = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
+    evidence = sum(_of_boxes(boxes, setting) for boxes in (*measured.trees, *searches))
     setting = setting.in_found_cells(measured)
     for one in measured.marginals:
         names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
         place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
         alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
-        found += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
-    return found
+        evidence += _for_the_person(int(one.values[place]), _meeting_all(alike, setting), one.allocation.scale)
+    return evidence
 
 
 def _of_boxes(boxes: Boxes, setting: _Setting) -> float:
-    found = 0.0
+    evidence = 0.0
     for k, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
         spans = list(zip(boxes.columns, first, last, strict=True))
         if all(low <= setting.person[name] < high for name, low, high in spans):
             alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
-            found += _for_the_person(
+            evidence += _for_the_person(
                 int(boxes.values[k]), _meeting_all(alike, setting), boxes.scale(int(boxes.parts[k]))
             )
-    return found
+    return evidence
 
 
 def _bin(code: Any, merged: Ints | None) -> Any:

@@ -114,8 +114,8 @@ class Archive(Collection[str]):
         for entry in self._entries.values():
             name = entry.filename.encode()
             sizes = (entry.compress_size, entry.file_size)
-            found = self._at(place, _LOCAL.size + len(name) + _SIZES.size)
-            form = next((form for form in _local_forms(entry, name) if found.startswith(form[0])), None)
+            written = self._at(place, _LOCAL.size + len(name) + _SIZES.size)
+            form = next((form for form in _local_forms(entry, name) if written.startswith(form[0])), None)
             if form is None:
                 return False
             header, after = form

@@ -61,8 +61,8 @@ def check_makeable(plan: Plan) -> None:
 
 def _blank(plan: Plan) -> Result:
     searches = blank_searches(plan)
-    found = resolve(plan, searches)
-    return conclude(found, replace(resolved(found).blank(), searches=searches))
+    resolved_plan = resolve(plan, searches)
+    return conclude(resolved_plan, replace(resolved(resolved_plan).blank(), searches=searches))
 
 
 def _check_reads_back(plan: Plan) -> None:

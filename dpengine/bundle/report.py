@@ -111,10 +111,10 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _script_of_plotly() -> str:
     """Return the script that draws the figures on a page, without loading the rest of its package."""
-    found = find_spec("plotly")
-    assert found is not None
-    assert found.submodule_search_locations
-    return (Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    spec = find_spec("plotly")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return (Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
 
 
 @cache

@@ -70,9 +70,9 @@ def read_key(text: str | bytes) -> str:
     Raises `ReleaseError` if it is neither.
     """
     raw = text.encode() if isinstance(text, str) else text
-    if (found := _PEM.search(raw)) is not None:
+    if (match := _PEM.search(raw)) is not None:
         try:
-            key = load_pem_public_key(found[0])
+            key = load_pem_public_key(match[0])
         except (ValueError, UnsupportedAlgorithm):
             key = None
         if isinstance(key, Ed25519PublicKey):
@@ -120,11 +120,11 @@ def signer(file: BinaryIO) -> str:
     Raises `ReleaseError` unless that key signed exactly the bytes of `file`.
     """
     file.seek(-COMMENT_BYTES, os.SEEK_END)
-    found = _FORM.fullmatch(file.read())
+    match = _FORM.fullmatch(file.read())
     try:
-        if found is None:
+        if match is None:
             raise InvalidSignature
-        key, signature = (bytes.fromhex(digits.decode()) for digits in found.groups())
+        key, signature = (bytes.fromhex(digits.decode()) for digits in match.groups())
         public = Ed25519PublicKey.from_public_bytes(key)
         public.verify(signature, _digest(file))
     except InvalidSignature:

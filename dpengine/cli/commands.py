@@ -337,13 +337,13 @@ def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bo
     claimed = publications.claimed_epsilon(epsilon)
     lines: dict[str, list[dict[str, Any]]] = {"exact": [], "shown": []}
     for check in exact_checks.checks(claimed):
-        lines["exact"].append(_audited(check.what, claimed, check.found, f"{check.cases:,} cases", as_json=as_json))
+        lines["exact"].append(_audited(check.what, claimed, check.largest, f"{check.cases:,} cases", as_json=as_json))
     for way in ways or publications.WAYS:
         with stages() as show:
             show(f"publishing {2 * runs:,} times, {way}")
-            shown = publications.show(way, claimed, runs, jobs=jobs)
-        seen = f"{shown.hits:,} of {runs:,} outputs speak for the person, and {shown.hits_without:,} without"
-        lines["shown"].append(_audited(f"{way}: at least", claimed, shown.least_epsilon, seen, as_json=as_json))
+            bound = publications.audit_publications(way, claimed, runs, jobs=jobs)
+        seen = f"{bound.hits:,} of {runs:,} outputs speak for the person, and {bound.hits_without:,} without"
+        lines["shown"].append(_audited(f"{way}: at least", claimed, bound.least_epsilon, seen, as_json=as_json))
     if as_json:
         click.echo(json.dumps(lines))
     if broken := [line["what"] for line in (*lines["exact"], *lines["shown"]) if not line["kept"]]:

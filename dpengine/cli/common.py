@@ -190,7 +190,7 @@ def open_ledger(url: str | None, owner: str = "") -> Ledger:
 def announce_new(ledger: Ledger) -> None:
     """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed."""
     if ledger.begun or len(ledger.history()) == 1:
-        warn(f"the ledger is new: {ledger.place}")
+        warn(f"the ledger is new: {ledger.address}")
 
 
 def check_address(url: str | None) -> None:
@@ -202,10 +202,10 @@ def check_address(url: str | None) -> None:
 
 def shown_address(url: str) -> str:
     """Return the address of a ledger without its password."""
-    from dpengine.accounting.database import place_of
+    from dpengine.accounting.database import public_address
 
     try:
-        return place_of(url) or "in memory"
+        return public_address(url) or "in memory"
     except LedgerError:
         return "(an address that cannot be read)"
 

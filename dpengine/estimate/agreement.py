@@ -63,7 +63,7 @@ def agree(
     fitted = fit_tables(squares, estimate, amounts, total, single)
     direct = [table for table in maximal([*fitted])
               if all({*table} != {*each.columns} for each in expected)
-              and not any(resolution.held(table, one) for one in known)]  # fmt: skip
+              and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip
     earlier = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in expected)]
     if tree_order(resolution, [*earlier, *direct]) is None and (joint := in_one(resolution, earlier, direct)):
         fitted = {

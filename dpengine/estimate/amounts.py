@@ -79,8 +79,8 @@ class AmountTable:
         """Sum over all columns except `onto`, and order the axes like these."""
         axes = [self.columns.index(name) for name in onto]
         others = tuple(axis for axis in range(len(self.columns)) if axis not in axes)
-        kept = sorted(axes)
-        order = [kept.index(axis) for axis in axes]
+        remaining = sorted(axes)
+        order = [remaining.index(axis) for axis in axes]
         known, steps = (np.asarray(each.sum(axis=others)).transpose(order) for each in (self.known, self.steps))
         return AmountTable(onto, self.amount, known, steps)
 
@@ -94,9 +94,9 @@ def fit_amount(
     columns.
     """
     cliques = maximal(list(tables))
-    parts = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
-    if len(parts) > MAX_STAGES:
-        parts = {part for part in parts if len(part) <= 2 or part in cliques}
+    subsets = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
+    if len(subsets) > MAX_STAGES:
+        subsets = {part for part in subsets if len(part) <= 2 or part in cliques}
     knots, missing = amount.knot_fractions, [0.0] if amount.missing else []
     done: list[AmountTable] = []
     for clique in junction_order(cliques) or [tuple(sorted({name for each in cliques for name in each}))]:
@@ -105,7 +105,7 @@ def fit_amount(
         if nearest is not None:
             shared = nearest.project(tuple(name for name in clique if name in nearest.columns))
             agreed = {"known": (shared.columns, shared.known), "steps": (shared.columns, shared.steps)}
-        stages = sorted((part for part in parts if {*part} <= {*clique}), key=len)
+        stages = sorted((part for part in subsets if {*part} <= {*clique}), key=len)
         people = count(clique)
         known = people
         if amount.missing:
@@ -240,9 +240,9 @@ def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
 def means(table: AmountTable, total: AmountTable) -> Floats:
     """Return the mean of each cell, in steps; if nobody's value is known, that of all people."""
     everybody = float(total.steps) / max(float(total.known), 1.0)
-    found = np.full(table.known.shape, everybody)
-    np.divide(table.steps, table.known, out=found, where=table.known > 0)
-    return found
+    mean = np.full(table.known.shape, everybody)
+    np.divide(table.steps, table.known, out=mean, where=table.known > 0)
+    return mean
 
 
 def sum_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, float]:
@@ -275,8 +275,8 @@ def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEst
     people = rows[..., : len(knots)].sum(axis=-1)
     means = np.divide(rows[..., : len(knots)] @ knots, people, out=np.full(people.shape, 0.5), where=people > 0)
     widths = _reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
-    found: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
-    return found
+    half_widths: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
+    return half_widths
 
 
 def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Floats], Floats]:
@@ -287,14 +287,14 @@ def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Flo
     )
 
 
-def _half_widths(found: Floats) -> Callable[[Floats], Floats]:
+def _half_widths(at_anchors: Floats) -> Callable[[Floats], Floats]:
     """Return the half-width of the noise in the sum of value − μ, as a function of μ.
 
-    `found` has the variance and the half-width for each of `ANCHORS`. The variance is quadratic in μ. The ratio of
+    `at_anchors` has the variance and the half-width for each of `ANCHORS`. The variance is quadratic in μ. The ratio of
     half-width to standard deviation hardly changes: the larger one of the anchors on both sides is taken.
     """
-    variance = np.polynomial.Polynomial.fit(ANCHORS, found[:, 0], 2)
-    ratios = found[:, 1] / np.sqrt(np.maximum(found[:, 0], 1e-300))
+    variance = np.polynomial.Polynomial.fit(ANCHORS, at_anchors[:, 0], 2)
+    ratios = at_anchors[:, 1] / np.sqrt(np.maximum(at_anchors[:, 0], 1e-300))
     larger = np.maximum(ratios[:-1], ratios[1:])
 
     def half_width(means: Floats) -> Floats:
@@ -325,10 +325,10 @@ def _solve(sums: Floats, people: Floats, half_width: Callable[[Floats], Floats])
 
 def _border(outside: Floats, inside: Floats, fits: Callable[[Floats], npt.NDArray[np.bool_]]) -> Floats:
     """Return the last point that fits between `inside` and `outside`, by bisection."""
-    whole = fits(outside)
+    fits_outside = fits(outside)
     far, near = outside, inside
     for _ in range(HALVINGS):
         middle = (far + near) / 2
         within = fits(middle)
         near, far = np.where(within, middle, near), np.where(within, far, middle)
-    return np.where(whole, outside, far)
+    return np.where(fits_outside, outside, far)

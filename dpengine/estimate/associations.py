@@ -72,8 +72,8 @@ class _Sums:
 
     def along(self, first: Floats, second: Floats) -> Floats:
         """Return the covariance of the noise in two sums over the cells, for each group."""
-        found: Floats = np.einsum("gk,kl,gl->g", first, self.noise, second)
-        return found
+        covariance: Floats = np.einsum("gk,kl,gl->g", first, self.noise, second)
+        return covariance
 
 
 def associations(
@@ -86,7 +86,7 @@ def associations(
         sums = _sums(soft.estimate(wide), of, on, part, soft)
         everybody, low, high = _solve(each, sums, limit_of(each, on), float(everybody[0]))
     unit, shape = unit_of(each, of, on), soft.estimate((*table, of.name, on.name)).shape[:-2]
-    middle, low, high = (unit * found.reshape(shape) for found in (everybody, low, high))
+    middle, low, high = (unit * values.reshape(shape) for values in (everybody, low, high))
     return middle, low, high
 
 
@@ -96,8 +96,8 @@ def half_widths(each: Association, of: Amount, on: Amount, rows: Floats, table: 
     `rows` are the expected rows of each cell of `table` with both amounts as last axes.
     """
     _, low, high = _solve(each, _sums(rows, of, on, table, soft), limit_of(each, on), 0.0)
-    found: Floats = unit_of(each, of, on) * (high - low).reshape(rows.shape[:-2]) / 2
-    return found
+    widths: Floats = unit_of(each, of, on) * (high - low).reshape(rows.shape[:-2]) / 2
+    return widths
 
 
 def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
@@ -139,7 +139,7 @@ def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple
     known = (a > 0) & (right > 0) & (sums.people > 0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     ends = ((b + sign * root) / np.where(known, a, 1.0) for sign in (-1, 1))
-    whole = (-limit, limit)
-    low, high = (np.where(known, np.clip(end, *whole), all_of) for end, all_of in zip(ends, whole, strict=True))
+    limits = (-limit, limit)
+    low, high = (np.where(known, np.clip(end, *limits), all_of) for end, all_of in zip(ends, limits, strict=True))
     shift = (left - others * right) * np.maximum(right, 0.0) / np.maximum(right**2 + in_right, 1e-300)
     return np.clip(others + shift, low, high), low, high

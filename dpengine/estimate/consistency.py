@@ -66,9 +66,9 @@ class ConsistentTables:
         Raises KeyError if no table has all of these.
         """
         for table in self.parts:
-            held = resolution.held(columns, table.columns)
-            if held is not None:
-                return resolution.coarsen(table.project(held).values, held, columns)
+            finer = resolution.finer_columns(columns, table.columns)
+            if finer is not None:
+                return resolution.coarsen(table.project(finer).values, finer, columns)
         raise KeyError(columns)
 
 
@@ -163,10 +163,10 @@ def _noise(
     Empty if any two columns were not measured together, if there are many cells, or if noise is wide.
     """
     pairs = [*combinations(single, 2)]
-    held = [{*columns} for columns in squares.measured]
+    measured = [{*columns} for columns in squares.measured]
     if math.prod(squares.sizes[name] for name in single) > MAX_CELLS:
         return {}
-    if not all(any({*pair} <= columns for columns in held) for pair in pairs):
+    if not all(any({*pair} <= columns for columns in measured) for pair in pairs):
         return {}
     deviations = {table: math.sqrt(squares.variance(table)) for table in [*pairs, *((name,) for name in single)]}
     if max(deviations[pair] for pair in pairs) > MAX_DEVIATION:

@@ -77,8 +77,8 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
         scale = terms[0][2]
         return ErrorDistribution(moments.mean_absolute(scale), scale=float(scale))
     variances = [moments.variance(scale) for _, _, scale in terms]
-    parts = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
-    variance = math.fsum(parts)
+    each_variance = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
+    variance = math.fsum(each_variance)
     sd = math.sqrt(variance)
     lattice = len(terms) == 1 and sd < MAX_STEPS * abs(terms[0][0])
     if lattice:
@@ -91,7 +91,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     theta = 2 * np.pi * np.arange(points // 2 + 1) / (points * step)
     log_phi = np.zeros_like(theta)
     gaussian = 0.0 if lattice else (1.5 * step) ** 2  # smooths any lattice finer than the grid
-    for (weight, times, scale), each, part in zip(terms, variances, parts, strict=True):
+    for (weight, times, scale), each, part in zip(terms, variances, each_variance, strict=True):
         if not lattice and (part < 1e-4 * variance or (times > 500 and abs(weight) * float(scale) < 0.05 * sd)):
             gaussian += part  # small terms, or many draws: the central limit is exact to the grid
             continue
@@ -117,7 +117,7 @@ def sum_error(times: int, scale: Fraction) -> ErrorDistribution:
 def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[tuple[NoiseTerm, ...]], ErrorDistribution]:
     """Return the distribution of a weighted sum of draws, in rows, as a function of its terms."""
     scales = [allocation.scale_in_units for allocation in allocations]
-    places = {scale: place for place, scale in enumerate(scales)}
+    places = {scale: index for index, scale in enumerate(scales)}
     kinds = [places[scale] for scale in scales]  # fractions are slow to hash
 
     @cache  # tables that are alike have one sequence of terms

@@ -26,7 +26,7 @@ from dpengine.estimate.error_distribution import ErrorDistribution, error_of_ter
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, model_half_widths, usual_error
 from dpengine.estimate.parts import EstimatesOfParts
-from dpengine.estimate.reading import allocated_to
+from dpengine.estimate.source_part import allocated_to
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
@@ -243,21 +243,21 @@ class HierarchicalEstimates:
     resolution: Resolution = NO_LEVELS
 
     def estimate(self, table: Columns) -> Floats:
-        held = self._finer_columns(table)
-        return np.round(self.resolution.coarsen(self.tree.estimate(held), held, table), 3) + 0.0
+        finer = self._finer_columns(table)
+        return np.round(self.resolution.coarsen(self.tree.estimate(finer), finer, table), 3) + 0.0
 
     def _finer_columns(self, table: Columns) -> Columns:
-        held = self.resolution.held(table, self.tree.boxes.columns)
-        assert held is not None, "a table that the boxes tell"
-        return held
+        finer = self.resolution.finer_columns(table, self.tree.boxes.columns)
+        assert finer is not None, "a table that the boxes tell"
+        return finer
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         columns = tuple(sorted(table))
         if columns not in self._bounds:
-            held = self._finer_columns(columns)
-            groups = {fine: self.resolution.groups(fine, coarse) for fine, coarse in zip(held, columns, strict=True)
+            finer = self._finer_columns(columns)
+            groups = {fine: self.resolution.groups(fine, coarse) for fine, coarse in zip(finer, columns, strict=True)
                       if fine != coarse}  # fmt: skip
-            self._bounds[columns] = self.tree.bounds(held, groups)
+            self._bounds[columns] = self.tree.bounds(finer, groups)
         low, high = (end.transpose([columns.index(name) for name in table]) for end in self._bounds[columns])
         return (low + high) / 2, (high - low) / 2
 

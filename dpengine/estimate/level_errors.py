@@ -53,12 +53,12 @@ class LevelErrors:
         """Return the error distribution of the least accurate cells; its mean absolute error is that of all cells."""
         nodes, times = self._variances(table)
         worst, most, multiples = int(nodes.argmax()), int(times.max()), self._multiples(table)
-        found = self._error_of(table, worst, most)
+        distribution = self._error_of(table, worst, most)
         wider = max(multiples.values()) / multiples[worst, most] if multiples[worst, most] > 0 else 1.0
-        mean_abs = found.mean_abs * float(np.sqrt(nodes / nodes[worst]).mean() * np.sqrt(times / most).mean())
-        if found.scale is not None:
-            return replace(found, mean_abs=mean_abs, scale=found.scale * wider)
-        return replace(found, mean_abs=mean_abs, step=found.step * wider)
+        mean_abs = distribution.mean_abs * float(np.sqrt(nodes / nodes[worst]).mean() * np.sqrt(times / most).mean())
+        if distribution.scale is not None:
+            return replace(distribution, mean_abs=mean_abs, scale=distribution.scale * wider)
+        return replace(distribution, mean_abs=mean_abs, step=distribution.step * wider)
 
     def variance(self, table: Columns) -> float:
         """Return the variance of the estimate of the least accurate cell."""

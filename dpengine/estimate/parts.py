@@ -23,7 +23,7 @@ from dpengine.estimate.agreement import Following, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.levels import LevelEstimates
-from dpengine.estimate.reading import reads
+from dpengine.estimate.source_part import source_part
 from dpengine.marginals.box_tree import ROUNDING, TAIL
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.spec.domain import Amount
@@ -48,20 +48,20 @@ class EstimatesOfParts:
     direct: UnbiasedEstimates
     model: ModelledEstimates | None = None
 
-    def reads(self, table: Columns) -> tuple[str, int]:
+    def source_part(self, table: Columns) -> tuple[str, int]:
         """Return the part from which a table is estimated."""
-        return reads(self.plan, [one.allocation.columns for one in self.direct.marginals], table)
+        return source_part(self.plan, [one.allocation.columns for one in self.direct.marginals], table)
 
     def _source_of(
         self, table: Columns
     ) -> HierarchicalEstimates | LevelEstimates | UnbiasedEstimates | ModelledEstimates:
-        kind, place = self.reads(table)
+        kind, index = self.source_part(table)
         if kind == "model":
             assert self.model is not None, "a table that nothing else tells"
             return self.model
         if kind == "direct":
             return self.direct
-        return self.boxes[place] if kind == "boxes" else self.levels[place]
+        return self.boxes[index] if kind == "boxes" else self.levels[index]
 
     @cached_property
     def _squares(self) -> LeastSquares:

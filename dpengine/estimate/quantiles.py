@@ -76,8 +76,8 @@ def _reaching(part: float, places: Floats, heights: Floats) -> Floats:
     high, low = (np.take_along_axis(heights, each[None], axis=0)[0] for each in (after, before))
     share = np.clip(np.divide(part - low, high - low, out=np.zeros(low.shape), where=high > low), 0.0, 1.0)
     between = places[before] + share * (places[after] - places[before])
-    found: Floats = np.where(first == 0, places[0], np.where(first == len(places), places[-1], between))
-    return found
+    crossings: Floats = np.where(first == 0, places[0], np.where(first == len(places), places[-1], between))
+    return crossings
 
 
 def quantile_intervals(

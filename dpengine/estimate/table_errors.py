@@ -8,7 +8,7 @@ from functools import cache, partial
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.level_errors import LevelErrors
-from dpengine.estimate.reading import allocated_to, direct_marginals, reads
+from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.plan import Plan
@@ -51,14 +51,14 @@ def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callabl
     measured = [each for each in allocations if each.columns in direct]
 
     @cache
-    def of_levels(place: int) -> LevelErrors:
-        own = tuple(each for each in allocations if allocated_to(plan, each.columns) == place)
-        return LevelErrors(plan.parts.levels[place], own)
+    def of_levels(index: int) -> LevelErrors:
+        within = tuple(each for each in allocations if allocated_to(plan, each.columns) == index)
+        return LevelErrors(plan.parts.levels[index], within)
 
     def error(table: Columns) -> ErrorDistribution:
-        kind, place = reads(plan, direct, table)
+        kind, index = source_part(plan, direct, table)
         if kind == "levels":
-            return of_levels(place).error(table)
+            return of_levels(index).error(table)
         return error_of_terms(measured)(least_squares(plan, measured).noise(table))
 
     return error

@@ -31,9 +31,9 @@ class ScratchFolder:
     """
 
     def __init__(self, prefix: str = PREFIX) -> None:
-        place = tempfile.gettempdir()
-        if place not in _swept:
-            _swept.add(place)
+        folder = tempfile.gettempdir()
+        if folder not in _swept:
+            _swept.add(folder)
             sweep()
         self.path = Path(tempfile.mkdtemp(prefix=prefix))  # 0700
         self._lock = (self.path / ("lock" if fcntl is None else "starting")).open("wb")

@@ -25,6 +25,7 @@ __all__ = ["Ratings", "Search", "find_people", "made_up_ratings", "synthetic_rat
 
 DAYS = 2_000
 STARS = (1, 2, 3, 4, 5)
+MAX_RATINGS = 40  # that the release counts of a person
 STARS_SCALE, DAYS_SCALE, STANDS_OUT = 1.5, 30.0, 1.5  # ρ₀, d₀ and φ of the paper
 
 
@@ -65,10 +66,10 @@ def without_days(ratings: Ratings) -> Ratings:
     return replace(ratings, days=None)
 
 
-def synthetic_ratings(ratings: Ratings, epsilon: Fraction, max_ratings: int = 40) -> Ratings:
+def synthetic_ratings(ratings: Ratings, epsilon: Fraction) -> Ratings:
     """Turn a differentially private release of `ratings` back into records, as a reader of it could.
 
-    The release counts films by stars and protects a person with up to `max_ratings` ratings. It is drawn afresh each
+    The release counts films by stars and protects a person with up to `MAX_RATINGS` ratings. It is drawn afresh each
     time, without a seed. It does not say which ratings belong together, so its synthetic rows are spread over as many
     records as there are people; any other way is as good.
     """
@@ -77,7 +78,7 @@ def synthetic_ratings(ratings: Ratings, epsilon: Fraction, max_ratings: int = 40
         {"name": "film", "kind": "category", "values": films, "other": False, "missing": False},
         {"name": "stars", "kind": "category", "values": list(map(str, STARS)), "other": False, "missing": False},
     ]
-    unit = {"id": "person", "rows": max_ratings}
+    unit = {"id": "person", "rows": MAX_RATINGS}
     plan = Plan(dataset="lesson", epsilon=epsilon, columns=columns, tables=[["film", "stars"]], unit=unit)
     rows = pa.table({
         "person": list(map(str, ratings.person.tolist())),
@@ -123,9 +124,9 @@ def find_people(
     starts = np.searchsorted(ratings.person[by_person], np.arange(ratings.people + 1))
     claimed = right = 0
     for target in rng.permutation(ratings.people)[:targets]:
-        own = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
-        films, stars = ratings.film[own].copy(), ratings.stars[own] + rng.integers(-1, 2, own.size)
-        days = (ratings.days[own] if ratings.days is not None else 0) + rng.integers(-14, 15, own.size)
+        sample = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
+        films, stars = ratings.film[sample].copy(), ratings.stars[sample] + rng.integers(-1, 2, sample.size)
+        days = (ratings.days[sample] if ratings.days is not None else 0) + rng.integers(-14, 15, sample.size)
         films[:wrong] = rng.integers(0, ratings.films, films[:wrong].size)
         scores = _scores(published, first, (films, stars, days))
         second, best = np.partition(scores, -2)[-2:]

@@ -79,8 +79,8 @@ def probabilities(true: int, scale: Fraction, answers: Ints) -> Floats:
     [0.17, 0.462, 0.17]
     """
     rate = float(1 / scale)
-    found: Floats = math.tanh(rate / 2) * np.exp(-rate * np.abs(answers - true))
-    return found
+    mass: Floats = math.tanh(rate / 2) * np.exp(-rate * np.abs(answers - true))
+    return mass
 
 
 def tail_probability(true: int, scale: Fraction, bound: int) -> float:

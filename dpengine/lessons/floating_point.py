@@ -58,14 +58,14 @@ def _logarithm(numbers: Floats) -> Floats:
 def _numpy_formula(uniform: Floats, true: Floats, scale: float) -> Floats:
     upper = uniform >= 0.5
     logarithm = scale * _logarithm(np.where(upper, 2.0 - uniform - uniform, uniform + uniform))
-    found: Floats = np.where(upper, true - logarithm, true + logarithm)
-    return found
+    noisy: Floats = np.where(upper, true - logarithm, true + logarithm)
+    return noisy
 
 
 def _textbook_formula(uniform: Floats, true: Floats, scale: float) -> Floats:
     centred = uniform - 0.5
-    found: Floats = true - scale * np.sign(centred) * _logarithm(1.0 - 2.0 * np.abs(centred))
-    return found
+    noisy: Floats = true - scale * np.sign(centred) * _logarithm(1.0 - 2.0 * np.abs(centred))
+    return noisy
 
 
 def _by_numpy(true: Floats, scale: float, seed: int | None) -> Floats:
@@ -180,8 +180,8 @@ def attack_engine(epsilon: Fraction, games: int) -> Verdicts:
     rng = np.random.default_rng()
     truths = rng.integers(0, 2, games)
     outputs = engine(epsilon).answer(truths, 1, rng)
-    whole = outputs == np.round(outputs)
-    return _judge(truths, outputs, whole, whole)
+    is_integer = outputs == np.round(outputs)
+    return _judge(truths, outputs, is_integer, is_integer)
 
 
 def _judge(truths: Ints, outputs: Floats, zero: Bools, one: Bools) -> Verdicts:

@@ -128,14 +128,14 @@ def generalise(points: Ints, members: Bools, k: int) -> Ints:
     box, boxes = np.zeros(len(points), dtype=np.int64), 0
     waiting = [(inside, np.arange(len(points)))]  # members, and all points, of each box that may be halved
     while waiting:
-        own, everyone = waiting.pop()
-        values = points[own]
+        released, everyone = waiting.pop()
+        values = points[released]
         for axis in np.argsort(-np.ptp(values, axis=0) / width, kind="stable"):
-            median = np.partition(values[:, axis], own.size // 2)[own.size // 2]
+            median = np.partition(values[:, axis], released.size // 2)[released.size // 2]
             below = values[:, axis] < median
-            if k <= np.count_nonzero(below) <= own.size - k:
+            if k <= np.count_nonzero(below) <= released.size - k:
                 all_below = points[everyone, axis] < median
-                waiting += [(own[below], everyone[all_below]), (own[~below], everyone[~all_below])]
+                waiting += [(released[below], everyone[all_below]), (released[~below], everyone[~all_below])]
                 break
         else:
             box[everyone] = boxes
@@ -207,9 +207,9 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
     ε a guess with the row is right with at most e^ε times the probability of one without it.
     """
     people = np.flatnonzero(town.ours)
-    group, own = published.group[people], (np.arange(people.size), town.condition[people])
+    group, own_cell = published.group[people], (np.arange(people.size), town.condition[people])
     others = _counts(town, town.ours, published.group)[group]
-    others[own] -= 1
+    others[own_cell] -= 1
     log_frequency = np.log(np.array(_FREQUENCY))
 
     def rate(seen: Floats) -> Rate:
@@ -218,11 +218,11 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
             weight = 700.0 if published.noise is None else float(published.noise)  # exact counts leave no doubt
             left = seen - others
             score = weight * (np.abs(left) - np.abs(left - 1)) + log_frequency
-        return Rate.of(score.argmax(axis=1) == own[1])
+        return Rate.of(score.argmax(axis=1) == own_cell[1])
 
     present = published.counts[group]
     absent = present.copy()
-    absent[own] -= 1
+    absent[own_cell] -= 1
     return Guesses(rate(present), rate(absent))
 
 

@@ -55,31 +55,31 @@ def random_groups(people: int, questions: int, rng: np.random.Generator) -> Ints
     return rng.integers(0, 2, (questions, people))
 
 
-def least_squares(asked: Ints, answers: Floats) -> Floats:
-    """Return the x nearest to one half that minimises Σ (A·x − answer)², with A the groups `asked`."""
-    matrix = asked.astype(np.float64)
+def least_squares(groups: Ints, answers: Floats) -> Floats:
+    """Return the x nearest to one half that minimises Σ (A·x − answer)², with A the `groups`."""
+    matrix = groups.astype(np.float64)
     offsets = answers - matrix.sum(axis=1) / 2  # without questions, a person stays at one half
-    if asked.shape[0] >= 2 * asked.shape[1] >= 100:  # columns are nearly orthogonal, so this is safe
-        found: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
-        return found
-    found = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
-    return found
+    if groups.shape[0] >= 2 * groups.shape[1] >= 100:  # columns are nearly orthogonal, so this is safe
+        solution: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
+        return solution
+    solution = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
+    return solution
 
 
-def least_absolute_error(asked: Ints, answers: Floats) -> Floats:
+def least_absolute_error(groups: Ints, answers: Floats) -> Floats:
     """Return the x within [0, 1] that minimises Σ |A·x − answer|. Source: Dwork, McSherry & Talwar 2007."""
-    questions, people = asked.shape
+    questions, people = groups.shape
     slack = sparse.eye_array(questions)
-    matrix: Any = sparse.csc_array(sparse.hstack([sparse.csr_array(asked), slack, -slack]))
+    matrix: Any = sparse.csc_array(sparse.hstack([sparse.csr_array(groups), slack, -slack]))
     prices = np.concatenate([np.zeros(people), np.ones(2 * questions)])
     bounds: Any = [(0.0, 1.0)] * people + [(0.0, None)] * (2 * questions)
     return _solve(people, prices, A_eq=matrix, b_eq=answers, bounds=bounds)
 
 
-def least_maximum_error(asked: Ints, answers: Floats) -> Floats:
+def least_maximum_error(groups: Ints, answers: Floats) -> Floats:
     """Return the x within [0, 1] that minimises max |A·x − answer|. Source: Dinur & Nissim 2003."""
-    questions, people = asked.shape
-    matrix = np.block([[asked, -np.ones((questions, 1))], [-asked, -np.ones((questions, 1))]])
+    questions, people = groups.shape
+    matrix = np.block([[groups, -np.ones((questions, 1))], [-groups, -np.ones((questions, 1))]])
     prices = np.concatenate([np.zeros(people), [1.0]])
     bounds: Any = [(0.0, 1.0)] * people + [(0.0, None)]
     return _solve(people, prices, A_ub=matrix, b_ub=np.concatenate([answers, -answers]), bounds=bounds)
@@ -91,8 +91,8 @@ def _solve(people: int, prices: Floats, **program: Any) -> Floats:
     solved = linprog(prices, **program, method="highs-ipm", options=options)
     if solved.x is None:
         raise PlanError(f"the linear program was not solved in {TIME_LIMIT} seconds; ask fewer questions")
-    found: Floats = solved.x[:people]
-    return found
+    solution: Floats = solved.x[:people]
+    return solution
 
 
 METHODS: dict[str, Method] = {
@@ -114,7 +114,7 @@ def reconstruct(
     Raises `PlanError` for fewer than two people, no questions, or a program that takes too long.
     """
     rng = np.random.default_rng(seed)
-    asked = random_groups(people, questions, rng)
+    groups = random_groups(people, questions, rng)
     secret = rng.integers(0, 2, people)
-    answers = defence.answer(asked @ secret, int(asked.sum(axis=0).max()), rng)
-    return Reconstruction(secret == 1, method(asked, answers) > 0.5, questions)
+    answers = defence.answer(groups @ secret, int(groups.sum(axis=0).max()), rng)
+    return Reconstruction(secret == 1, method(groups, answers) > 0.5, questions)

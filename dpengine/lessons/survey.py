@@ -111,7 +111,7 @@ def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int]) -> li
 
     The curator's noise is for the ε of `protocol`. Observed errors are root mean squares over the answers.
     """
-    found = []
+    errors = []
     shares = counts / counts.sum()
     for size in sizes:
         observed: tuple[float | None, float | None] = (None, None)
@@ -120,8 +120,8 @@ def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int]) -> li
             estimate = ask_people(protocol, people).shares * size
             observed = _root(estimate - people), _root(curator_counts(people, protocol.epsilon) - people)
         predicted = local_error(protocol, shares, size), curator_error(protocol.epsilon)
-        found.append(SurveyError(size, *predicted, *observed))
-    return found
+        errors.append(SurveyError(size, *predicted, *observed))
+    return errors
 
 
 def ask_pairs(coin: RandomizedResponse, cells: Ints) -> tuple[Estimate, Ints]:

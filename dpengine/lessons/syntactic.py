@@ -66,15 +66,15 @@ def classes_of(rows: Sequence[Hashable], values: Sequence[str] = ()) -> Classes:
     """
     if values and len(values) != len(rows):
         raise PlanError(f"{len(rows)} rows cannot have {len(values)} sensitive values")
-    number = {key: place for place, key in enumerate(dict.fromkeys(rows))}
-    own = np.array([number[key] for key in rows], dtype=np.int64)
+    number = {key: index for index, key in enumerate(dict.fromkeys(rows))}
+    class_of = np.array([number[key] for key in rows], dtype=np.int64)
     labels = tuple(sorted(set(values)))
-    size = np.bincount(own, minlength=len(number)).astype(np.int64)
+    size = np.bincount(class_of, minlength=len(number)).astype(np.int64)
     if not values:
         none = np.zeros(0, dtype=np.int64)
         return Classes(size, none, none, none, ())
     value = np.array([labels.index(text) for text in values], dtype=np.int64)
-    entries, count = np.unique(own * len(labels) + value, return_counts=True)
+    entries, count = np.unique(class_of * len(labels) + value, return_counts=True)
     return Classes(size, entries // len(labels), entries % len(labels), count.astype(np.int64), labels)
 
 
@@ -123,8 +123,8 @@ def recursive_diversity(classes: Classes, c: Fraction | int = 3) -> Ints:
     first = np.searchsorted(of, np.arange(len(classes.size)))
     before = np.cumsum(count) - count
     left = total[of] - (before - before[first][of])  # r_ℓ + … + r_m, at the place of r_ℓ
-    kept = count[first][of] * ratio.denominator < left * ratio.numerator
-    return np.bincount(of, weights=kept, minlength=len(classes.size)).astype(np.int64)
+    satisfied = count[first][of] * ratio.denominator < left * ratio.numerator
+    return np.bincount(of, weights=satisfied, minlength=len(classes.size)).astype(np.int64)
 
 
 def equal_distances(classes: Classes) -> Floats:
@@ -132,10 +132,10 @@ def equal_distances(classes: Classes) -> Floats:
 
     All values count as equally far apart. Source: Li, Li & Venkatasubramanian 2007, Section 4.1.
     """
-    part, whole = _shares_within_class(classes), _shares_of_table(classes)
-    own = whole[classes.value]
-    unseen = 1 - np.bincount(classes.of, weights=own, minlength=len(classes.size))
-    apart = np.bincount(classes.of, weights=np.abs(part - own), minlength=len(classes.size))
+    of_class, of_table = _shares_within_class(classes), _shares_of_table(classes)
+    expected = of_table[classes.value]
+    unseen = 1 - np.bincount(classes.of, weights=expected, minlength=len(classes.size))
+    apart = np.bincount(classes.of, weights=np.abs(of_class - expected), minlength=len(classes.size))
     distances: Floats = (apart + unseen) / 2
     return distances
 
@@ -149,17 +149,17 @@ def ordered_distances(classes: Classes) -> Floats:
 
     Source: Li, Li & Venkatasubramanian 2007, Section 4.1, ordered distance.
     """
-    part, whole = _shares_within_class(classes), _shares_of_table(classes)
-    size, scale = len(classes.size), len(whole)
+    of_class, of_table = _shares_within_class(classes), _shares_of_table(classes)
+    size, scale = len(classes.size), len(of_table)
     if scale == 1:
         return np.zeros(size)
-    cumulated = np.cumsum(whole)
+    cumulated = np.cumsum(of_table)
     area = np.concatenate([[0.0], np.cumsum(cumulated)])
     order = np.lexsort((classes.value, classes.of))
-    of, value, part = classes.of[order], classes.value[order], part[order]
+    of, value, of_class = classes.of[order], classes.value[order], of_class[order]
     first = np.searchsorted(of, np.arange(size))
-    before = np.cumsum(part) - part
-    reached = before - before[first][of] + part  # P from this value on
+    before = np.cumsum(of_class) - of_class
+    reached = before - before[first][of] + of_class  # P from this value on
     end = np.append(value[1:], scale)
     end[np.append(of[1:] != of[:-1], True)] = scale
     turn = np.clip(np.searchsorted(cumulated, reached), value, end)
@@ -193,12 +193,12 @@ def profile(classes: Classes, c: Fraction | int = 3) -> Profile:
 
 def size_bands(classes: Classes) -> list[Band]:
     """Count classes and people by size of class, for every band of `BANDS`, also empty ones."""
-    found = []
+    bands = []
     for low, beyond in zip(BANDS, (*BANDS[1:], None), strict=True):
         within = (classes.size >= low) & (classes.size < (beyond or np.inf))
         high = None if beyond is None else beyond - 1
-        found.append(Band(low, high, int(np.count_nonzero(within)), int(classes.size[within].sum())))
-    return found
+        bands.append(Band(low, high, int(np.count_nonzero(within)), int(classes.size[within].sum())))
+    return bands
 
 
 def _shares_within_class(classes: Classes) -> Floats:
@@ -212,8 +212,8 @@ def _shares_within_class(classes: Classes) -> Floats:
 def _shares_of_table(classes: Classes) -> Floats:
     """Return the sensitive values' shares of the whole table."""
     total = np.bincount(classes.value, weights=classes.count, minlength=len(classes.values))
-    whole: Floats = total / total.sum()
-    return whole
+    shares: Floats = total / total.sum()
+    return shares
 
 
 def _check(classes: Classes, *, sensitive: bool = False) -> None:

@@ -96,10 +96,10 @@ def round_to_totals(values: Floats, totals: Ints) -> Ints:
     sums = values.sum(axis=1, keepdims=True)
     even = np.broadcast_to(1.0 / values.shape[1], values.shape)
     running = np.cumsum(np.where(sums > 0, values / np.where(sums > 0, sums, 1), even), axis=1)
-    whole = np.floor(running * totals[:, None] + 0.5).astype(np.int64)
-    whole[:, -1] = totals
-    np.minimum(whole, totals[:, None], out=whole)
-    rounded: Ints = np.diff(whole, axis=1, prepend=0)
+    up_to = np.floor(running * totals[:, None] + 0.5).astype(np.int64)
+    up_to[:, -1] = totals
+    np.minimum(up_to, totals[:, None], out=up_to)
+    rounded: Ints = np.diff(up_to, axis=1, prepend=0)
     return rounded
 
 

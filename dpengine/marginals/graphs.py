@@ -19,11 +19,11 @@ def maximal(tables: Sequence[Columns]) -> list[Columns]:
     >>> maximal([("b", "a"), ("a",), ("c",)])
     [('a', 'b'), ('c',)]
     """
-    kept: list[frozenset[str]] = []
+    largest: list[frozenset[str]] = []
     for _, sized in groupby(sorted({frozenset(table) for table in tables}, key=len, reverse=True), key=len):
-        larger = tuple(kept)
-        kept += [one for one in sized if not any(one < other for other in larger)]
-    return sorted(tuple(sorted(one)) for one in kept)
+        larger = tuple(largest)
+        largest += [one for one in sized if not any(one < other for other in larger)]
+    return sorted(tuple(sorted(one)) for one in largest)
 
 
 def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) -> list[tuple[Node, Node, Any]]:
@@ -41,10 +41,10 @@ def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) ->
     nearest = {node: (weight(latest, node), latest) for node in rest}
     while nearest:
         child = max(nearest, key=lambda node: nearest[node][0])
-        found, parent = nearest.pop(child)
-        edges.append((parent, child, found))
-        for node, held in nearest.items():
-            nearest[node] = max(held, (weight(child, node), child), key=lambda edge: edge[0])
+        best, parent = nearest.pop(child)
+        edges.append((parent, child, best))
+        for node, known in nearest.items():
+            nearest[node] = max(known, (weight(child, node), child), key=lambda edge: edge[0])
     return edges
 
 

@@ -49,8 +49,8 @@ class LatentClasses:
         for name in columns[:-1]:
             joint = (joint[:, :, None] * self.cells[name][:, None, :]).reshape(self.sizes.size, -1)
         together = joint.T @ self.cells[columns[-1]] + TINY
-        found: Floats = together.reshape([self.cells[name].shape[1] for name in columns])
-        return found
+        distribution: Floats = together.reshape([self.cells[name].shape[1] for name in columns])
+        return distribution
 
 
 def find_latent_classes(one: Mapping[str, Floats], two: Mapping[Pair, Floats]) -> LatentClasses:

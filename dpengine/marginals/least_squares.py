@@ -159,11 +159,11 @@ class LeastSquares:
         """
         if len(self.measured) == 1:  # the sum; also exact if there are too many components to list
             return lambda table: Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
-        kept: dict[frozenset[str], Floats] = {}
+        cache: dict[frozenset[str], Floats] = {}
 
         def of_component(component: frozenset[str], weights: Mapping[int, float]) -> Floats:
-            if component in kept:
-                return kept[component]
+            if component in cache:
+                return cache[component]
             columns = tuple(sorted(component))
             total = np.zeros([self.sizes[name] for name in columns])
             for s, weight in weights.items():
@@ -171,7 +171,7 @@ class LeastSquares:
             for axis in range(total.ndim):
                 total = total - total.mean(axis=axis, keepdims=True)
             if len(component) <= MAX_KEPT and total.size <= MAX_KEPT_CELLS:
-                kept[component] = total
+                cache[component] = total
             return total
 
         def estimate(table: Columns) -> Floats:
@@ -209,8 +209,8 @@ class LeastSquares:
             sharing.setdefault((self._kinds[s], shared), []).append(s)
         # By symmetry, tables of the same sizes that share alike with as many of each kind have the same noise.
         alike = frozenset((kind, tuple(map(table.index, shared)), len(of)) for (kind, shared), of in sharing.items())
-        place = table.index(along) if along in table else None
-        known = (tuple(self.sizes[name] for name in table), alike, place, tuple(coefficients))
+        axis = table.index(along) if along in table else None
+        known = (tuple(self.sizes[name] for name in table), alike, axis, tuple(coefficients))
         if known not in self._noise:
             self._noise[known] = self._terms(table, along, coefficients, sharing)
         return self._noise[known]

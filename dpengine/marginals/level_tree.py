@@ -63,9 +63,9 @@ class LevelTree:
         for starts, noise in zip(self._starts[::-1], self.variances[-2::-1], strict=True):
             sums = np.add.reduceat(variance[0], starts)
             part = sums / (sums + noise)
-            own = part**2 * noise if noise < math.inf else np.zeros_like(part)
+            of_count = part**2 * noise if noise < math.inf else np.zeros_like(part)
             alpha.insert(0, part)
-            variance.insert(0, own + (1 - part) ** 2 * sums)
+            variance.insert(0, of_count + (1 - part) ** 2 * sums)
             below.insert(0, sums)
         return alpha, variance, below
 
@@ -77,7 +77,7 @@ class LevelTree:
     def node_variances(self) -> tuple[Floats, ...]:
         """The variance of the estimate of each node, by level."""
         alpha, variance, below = self._upwards
-        found = [variance[0]]
+        variances = [variance[0]]
         a = 1 - alpha[0]
         outside = self._noise_variance(0, alpha[0])
         for k, group in enumerate(self.groups):
@@ -85,10 +85,10 @@ class LevelTree:
             loss = share * (a[group] - 1)
             b = 1 + loss
             rest = loss**2 * (below[k][group] - variance[k + 1]) + share**2 * outside[group]
-            found.append(b**2 * variance[k + 1] + rest)
+            variances.append(b**2 * variance[k + 1] + rest)
             a = b * (1 - alpha[k + 1])
             outside = rest + self._noise_variance(k + 1, b * alpha[k + 1])
-        return tuple(found)
+        return tuple(variances)
 
     def _noise_variance(self, level: int, weights: Floats) -> Floats:
         """Return the variance of a level's noise with these weights, which are 0 where it is not measured."""
@@ -109,11 +109,11 @@ class LevelTree:
             sums.insert(0, total)
             noisy, part = values[k], _spread(alpha[k], total)
             up.insert(0, total if noisy is None else part * noisy + (1 - part) * total)
-        found = [up[0]]
+        estimates = [up[0]]
         for k, group in enumerate(self.groups):
             share = _spread(variance[k + 1] / below[k][group], up[k + 1])
-            found.append(up[k + 1] + share * (found[k] - sums[k])[group])
-        return found
+            estimates.append(up[k + 1] + share * (estimates[k] - sums[k])[group])
+        return estimates
 
     def weights(self, level: int, node: int) -> list[Floats]:
         """Return the weight of each noisy count in the estimate of one node, by level.
@@ -126,20 +126,20 @@ class LevelTree:
         path = [node]
         for k in range(level - 1, -1, -1):
             path.insert(0, int(self.groups[k][path[0]]))
-        found: list[Floats] = []
+        weights: list[Floats] = []
         of_z: Floats = np.ones(1)  # weights of the upward estimates of a level
         for k in range(len(self._sizes)):
-            found.append(of_z * alpha[k])
+            weights.append(of_z * alpha[k])
             if k == len(self.groups):
                 break
             group = self.groups[k]
             of_z = (of_z * (1 - alpha[k]))[group]
             if k < level:
                 share = variance[k + 1][path[k + 1]] / below[k][path[k]]
-                found = [share * each for each in found]
+                weights = [share * each for each in weights]
                 of_z = share * of_z - share * (group == path[k])
                 of_z[path[k + 1]] += 1
-        return found
+        return weights
 
 
 def _spread(values: Floats, like: Floats) -> Floats:
@@ -163,6 +163,6 @@ def project_groups(values: Floats, totals: Floats, group: Ints) -> Floats:
     before = (sums[starts] - descending[starts])[group]
     rank = np.arange(values.size) - starts[group] + 1
     excess = (sums - before - totals[group]) / rank
-    kept = np.maximum(np.add.reduceat((descending > excess).astype(np.int64), starts), 1)
-    nearest: Floats = np.maximum(values - excess[starts + kept - 1][group], 0.0)
+    positive = np.maximum(np.add.reduceat((descending > excess).astype(np.int64), starts), 1)
+    nearest: Floats = np.maximum(values - excess[starts + positive - 1][group], 0.0)
     return nearest

@@ -107,5 +107,5 @@ class Marginal(Generic[Number]):
         axes = self.domain.axes(onto)
         others = tuple(axis for axis in range(len(self.columns)) if axis not in axes)
         summed: npt.NDArray[Number] = np.asarray(self.values.sum(axis=others)) if others else self.values
-        kept = sorted(axes)
-        return Marginal(tuple(onto), summed.transpose([kept.index(axis) for axis in axes]))
+        remaining = sorted(axes)
+        return Marginal(tuple(onto), summed.transpose([remaining.index(axis) for axis in axes]))

@@ -11,7 +11,6 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.noise.threshold import least_shown
@@ -112,8 +111,7 @@ class Choice:
 class Audit:
     """Total error of the expected counts of `tables`: noisy sums of |true − expected| by size of cell.
 
-    `sums` are in units of 1/`grain` rows. `cells` is the number of cells of each size, `expected` the sum of their
-    expected counts: both follow from the model, which is public.
+    `sums` are in units of 1/`grain` rows.
     """
 
     tables: tuple[Columns, ...]
@@ -121,8 +119,6 @@ class Audit:
     sensitivity: int
     grain: int
     sums: Ints
-    cells: Ints
-    expected: npt.NDArray[np.float64]
 
     @property
     def scale(self) -> Fraction:

@@ -60,9 +60,9 @@ def follow(
     shared, nearest = max(known, key=lambda each: len(resolution.known(each[0])), default=((), None))
     sums = np.array(total)
     if nearest is not None:
-        held = resolution.held(shared, nearest.columns)
-        assert held is not None, "columns that both tell"
-        sums = resolution.coarsen(nearest.project(held).values, held, shared)
+        finer = resolution.finer_columns(shared, nearest.columns)
+        assert finer is not None, "columns that both tell"
+        sums = resolution.coarsen(nearest.project(finer).values, finer, shared)
     if {*shared} <= {*clique}:
         turned = expected.project((*shared, *(name for name in clique if name not in shared)))
         counts = round_to_totals(turned.values.reshape(sums.size, -1), sums.ravel()).reshape(turned.values.shape)
@@ -75,14 +75,14 @@ def follow(
 
 def _groups(resolution: Resolution, table: Marginal[np.float64], shared: Columns, shape: tuple[int, ...]) -> Ints:
     """Return for each cell of the flat table the index of its cell in a table of the `shared` columns."""
-    held = resolution.held(shared, table.columns)
-    assert held is not None, "columns that the table tells"
-    found = np.zeros((1,) * len(table.columns), dtype=np.int64)
-    for name, fine, size in zip(shared, held, shape, strict=True):
+    finer = resolution.finer_columns(shared, table.columns)
+    assert finer is not None, "columns that the table tells"
+    index = np.zeros((1,) * len(table.columns), dtype=np.int64)
+    for name, fine, size in zip(shared, finer, shape, strict=True):
         axis = table.columns.index(fine)
-        place = resolution.groups(fine, name) if fine != name else np.arange(size)
-        found = found * size + place.reshape([-1 if k == axis else 1 for k in range(len(table.columns))])
-    return np.broadcast_to(found, table.values.shape).ravel()
+        group = resolution.groups(fine, name) if fine != name else np.arange(size)
+        index = index * size + group.reshape([-1 if k == axis else 1 for k in range(len(table.columns))])
+    return np.broadcast_to(index, table.values.shape).ravel()
 
 
 def _round_groups(values: Floats, group: Ints, totals: Ints) -> Ints:
@@ -93,11 +93,11 @@ def _round_groups(values: Floats, group: Ints, totals: Ints) -> Ints:
     """
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group, minlength=totals.size)
-    place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rank = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     empty = np.bincount(group, values, totals.size) <= 0
     rows: Floats = np.zeros((totals.size, int(sizes.max(initial=1))))
-    rows[group[order], place] = np.where(empty[group[order]], 1.0, values[order])
+    rows[group[order], rank] = np.where(empty[group[order]], 1.0, values[order])
     rounded = round_to_totals(rows, totals)
-    found = np.empty(group.size, dtype=np.int64)
-    found[order] = rounded[group[order], place]
-    return found
+    counts = np.empty(group.size, dtype=np.int64)
+    counts[order] = rounded[group[order], rank]
+    return counts

@@ -113,8 +113,8 @@ def fit(
     Raises KeyError for a column without a measurement of its own.
     """
     with _on_one_thread():
-        found = _fit(sizes, measured, nearby)
-    return found.with_classes() if by_classes else found
+        model = _fit(sizes, measured, nearby)
+    return model.with_classes() if by_classes else model
 
 
 def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool) -> Pairwise:
@@ -142,15 +142,15 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
             model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
     if len(pairs) >= len(sizes):  # a tree is modelled exactly
         model.join(pairs, near, nearby)
-    found = Pairwise(total, single, model.two)
+    fitted = Pairwise(total, single, model.two)
     for one in measured:
         if len(one.allocation.columns) < 3:
             continue
         better, _ = shrink(
-            one.values.astype(np.float64), found.table(one.allocation.columns), float(one.allocation.scale)
+            one.values.astype(np.float64), fitted.table(one.allocation.columns), float(one.allocation.scale)
         )
-        found = replace(found, whole=Marginal(one.allocation.columns, project(better, total)))
-    return found
+        fitted = replace(fitted, whole=Marginal(one.allocation.columns, project(better, total)))
+    return fitted
 
 
 def _on_one_thread() -> AbstractContextManager[Any]:
@@ -224,9 +224,9 @@ class _Pairs:
 
     def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats], *, nearby: bool) -> None:
         """Update the pair from the guess under which its noisy tables are most likely."""
-        found = [self.updated(pair, tables, guess) for guess in guesses]
-        best = max(range(len(found)), key=lambda k: found[k][1])
-        self.two[pair] = found[best][0]
+        updates = [self.updated(pair, tables, guess) for guess in guesses]
+        best = max(range(len(updates)), key=lambda k: updates[k][1])
+        self.two[pair] = updates[best][0]
         if nearby:
             self.two[pair] = self.updated(pair, tables, guesses[best], shrink_nearby)[0]
 
@@ -260,7 +260,7 @@ class _Pairs:
         for a, b in tree:
             steps[a].append((b, near[a][b] / self.one[a][:, None]))
             steps[b].append((a, near[b][a] / self.one[b][:, None]))
-        found = {}
+        tables = {}
         for start in self.one:
             waiting = [(start, "", np.diag(self.one[start]))]
             while waiting:
@@ -269,9 +269,9 @@ class _Pairs:
                     if there != before:
                         further = table @ step
                         if self.place[start] < self.place[there]:
-                            found[start, there] = further
+                            tables[start, there] = further
                         waiting.append((there, here, further))
-        return found
+        return tables
 
     def compositions(self, pair: Pair, near: Neighbours) -> list[Floats]:
         """Compose the pair through each column that was measured with both; the strongest dependence comes first."""

@@ -49,12 +49,12 @@ def added_up(plan: Plan, table: Columns) -> Ints:
     has.
     """
     resolution, finest = plan.resolution, plan.resolution.finest(table)
-    found = np.full((1,) * len(table), plan.cells(tuple(name for name in resolution.others if name not in finest)))
+    sizes = np.full((1,) * len(table), plan.cells(tuple(name for name in resolution.others if name not in finest)))
     for axis, (name, fine) in enumerate(zip(table, finest, strict=True)):
         if name != fine and name not in resolution.levels:
             within = np.bincount(resolution.groups(fine, name), minlength=plan.column(name).size)
-            found = found * within.reshape([-1 if k == axis else 1 for k in range(len(table))])
-    return found.astype(np.int64)
+            sizes = sizes * within.reshape([-1 if k == axis else 1 for k in range(len(table))])
+    return sizes.astype(np.int64)
 
 
 def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:

@@ -23,7 +23,7 @@ SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `sh
 POWERS = (0.5, 0.75, 1.0)  # g
 MIN_GUESS = 0.05  # smaller guesses have the spread of this one
 NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
-HELD = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
+PSEUDO_COUNT = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
 CLEARER = 1.0  # gain of log-likelihood for which neighbours are used
 AT_ONCE = 2**13  # cells times spreads per step, so that small tables take few steps
 
@@ -49,7 +49,7 @@ def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, f
         if any(2 * near >= cells for near, cells in zip(reach, noisy.shape, strict=True)):
             continue
         seen, expected = np.maximum(_around(noisy, reach), 0.0), _around(guess, reach)
-        trial = guess * (seen + HELD * scale) / (expected + HELD * scale)
+        trial = guess * (seen + PSEUDO_COUNT * scale) / (expected + PSEUDO_COUNT * scale)
         trial *= guess.sum() / trial.sum()
         likely = float(np.log(density(np.abs(noisy - trial), spread, scale)).sum())
         if likely > likeliest:
@@ -113,8 +113,8 @@ def density(distance: Floats, spread: Floats, scale: float, noise: Floats | None
     """
     noise = scale * np.exp(-distance / scale) if noise is None else noise
     apart = np.where(np.abs(spread - scale) < 0.001 * scale, 1.002 * scale, spread)
-    found: Floats = (apart * np.exp(-distance / apart) - noise) / (2 * (apart * apart - scale * scale))
-    return np.maximum(found, 1e-300)
+    densities: Floats = (apart * np.exp(-distance / apart) - noise) / (2 * (apart * apart - scale * scale))
+    return np.maximum(densities, 1e-300)
 
 
 def posterior_median(distance: Floats, spread: Floats, scale: float) -> Floats:

@@ -63,12 +63,12 @@ def expected_counts(tree: LevelTree, values: Sequence[Floats | None], scale: flo
         part = spread / (spread + noise)
         means.insert(0, part * noisy + (1 - part) * total)
         variances.insert(0, part * noise)
-    found = [means[0]]
+    expected = [means[0]]
     for k, group in enumerate(tree.groups):
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         share = variances[k + 1] / np.add.reduceat(variances[k + 1], starts, axis=0)[group]
-        found.append(means[k + 1] + share * (found[k] - sums[k])[group])
-    return found
+        expected.append(means[k + 1] + share * (expected[k] - sums[k])[group])
+    return expected
 
 
 def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floats, float]:
@@ -84,7 +84,7 @@ def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floa
     ([0.1, 0.5, 60.0], 0.7)
     """
     grid = np.arange(0, FAR * scale, max(1.0, scale))
-    counts, place = np.unique(noisy.ravel(), return_inverse=True)
+    counts, inverse = np.unique(noisy.ravel(), return_inverse=True)
     near = counts < 0.75 * FAR * scale
     likely = np.exp(-np.abs(counts[near][:, None] - grid) / scale + np.maximum(-counts[near], 0)[:, None] / scale)
     prior, some = np.full(grid.size, 1 / grid.size), 0.5  # of counts below parents with people, and how many these are
@@ -94,10 +94,10 @@ def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floa
         known = posterior.sum(axis=1)
         posterior /= known[:, None]
         surplus[near] = np.log(known / likely[:, 0])
-        total = np.clip(np.bincount(parent.ravel(), surplus[place]) + math.log(some / (1 - some)), -700, 700)
+        total = np.clip(np.bincount(parent.ravel(), surplus[inverse]) + math.log(some / (1 - some)), -700, 700)
         peopled = 1 / (1 + np.exp(-total))
         some = float(np.clip(peopled.mean(), 1e-6, 1 - 1e-6))
-        before, weights = prior, np.bincount(place, peopled[parent.ravel()], counts.size)[near]
+        before, weights = prior, np.bincount(inverse, peopled[parent.ravel()], counts.size)[near]
         prior = weights @ posterior + 1e-300
         prior /= prior.sum()
         if np.abs(prior - before).max() < NEAR:
@@ -107,7 +107,7 @@ def given_noisy(noisy: Floats, parent: Ints, scale: float) -> tuple[Floats, Floa
     first, second, zero = counts.astype(np.float64), counts.astype(np.float64) ** 2 + noise, np.zeros(counts.size)
     first[near], second[near], zero[near] = posterior @ grid, posterior @ grid**2, posterior[:, 0]
     chance = peopled[parent.ravel()]
-    mean = chance * first[place]
-    variance = np.maximum(chance * second[place] - mean**2, 1e-6 * noise)
-    empty = float((1 - chance + chance * zero[place]).mean())
+    mean = chance * first[inverse]
+    variance = np.maximum(chance * second[inverse] - mean**2, 1e-6 * noise)
+    empty = float((1 - chance + chance * zero[inverse]).mean())
     return mean.reshape(noisy.shape), variance.reshape(noisy.shape), empty

@@ -80,16 +80,16 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
         )
     split = allocate_by_cells(plan, tables)
     if small:
-        whole = allocate_by_cells(plan, [everything])
+        joint = allocate_by_cells(plan, [everything])
         # Compared on tables that cost something: a contained table affects the measurements only by its weight.
         judged = plan.supports if plan.weights else tables
-        if total_variance(plan, whole, judged) <= total_variance(plan, split, judged):
-            split = whole
+        if total_variance(plan, joint, judged) <= total_variance(plan, split, judged):
+            split = joint
     return _with_heavy(plan, tables, split)
 
 
-def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
-    """Return `found`, or maximal `tables` beside contained ones of more weight, if that gives less variance."""
+def _with_heavy(plan: Plan, tables: Sequence[Columns], allocations: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
+    """Return `allocations`, or maximal `tables` beside contained ones of more weight, if that gives less variance."""
     heavy = sorted(
         tuple(sorted(table))
         for table, weight in plan.weights.items()
@@ -98,10 +98,10 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, 
         and all(weight > plan.weights[other] for other in plan.marginals if {*table} < {*other})
     )
     if not heavy or len(tables) + len(heavy) > MAX_OPTIMISED:
-        return found
+        return allocations
     more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
     wanted = [*plan.supports]
-    return more if total_variance(plan, more, wanted) < total_variance(plan, found, wanted) else found
+    return more if total_variance(plan, more, wanted) < total_variance(plan, allocations, wanted) else allocations
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
@@ -204,17 +204,17 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
         return direct
     given = {allocation.columns: float(allocation.epsilon / plan.for_tables) for allocation in direct}
     weights = _least_variance(plan, candidates, [given.get(columns, 0.003) for columns in candidates])
-    whole = np.floor(PARTS * weights / weights.sum()).astype(int)
-    whole[whole < PARTS // 1000] = 0  # a marginal that is not worth measuring
-    whole[int(whole.argmax())] += PARTS - int(whole.sum())
-    found = tuple(
+    shares = np.floor(PARTS * weights / weights.sum()).astype(int)
+    shares[shares < PARTS // 1000] = 0  # a marginal that is not worth measuring
+    shares[int(shares.argmax())] += PARTS - int(shares.sum())
+    optimal = tuple(
         allocate(plan, columns, plan.for_tables * int(part) / PARTS)
-        for columns, part in zip(candidates, whole, strict=True)
+        for columns, part in zip(candidates, shares, strict=True)
         if part
     )
-    covered = all(any(set(table) <= set(each.columns) for each in found) for table in plan.supports)
-    better = covered and total_variance(plan, found, plan.supports) < total_variance(plan, direct, plan.supports)
-    return found if better else direct
+    covered = all(any(set(table) <= set(each.columns) for each in optimal) for table in plan.supports)
+    better = covered and total_variance(plan, optimal, plan.supports) < total_variance(plan, direct, plan.supports)
+    return optimal if better else direct
 
 
 def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
@@ -234,8 +234,8 @@ def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequen
 def _own_weight(plan: Plan, table: Columns) -> float:
     """Return the weight of a published table, with or without one of its amounts, or of those within another table."""
     counted = {name for name in table if not plan.has_amount((name,))}
-    own = [weight for published, weight in plan.weights.items() if {*published} == counted]
-    return float(own[0]) if own else weight_within(plan, table)
+    weights = [weight for published, weight in plan.weights.items() if {*published} == counted]
+    return float(weights[0]) if weights else weight_within(plan, table)
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
@@ -243,9 +243,9 @@ def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     tables = maximal(plan.supports)
     common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
     everything = tuple(sorted(plan.released))
-    whole = [everything] if _is_small(plan, everything) else []
+    joint = [everything] if _is_small(plan, everything) else []
     wanted = [tuple(sorted(table)) for table in plan.supports] if plan.weights else []
-    return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *whole, *wanted})
+    return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *joint, *wanted})
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:
@@ -275,8 +275,8 @@ def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[f
     starts = (np.log(start), np.zeros(len(candidates)))
     searches = (minimize(log_variance, at, jac=True, method="L-BFGS-B") for at in starts)
     logits = min(searches, key=lambda search: search.fun).x
-    found: Floats = np.exp(logits - logits.max())
-    return found
+    relative: Floats = np.exp(logits - logits.max())
+    return relative
 
 
 def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:

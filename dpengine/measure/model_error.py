@@ -72,24 +72,22 @@ def measure_audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
     """Measure sums of |X − M| over the cells of the audited tables: by size of M, if the noise is small enough."""
     clear = model.total * float(epsilon) >= CLEAR_BY_SIZE * run.sensitivity
     tables, sizes = run.workload.audited, 3 if clear else 1
-    sums, cells, held = np.zeros(sizes, dtype=np.int64), np.zeros(sizes, dtype=np.int64), np.zeros(sizes)
+    sums = np.zeros(sizes, dtype=np.int64)
     for table in tables:
         expected = model.table(table)
         size = np.digitize(expected, AUDIT_EDGES[sizes]).ravel()
         off = _off(run, table, expected).ravel()
-        cells += np.bincount(size, minlength=sizes)
-        held += np.bincount(size, expected.ravel(), minlength=sizes)
         for k in range(sizes):
             sums[k] += off[size == k].sum()
     sensitivity = _moved(run, tables)
     noisy = perturb(sums, sensitivity / epsilon)
-    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy, cells, held)
+    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy)
 
 
 def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audit:
     """Return an audit of no rows, as `measure_audit` would give it without noise."""
-    tables, none = tuple(workload.audited), np.zeros(1, dtype=np.int64)
-    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(1))
+    tables = tuple(workload.audited)
+    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, np.zeros(1, dtype=np.int64))
 
 
 def _off(run: Run, table: Columns, expected: Floats) -> Ints:

@@ -112,18 +112,18 @@ def list_candidates(
     run: Run, live: Sequence[Pair], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
 ) -> list[Candidate]:
     """Return each of the `live` pairs at full resolution, and at coarser ones of different shapes."""
-    found = []
+    candidates = []
     for pair in live:
         full = full_resolution(run, pair, model)
         shapes = {full.counts.shape}
-        found.append(full)
+        candidates.append(full)
         for bins in resolutions:
             merged = (bins[pair[0]], bins[pair[1]])
             shape = (int(merged[0][-1]) + 1, int(merged[1][-1]) + 1)
             if shape not in shapes:
                 shapes.add(shape)
-                found.append(Candidate(pair, merged, merge(full.counts, merged), merge(full.model, merged)))
-    return found
+                candidates.append(Candidate(pair, merged, merge(full.counts, merged), merge(full.model, merged)))
+    return candidates
 
 
 def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
@@ -136,12 +136,12 @@ def _bins(counts: Floats, min_count: float) -> Ints:
 
     A cell that holds this much is a bin by itself.
     """
-    labels, label, held = [], -1, math.inf
+    labels, label, in_bin = [], -1, math.inf
     for count in counts:
-        if held >= min_count or count >= min_count:
-            label, held = label + 1, 0.0
+        if in_bin >= min_count or count >= min_count:
+            label, in_bin = label + 1, 0.0
         labels.append(label)
-        held = math.inf if count >= min_count else held + count
+        in_bin = math.inf if count >= min_count else in_bin + count
     return np.array(labels)
 
 

@@ -178,7 +178,7 @@ class InParts(Private):
         counted = [tuple(name for name in table if not plan.has_amount((name,))) for table in self._direct]
         known = [*modelled, *every]
         apart = [each for each in maximal(counted) if each and each not in self._ranged
-                 and not any(plan.resolution.held(each, one) is not None for one in known)]  # fmt: skip
+                 and not any(plan.resolution.finer_columns(each, one) is not None for one in known)]  # fmt: skip
         return [*modelled, *self._ranged, *every], apart
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
@@ -189,10 +189,10 @@ class InParts(Private):
         if self.workload is None:
             return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
         modelled = dict(zip(self.workload.marginals, exact, strict=True))
-        found = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
+        measured = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
         return replace(
-            found,
-            marginals=(*marginals, *found.marginals),
+            measured,
+            marginals=(*marginals, *measured.marginals),
             boxes=trees[0] if trees else None,
             more_boxes=tuple(trees[1:]),
         )

@@ -57,8 +57,8 @@ def divide_for_quantiles(
     """
     shares: list[QuantileShare] = []
     for allocation in divided:
-        found = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
-        shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(found)) for each in found]
+        choices = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
+        shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(choices)) for each in choices]
     spent = {frozenset((*each.columns, each.amount)): each for each in shares}
     left = (_less(allocation, [each for of, each in spent.items() if of <= {*allocation.columns}], divided)
             for allocation in divided)  # fmt: skip
@@ -67,8 +67,8 @@ def divide_for_quantiles(
 
 def _less(allocation: Allocation, within: Sequence[QuantileShare], divided: Sequence[Allocation]) -> Allocation:
     """Return the allocation without `SHARE` of its ε, if it is the first one that holds some chosen quantiles."""
-    own = any(_first_with(each, divided) is allocation for each in within)
-    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation
+    is_first = any(_first_with(each, divided) is allocation for each in within)
+    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation
 
 
 def _first_with(share: QuantileShare, divided: Sequence[Allocation]) -> Allocation:
@@ -81,13 +81,13 @@ def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, .
     if len(amounts) != 1 or amounts[0] in {*plan.means(()), *plan.sums(())} or plan.associations(()):
         return []
     name = amounts[0]
-    found = [
+    choices = [
         QuantileShare(tuple(sorted(table)), name, parts, allocation.epsilon, plan.unit.rows)
         for table in plan.marginals
         if {*table, name} <= {*allocation.columns} and (parts := plan.quantiles(table, name))
     ]
-    found = [each for each in found if (each.columns, name) not in done]
-    return [each for each in found if _is_worthwhile(plan, each, len(found))]
+    choices = [each for each in choices if (each.columns, name) not in done]
+    return [each for each in choices if _is_worthwhile(plan, each, len(choices))]
 
 
 def _is_worthwhile(plan: Plan, share: QuantileShare, tables: int) -> bool:
@@ -112,8 +112,8 @@ def scores(counts: Ints, part: Decimal) -> Ints:
     p, q = Fraction(part).as_integer_ratio()
     up_to = counts.cumsum(axis=-1)
     people = up_to[..., -1:]
-    found: Ints = -np.maximum(0, np.maximum(q * (up_to - counts) - p * people, p * people - q * up_to))
-    return found
+    score: Ints = -np.maximum(0, np.maximum(q * (up_to - counts) - p * people, p * people - q * up_to))
+    return score
 
 
 def row_sensitivity(part: Decimal) -> int:
@@ -171,10 +171,10 @@ class _Guess:
     """The range in which quantiles may lie, from noisy counts at knots alone."""
 
     def __init__(self, measured: Measurement, amount: Amount, share: QuantileShare) -> None:
-        kept = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
-        others = tuple(axis for axis in range(measured.values.ndim) if axis not in kept)
+        chosen_axes = [measured.allocation.columns.index(name) for name in (*share.columns, share.amount)]
+        others = tuple(axis for axis in range(measured.values.ndim) if axis not in chosen_axes)
         noisy = measured.rows.sum(axis=others)
-        noisy = np.asarray(noisy).transpose(np.argsort(np.argsort(kept)))
+        noisy = np.asarray(noisy).transpose(np.argsort(np.argsort(chosen_axes)))
         knots = len(amount.all_knots)
         rows = noisy.reshape(-1, noisy.shape[-1])[:, :knots].astype(np.float64)
         summed = measured.values.size // noisy.size
@@ -192,10 +192,10 @@ class _Guess:
         everybody = np.maximum(np.diff(self._running.sum(axis=0), prepend=0.0), 1e-9).cumsum()
         imagined = self._deviation * math.sqrt(knots) + 1e-9
         people = np.maximum(self._running[:, -1:], 0.0)
-        parts = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
-        rising = (np.maximum.accumulate(parts, axis=1) + np.minimum.accumulate(parts[:, ::-1], axis=1)[:, ::-1]) / 2
-        found: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
-        return found
+        rising = (self._running + imagined * everybody / everybody[-1]) / (people + imagined)
+        rising = (np.maximum.accumulate(rising, axis=1) + np.minimum.accumulate(rising[:, ::-1], axis=1)[:, ::-1]) / 2
+        fractions: Floats = np.clip(rising[:, :-1], 0.0, 1.0)
+        return fractions
 
     def candidates(self, cell: int, part: float, middles: Ints, per_rank: float) -> Ints:
         """Return bins of steps within the interval of a quantile, about evenly spaced in expected people.

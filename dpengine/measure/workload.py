@@ -83,11 +83,11 @@ class Run:
 
         Raises ArithmeticError if nothing is left: no part is taken twice.
         """
-        whole = min(max(1, int(parts)), self.left)
-        if whole == 0:
+        taken = min(max(1, int(parts)), self.left)
+        if taken == 0:
             raise ArithmeticError("all of ε has been taken")
-        self.left -= whole
-        return self.epsilon * whole / PARTS
+        self.left -= taken
+        return self.epsilon * taken / PARTS
 
     def noise(self, parts: float) -> float:
         """Return the scale of the noise in a marginal measured with `parts` of ε."""
@@ -122,7 +122,7 @@ class Run:
 
     def model(self, *, nearby: bool = False) -> Pairwise:
         """Fit the model to everything measured so far, or return the last one if nothing new was measured."""
-        asked = len(self.measured), nearby
-        if self.fitted is None or self.fitted[0] != asked:
-            self.fitted = asked, fit(self.workload.sizes, self.measured, nearby=nearby)
+        state = len(self.measured), nearby
+        if self.fitted is None or self.fitted[0] != state:
+            self.fitted = state, fit(self.workload.sizes, self.measured, nearby=nearby)
         return self.fitted[1]

@@ -86,8 +86,8 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
     fits = low <= possible
     if fits.any():
         low, high = low[fits], np.minimum(high, possible)[fits]
-    found = float(low.min()), float(high.max())
-    return min(max(estimate, found[0]), found[1]), *found
+    ends = float(low.min()), float(high.max())
+    return min(max(estimate, ends[0]), ends[1]), *ends
 
 
 def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -> Bools:
@@ -109,9 +109,9 @@ def beyond_noise(shares: Floats, off: Floats, scale: float, confidence: float) -
     for i, least in enumerate((np.zeros(len(sizes)), ordered[:, 0], ordered[:, 1])):
         ordered[:, i] = np.maximum(ordered[:, i], least + APART)
     a, b, c = (ordered**2).T
-    parts = np.stack([a**2 / ((a - b) * (a - c)), b**2 / ((b - a) * (b - c)), c**2 / ((c - a) * (c - b))], axis=1)
+    weights = np.stack([a**2 / ((a - b) * (a - c)), b**2 / ((b - a) * (b - c)), c**2 / ((c - a) * (c - b))], axis=1)
     far = (off - sizes.sum(axis=1)) / (largest * scale)
-    tail = (parts * np.exp(-np.maximum(far, 0.0)[:, None] / ordered)).sum(axis=1)
+    tail = (weights * np.exp(-np.maximum(far, 0.0)[:, None] / ordered)).sum(axis=1)
     outside: Bools = (far > 0) & (tail < 1 - confidence)
     return outside
 
@@ -133,5 +133,5 @@ def _crossing(under: Callable[[Floats], Bools], end: float, count: int) -> Float
         middle = (low + high) / 2
         short = under(middle)
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    found: Floats = (low + high) / 2
-    return found
+    crossing: Floats = (low + high) / 2
+    return crossing

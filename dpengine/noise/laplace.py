@@ -145,8 +145,8 @@ class _Distribution:
         """Return bounds on F(k), in 2^−bits, as a function of k; `power` may supply powers computed before."""
         power = power or partial(self.power, bits=bits)
         if self.span:
-            whole = complement(power(self.span), bits)
-            return lambda k: quotient(complement(power(k + 1), bits), whole, bits)
+            total = complement(power(self.span), bits)
+            return lambda k: quotient(complement(power(k + 1), bits), total, bits)
         q, one = exp_between(self.rate, bits), 1 << bits
         positive = quotient((one, one), (one + q[0], one + q[1]), bits)
         negative = complement(positive, bits)
@@ -279,10 +279,10 @@ def _refine(distribution: _Distribution, known: int, bits: BitSource) -> int:
     depth = 64
     while True:
         if known:  # zeros alone are below every F(k), and never decide
-            place = bisect.bisect_left(ks, known, key=partial(distribution.floor, depth=depth))
-            if not distribution.span and not 0 < place < len(ks):
+            index = bisect.bisect_left(ks, known, key=partial(distribution.floor, depth=depth))
+            if not distribution.span and not 0 < index < len(ks):
                 raise OverflowError("a draw lies beyond ±2^61")
-            if distribution.floor(ks[place], depth) > known:
-                return ks[place]
+            if distribution.floor(ks[index], depth) > known:
+                return ks[index]
         bits(more)
         known, depth = known << 64 | int(more[0]), depth + 64

@@ -117,13 +117,13 @@ def permute_and_flip_probabilities(
     weights = _weights(scores, epsilon, sensitivity, monotone)
     distinct, inverse, times = np.unique(weights, return_inverse=True, return_counts=True)
     places, shares = _stretches(float(weights.sum()))
-    found = np.zeros(distinct.size)
+    chances = np.zeros(distinct.size)
     step = max(1, _LANES // distinct.size)
     for start in range(0, places.size, step):
         missed = np.log1p(-places[start : start + step, None] * distinct)
         others = np.exp(missed @ times)[:, None] / np.exp(missed)
-        found += shares[start : start + step] @ others
-    result: Floats = (distinct * found)[inverse]
+        chances += shares[start : start + step] @ others
+    result: Floats = (distinct * chances)[inverse]
     return result
 
 

@@ -103,19 +103,19 @@ def _distribution(keys: int, scale: Fraction, least: int, upto: int, depth: int)
 
 def _power(base: Bounds, times: int, multiplied: Callable[[Bounds, Bounds], Bounds], one: Bounds) -> Bounds:
     """Return bounds on base^times, by squaring."""
-    found = one
+    power = one
     while times:
-        found = multiplied(found, base) if times & 1 else found
+        power = multiplied(power, base) if times & 1 else power
         base, times = multiplied(base, base), times >> 1
-    return found
+    return power
 
 
 def _different(keys: int, size: int) -> Ints:
     """Draw `size` different numbers below `keys`, every set of them equally likely; in increasing order."""
-    found: set[int] = set()
-    while len(found) < size:
-        found.add(int(uniform_below(keys, 1)[0]))
-    return np.array(sorted(found), dtype=np.int64)
+    numbers: set[int] = set()
+    while len(numbers) < size:
+        numbers.add(int(uniform_below(keys, 1)[0]))
+    return np.array(sorted(numbers), dtype=np.int64)
 
 
 def _without_people(numbers: Ints, places: Ints) -> Ints:
@@ -125,8 +125,8 @@ def _without_people(numbers: Ints, places: Ints) -> Ints:
 
 def _geometric(scale: Fraction, size: int) -> Ints:
     """Draw independent numbers G with P(G = g) = (1 − a)·a^g: discrete Laplace noise, given that it is not negative."""
-    found = np.empty(0, dtype=np.int64)
-    while found.size < size:
-        drawn = discrete_laplace(scale, size - found.size)
-        found = np.concatenate([found, drawn[drawn >= 0]])
-    return found
+    numbers = np.empty(0, dtype=np.int64)
+    while numbers.size < size:
+        drawn = discrete_laplace(scale, size - numbers.size)
+        numbers = np.concatenate([numbers, drawn[drawn >= 0]])
+    return numbers

@@ -14,7 +14,7 @@ from dpengine.errors import ReleaseError
 from dpengine.estimate.estimates import HierarchicalEstimates
 from dpengine.estimate.model_intervals import mean_errors
 from dpengine.estimate.parts import EstimatesOfParts
-from dpengine.estimate.reading import allocated_to, reads
+from dpengine.estimate.source_part import allocated_to, source_part
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import Allocation
 from dpengine.results.result import Result
@@ -49,17 +49,17 @@ class Basis:
         plan, alone = self.plan, replace(self, mean_errors=None, trees=())
         place = {each: allocated_to(plan, each.columns) for each in self.allocations}
         rest = tuple(each for each in self.allocations if place[each] is None)
-        found = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
+        bases = {("boxes", k): replace(alone, tree=tree) for k, tree in enumerate(self.trees)}
         for k, part in enumerate(plan.parts.levels):
             measured = tuple(each for each in self.allocations if place[each] == k)
-            found["levels", k] = replace(alone, plan=part, allocations=measured)
+            bases["levels", k] = replace(alone, plan=part, allocations=measured)
         modelled = plan.parts.rest if plan.parts.rest is not None and not plan.ranged else None
         amounts = tuple(each for each in rest if plan.has_amount(each.columns))
-        found["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
+        bases["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
         if modelled is not None:
             counts = tuple(each for each in rest if each not in amounts)
-            found["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
-        return found
+            bases["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
+        return bases
 
     def part_of(self, table: Columns) -> Basis:
         """Return the basis of the part from which a table is estimated."""
@@ -67,7 +67,7 @@ class Basis:
             return self
         if table:
             direct = [each.columns for each in self.parts["direct", 0].allocations]
-            return self.parts[reads(self.plan, direct, table)]
+            return self.parts[source_part(self.plan, direct, table)]
         kinds = [kind for kind, part in self.parts.items() if part.tree is not None or part.allocations]
         order = ("direct", "levels", "model", "boxes")
         return self.parts[min(kinds, key=lambda kind: order.index(kind[0]))]

@@ -112,9 +112,9 @@ def _draws(basis: Basis) -> Callable[[Columns], Floats]:
         columns = basis.tree.boxes.columns
 
         def of_boxes(table: Columns) -> Floats:
-            held = resolution.held(table, columns)
-            assert held is not None, "a table that the boxes tell"
-            return resolution.coarsen(boxes.project((_DRAW, *held)).values, (_DRAW, *held), (_DRAW, *table))
+            finer = resolution.finer_columns(table, columns)
+            assert finer is not None, "a table that the boxes tell"
+            return resolution.coarsen(boxes.project((_DRAW, *finer)).values, (_DRAW, *finer), (_DRAW, *table))
 
         return of_boxes
     errors = (_of_noise if basis.mean_errors is None else _of_model)(basis)
@@ -139,7 +139,7 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
     errors = _of_squares(basis if together else soft) if soft.allocations else None
 
     def drawn(table: Columns) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
+        columns: dict[str, Floats] = {}
         numbers = basis.numbers(table) if _with_sums(plan, table) else {}
         for name in _with_sums(plan, table):
             assert errors is not None, "an amount that is published was measured"
@@ -153,8 +153,8 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
             ):
                 start = published.reshape(plan.shape(table))
                 values = np.concatenate([start[None], start + noise])
-                found[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
-        return found
+                columns[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
+        return columns
 
     return drawn
 
@@ -260,10 +260,10 @@ def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
             return total
         if len(table) == 1:
             return singles[table[0]]
-        whole = next(each for each in maximal(plan.marginals) if set(table) <= set(each))
-        if whole not in largest:
-            largest[whole] = _of_cells(basis, whole, [singles[name] for name in whole])
-        return Marginal((_DRAW, *whole), largest[whole]).project((_DRAW, *table)).values
+        largest_with = next(each for each in maximal(plan.marginals) if set(table) <= set(each))
+        if largest_with not in largest:
+            largest[largest_with] = _of_cells(basis, largest_with, [singles[name] for name in largest_with])
+        return Marginal((_DRAW, *largest_with), largest[largest_with]).project((_DRAW, *table)).values
 
     return errors
 
@@ -358,10 +358,10 @@ def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
     gamma = gammaincinv(DIVISION / size, _uniforms(release_id, "division", leaf.shape))
     for k in range(DRAWS):
         off = BoxTree(replace(boxes, values=noise[k].astype(np.int64))).unbiased[leaf]
-        whole = np.bincount(leaf, gamma[k], minlength=cells.size)[leaf]
-        part_of_box = np.where((size > 1) & (whole > 0), gamma[k] / np.maximum(whole, 1e-300), 1 / size)
-        held = np.maximum(tree.expected, 0)[leaf]
-        drawn.append(drawn[0] + (held * (part_of_box - 1 / size) + off / size).reshape(boxes.shape))
+        of_leaf = np.bincount(leaf, gamma[k], minlength=cells.size)[leaf]
+        part_of_box = np.where((size > 1) & (of_leaf > 0), gamma[k] / np.maximum(of_leaf, 1e-300), 1 / size)
+        in_box = np.maximum(tree.expected, 0)[leaf]
+        drawn.append(drawn[0] + (in_box * (part_of_box - 1 / size) + off / size).reshape(boxes.shape))
     return Marginal((_DRAW, *boxes.columns), np.stack(drawn))
 
 

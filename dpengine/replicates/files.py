@@ -191,8 +191,8 @@ def basis_from(source: Source) -> Basis:
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
 
     def estimate(table: Columns) -> Floats:
-        held = next(each for each in numbers if {*each} == {*table})  # whatever the order of its columns
-        return Marginal(held, numbers[held]["estimate"].reshape(plan.shape(held))).project(table).values
+        columns = next(each for each in numbers if {*each} == {*table})  # whatever the order of its columns
+        return Marginal(columns, numbers[columns]["estimate"].reshape(plan.shape(columns))).project(table).values
 
     return Basis(plan, checked.release_id, allocations, estimate, numbers.__getitem__, errors)
 
@@ -273,7 +273,7 @@ def _numbers(members: Archive, file: str, table: Columns, plan: Plan) -> dict[st
     names = header(plan, table)
     blocks = list(safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), names))
     return {
-        name: np.concatenate([safe_csv.read_numbers(block[place], pa.float64()) for block in blocks])
-        for place, name in enumerate(names)
-        if place >= len(table)
+        name: np.concatenate([safe_csv.read_numbers(block[index], pa.float64()) for block in blocks])
+        for index, name in enumerate(names)
+        if index >= len(table)
     }

@@ -41,6 +41,7 @@ COMPARED_TRIALS = 1  # the error of a mean over tables from one trial
 SEARCH_TRIALS = 2
 SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
 _SIZE_BOUNDS = (1, 10, 100, 1000)
+SIMULATED_FOR = 2.5  # seconds
 
 
 def allocations_of(plan: Plan) -> tuple[Allocation, ...]:
@@ -187,14 +188,13 @@ def epsilon_by_trials(
     return epsilons[first] if first < len(epsilons) else None
 
 
-def simulate_errors(
-    plan: Plan, table: Columns, *, seconds: float = 2.5, max_draws: int = 200
-) -> tuple[pd.DataFrame, int]:
+def simulate_errors(plan: Plan, table: Columns, *, max_draws: int = 200) -> tuple[pd.DataFrame, int]:
     """Simulate the errors of `table` by true size of the cell, over previews of the mock table.
 
-    Previews are drawn for `seconds`, at least one and up to `max_draws`. Returns a frame and the number of previews.
-    The frame has one row for each of `SIZES` that occurs and each kind of number: the raw `estimate`, the same set to 0
-    where it is negative, and the consistent `count`. `off` is the mean absolute error, `bias` the mean error.
+    Previews are drawn for `SIMULATED_FOR` seconds, at least one and up to `max_draws`. Returns a frame and the number
+    of previews. The frame has one row for each of `SIZES` that occurs and each kind of number: the raw `estimate`, the
+    same set to 0 where it is negative, and the consistent `count`. `off` is the mean absolute error, `bias` the mean
+    error.
     """
     import pandas as pd
 
@@ -204,7 +204,7 @@ def simulate_errors(
     kinds = ("raw estimate", "set to 0 where negative", "consistent count")
     errors, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
     start, draws = time.monotonic(), 0
-    while draws < max_draws and (draws == 0 or time.monotonic() - start < seconds):
+    while draws < max_draws and (draws == 0 or time.monotonic() - start < SIMULATED_FOR):
         drawn = preview(plan).tables[table]
         estimate = drawn["estimate"].to_numpy()
         for kind, numbers in enumerate((estimate, np.maximum(estimate, 0), drawn["count"].to_numpy())):

@@ -151,14 +151,14 @@ def _estimate(question: Question, drawn: Sequence[int]) -> tuple[Decimal, Decima
             return in_units(drawn[0]), in_units(least), in_units(most)
         case Variance(of=grid):
             start, width = 0.0, float(grid.high - grid.low) ** 2
-            parts = variance_interval(drawn, question.scale)
+            fractions = variance_interval(drawn, question.scale)
         case Mean(of=grid):
             start, width = float(grid.low), float(grid.high - grid.low)
-            parts = ratio_interval(drawn[0], drawn[1], question.scale)
+            fractions = ratio_interval(drawn[0], drawn[1], question.scale)
         case _:
             start, width = 0.0, 1.0
-            parts = ratio_interval(drawn[0], drawn[1], question.scale)
-    value, low, high = (Decimal(f"{start + width * part:.12g}") for part in parts)
+            fractions = ratio_interval(drawn[0], drawn[1], question.scale)
+    value, low, high = (Decimal(f"{start + width * part:.12g}") for part in fractions)
     return value, low, high
 
 

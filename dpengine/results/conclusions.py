@@ -32,13 +32,13 @@ def scores(column: Column) -> Floats:
     >>> scores(Number(name="age", edges=[0, 10, 40])).tolist()
     [5.0, 25.0, nan, nan]
     """
-    found = np.full(column.size, np.nan)
+    values = np.full(column.size, np.nan)
     if isinstance(column, Number):
         edges = np.array([float(edge) for edge in column.edges])
-        found[: edges.size - 1] = (edges[:-1] + edges[1:]) / 2
+        values[: edges.size - 1] = (edges[:-1] + edges[1:]) / 2
     elif isinstance(column, YesNo):
-        found[:2] = 1.0, 0.0
-    return found
+        values[:2] = 1.0, 0.0
+    return values
 
 
 def released_counts(result: Result, columns: Columns) -> Ints:
@@ -101,8 +101,8 @@ def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, flo
     >>> plan = Plan(dataset="d", epsilon=1, tables=[["age", "smokes"]], columns=[
     ...     {"name": "smokes", "kind": "yesno", "other": False, "missing": False},
     ...     {"name": "age", "kind": "number", "edges": [0, 10, 40], "other": False, "missing": False}])
-    >>> found = coefficients(plan, ("age", "smokes"), np.array([[0, 2], [2, 0]]))
-    >>> {name: round(each, 6) for name, each in found.items()}
+    >>> slopes = coefficients(plan, ("age", "smokes"), np.array([[0, 2], [2, 0]]))
+    >>> {name: round(each, 6) for name, each in slopes.items()}
     {'(constant)': 5.0, 'smokes': 20.0}
     """
     grids = np.indices(counts.shape).reshape(len(columns), -1)
@@ -123,5 +123,5 @@ def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, flo
         return {}
     x, y, w = np.stack(list(present.values()), axis=1), outcome[keep], weight[keep]
     root = np.sqrt(w)[:, None]
-    found, _, rank, _ = np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)
-    return dict(zip(present, map(float, found), strict=True)) if rank == len(present) else {}
+    solution, _, rank, _ = np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)
+    return dict(zip(present, map(float, solution), strict=True)) if rank == len(present) else {}

@@ -60,13 +60,13 @@ def mock_rows(plan: Plan, table: Columns) -> Floats:
 def _profile(column: Column, latent_class: int) -> Floats:
     """Return the distribution of one latent class over the cells of a column."""
     size = column.declared_size
-    place = (np.arange(size) + 0.5) / size
+    position = (np.arange(size) + 0.5) / size
     if isinstance(column, Number):
-        weights = np.exp(-(((place - (0.4, 0.6, 0.25)[latent_class]) / 0.27) ** 2))
+        weights = np.exp(-(((position - (0.4, 0.6, 0.25)[latent_class]) / 0.27) ** 2))
     elif isinstance(column, Category):
         weights = 1 / (np.roll(np.arange(size), latent_class * max(1, size // 4)) + 1.5) ** 0.7
     elif isinstance(column, Date):
-        weights = 1.2 + np.sin(2 * math.pi * (2 * place + 0.2 * latent_class)) + place
+        weights = 1.2 + np.sin(2 * math.pi * (2 * position + 0.2 * latent_class)) + position
     elif isinstance(column, Amount):
         values = np.linspace(0, 1, MOCK_VALUES)
         likely = np.exp(-(((values - (0.3, 0.45, 0.2)[latent_class]) / 0.2) ** 2))

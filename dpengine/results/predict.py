@@ -61,9 +61,9 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     if epsilons is None:
         frame = predict_by_trials(plan)
-        whole = Prediction(frame)
-        whole.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
-        return whole
+        prediction = Prediction(frame)
+        prediction.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
+        return prediction
     frames = []
     for epsilon in epsilons:
         at = plan.at(epsilon)
@@ -105,7 +105,7 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
     mean.
     """
     plan = strategy.plan
-    found: dict[str, float] = {}
+    averages: dict[str, float] = {}
     for name in plan.amounts(table):
         amount, soft = plan.amount(name), derive_estimates(plan, strategy.blank()).soft
         rows = mock_rows(plan, (*table, name))
@@ -117,12 +117,12 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
             f"{quantile_kind(part)}_{name}": each
             for part, each in zip(parts, quantile_half_widths(amount, rows, table, parts, soft), strict=True)
         }
-        found |= {label: float(np.average(each, weights=rows.sum(axis=-1))) for label, each in widths.items()}
+        averages |= {label: float(np.average(each, weights=rows.sum(axis=-1))) for label, each in widths.items()}
     for pair in plan.associations(table):
         soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
-        found[pair.column] = _median_over_people(wide, rows.sum(axis=(-2, -1)))
-    return found
+        averages[pair.column] = _median_over_people(wide, rows.sum(axis=(-2, -1)))
+    return averages
 
 
 def _median_over_people(widths: Floats, people: Floats) -> float:
@@ -224,9 +224,9 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
             middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2
             least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
         low = enough
-    found = Fraction(low, 10**6)
-    _check_closed_form(decide(plan.at(found)))
-    return found
+    epsilon = Fraction(low, 10**6)
+    _check_closed_form(decide(plan.at(epsilon)))
+    return epsilon
 
 
 def _check_closed_form(strategy: Strategy) -> None:
@@ -286,13 +286,13 @@ def _curves(
     widths: Callable[[object], list[float]],
 ) -> dict[str, list[float]]:
     here = float(plan.epsilon)
-    found: dict[float, list[float]] = {}
+    by_epsilon: dict[float, list[float]] = {}
     if known is not None:
-        found = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
-        found.pop(here, None)
-    for epsilon in {*epsilons, here} - found.keys():
+        by_epsilon = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
+        by_epsilon.pop(here, None)
+    for epsilon in {*epsilons, here} - by_epsilon.keys():
         # The plan's own ε stays exact: as a float it may be another number.
-        found[epsilon] = widths(plan.epsilon if epsilon == here else str(epsilon))
+        by_epsilon[epsilon] = widths(plan.epsilon if epsilon == here else str(epsilon))
     shown = sorted({*epsilons, here})
-    columns = zip(*(found[epsilon] for epsilon in shown), strict=True)
+    columns = zip(*(by_epsilon[epsilon] for epsilon in shown), strict=True)
     return {"ε": shown} | dict(zip(names, map(list, columns), strict=True))

@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
-WHOLE = ("count", "low", "high")
+INTEGERS = ("count", "low", "high")
 ENDS = ("", "_low", "_high")  # suffixes of three columns: a number, and the ends of its interval
 
 
@@ -90,12 +90,12 @@ class Measure:
 
 def measures(plan: Plan, table: Columns) -> list[Measure]:
     """Return the published statistics of amounts in a table, or in the total of no columns, in column order."""
-    found: list[Measure] = []
+    statistics: list[Measure] = []
     for name in plan.amounts(table):
-        found += [Measure("mean", name)] if name in plan.means(table) else []
-        found += [Measure("sum", name)] if name in plan.sums(table) else []
-        found += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
-    return found + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
+        statistics += [Measure("mean", name)] if name in plan.means(table) else []
+        statistics += [Measure("sum", name)] if name in plan.sums(table) else []
+        statistics += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
+    return statistics + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
 
 
 def number_columns(plan: Plan, table: Columns) -> list[str]:
@@ -118,7 +118,7 @@ def number_type(name: str) -> np.dtype[Any]:
     >>> number_type("count"), number_type("mean_pay")
     (dtype('int64'), dtype('float64'))
     """
-    return np.dtype(np.int64 if name in WHOLE or name.startswith("known_") else np.float64)
+    return np.dtype(np.int64 if name in INTEGERS or name.startswith("known_") else np.float64)
 
 
 def _with_ends(published: Iterable[Measure]) -> list[str]:

@@ -187,8 +187,8 @@ class Result(PublishedTables):
                 for label, span in zip(measure.names, self.spans(table, measure), strict=True):
                     numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
         for pair in self.plan.associations(table):
-            found = self.pair_span(table, pair).numbers
-            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, found, strict=True)}
+            ends = self.pair_span(table, pair).numbers
+            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, ends, strict=True)}
         return {name: np.ravel(values) for name, values in numbers.items()}
 
     def estimate(self, table: Columns) -> Floats:
@@ -215,17 +215,17 @@ class Result(PublishedTables):
 
         `table` is a published table that has it, or one of fewer of its columns.
         """
-        asked = (table, measure)
-        if asked in self._spans:
-            return self._spans[asked]
+        key = (table, measure)
+        if key in self._spans:
+            return self._spans[key]
         if measure.pair is not None:
             made: tuple[Span, ...] = (self.pair_span(table, measure.pair),)
         else:
-            everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
+            everybody, cells = (self.amount_table(each, measure.amount) for each in ((), table))
             chosen = self.measured.chosen(table, measure.amount, measure.parts)
-            made = spans(self.plan, measure, found, everybody, self.estimates.soft, chosen)
+            made = spans(self.plan, measure, cells, everybody, self.estimates.soft, chosen)
         if self.plan.cells(table) <= MAX_KEPT:
-            self._spans[asked] = made
+            self._spans[key] = made
         return made
 
     @cached_property
@@ -260,8 +260,8 @@ class Result(PublishedTables):
         With `count`, that number of rows, whose tables are the published ones scaled and rounded
         (`synthesis.resample`). Raises `ReleaseError` if there are no rows to scale, or too many are asked for.
         """
-        parts = [{name: cells[index] for name, cells in unique.items()} for unique, index in self.row_blocks(count)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.of_rows.counted}
+        blocks = [{name: cells[index] for name, cells in unique.items()} for unique, index in self.row_blocks(count)]
+        return {name: np.concatenate([part[name] for part in blocks]) for name in self.plan.of_rows.counted}
 
     def row_blocks(self, count: int | None = None) -> Iterator[tuple[dict[str, Ints], Ints]]:
         """Yield the rows a block at a time, each as unique rows and one index per output row.
@@ -371,13 +371,13 @@ class Result(PublishedTables):
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, story, kept, apart, stated = serialise.unpack(payload)
+        fields, measured, model, story, amounts, apart, stated = serialise.unpack(payload)
         plan = Plan(**fields)
         try:
             if model is None:
                 model, *more = _models(plan, measured)
-                kept, apart = _amounts(plan, measured, model), tuple(more)
-            return cls(plan, measured, model, amounts=kept, apart=apart, stated=stated, **story)
+                amounts, apart = _amounts(plan, measured, model), tuple(more)
+            return cls(plan, measured, model, amounts=amounts, apart=apart, stated=stated, **story)
         except _CAUSES as error:
             release_id = story["release_id"]
             raise LedgerError(

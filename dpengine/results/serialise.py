@@ -82,7 +82,7 @@ def pack(
         arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
-        arrays |= {"audit_sums": audit.sums, "audit_cells": audit.cells, "audit_expected": audit.expected}
+        arrays["audit_sums"] = audit.sums
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= _arrays_of(boxes, "boxes")
@@ -172,8 +172,7 @@ def unpack(
             audit = None
             if "audit" in header:
                 audited, epsilon, sensitivity, grain = header["audit"]
-                found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
-                audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, *found)
+                audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, arrays["audit_sums"])
             boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
             more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
             searches = tuple(
@@ -222,19 +221,19 @@ def unpack(
 
 
 def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:
-    found: dict[str, Array] = {f"{prefix}_{name}": getattr(boxes, name) for name in BOXES}
+    arrays: dict[str, Array] = {f"{prefix}_{name}": getattr(boxes, name) for name in BOXES}
     if boxes.unevenness is not None:
-        found |= {f"{prefix}_uneven_{name}": getattr(boxes.unevenness, name) for name in UNEVENNESS}
-    return found
+        arrays |= {f"{prefix}_uneven_{name}": getattr(boxes.unevenness, name) for name in UNEVENNESS}
+    return arrays
 
 
 def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> Boxes:
     columns, shape, epsilon, sensitivity = entry
-    kept = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
+    fields = {name: arrays[f"{prefix}_{name}"] for name in BOXES}
     uneven = None  # nothing was asked, as in all releases of earlier versions
     if f"{prefix}_uneven_values" in arrays:
         uneven = Unevenness(**{name: arrays[f"{prefix}_uneven_{name}"] for name in UNEVENNESS})
-    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **kept)
+    return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **fields)
 
 
 def _numbers_in(arrays: Mapping[str, Array], k: int, half_width: float) -> TableNumbers:
@@ -243,8 +242,8 @@ def _numbers_in(arrays: Mapping[str, Array], k: int, half_width: float) -> Table
 
 def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:
     columns, (universe, least), epsilon, sensitivity = entry
-    kept = {name: arrays[f"{prefix}_{name}"] for name in KEYS}
-    return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **kept)
+    fields = {name: arrays[f"{prefix}_{name}"] for name in KEYS}
+    return FoundKeys(tuple(columns), universe, least, Fraction(epsilon), sensitivity, **fields)
 
 
 def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:

@@ -55,37 +55,37 @@ def decimals_of(width: float) -> int:
 def spans(
     plan: Plan,
     measure: Measure,
-    found: AmountTable,
+    table: AmountTable,
     everybody: AmountTable,
     soft: SoftEstimates,
     chosen: Ints | None = None,
 ) -> tuple[Span, ...]:
-    """Return a span for each of the names of `measure` in the table `found`; `everybody` is the total.
+    """Return a span for each of the names of `measure` in `table`; `everybody` is the total.
 
     Quantiles that were `chosen` are places on the amount's grid, by part along the first axis.
     """
     amount = plan.amount(measure.amount)
     match measure.kind:
         case "mean":
-            return (_means(amount, found, everybody, soft, decimals_of_mean(plan, amount.name)),)
+            return (_means(amount, table, everybody, soft, decimals_of_mean(plan, amount.name)),)
         case "sum":
-            return (_sums(amount, found, soft),)
+            return (_sums(amount, table, soft),)
         case _quantile:
-            return _quantiles(amount, found, measure, soft, chosen)
+            return _quantiles(amount, table, measure, soft, chosen)
 
 
 def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
     """Return the published statistic of a pair of amounts. It is mostly noise if it cannot be distinguished from 0."""
     of, on = plan.amount(each.of), plan.amount(each.on)
     decimals = decimals_of_association(unit_of(each, of, on))
-    found = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
-    middle, low, high = found
+    rounded = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
+    middle, low, high = rounded
     return Span(middle, low, high, (low <= 0) & (high >= 0) & (high > low))
 
 
-def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:
-    low, high = amounts.mean_intervals(amount, found.columns, soft)
-    means = amounts.means(found, everybody) / amount.grid.steps
+def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:
+    low, high = amounts.mean_intervals(amount, table.columns, soft)
+    means = amounts.means(table, everybody) / amount.grid.steps
     wide = float(amount.high - amount.low)
     middle, least, most = (
         np.round(float(amount.low) + wide * each, decimals)
@@ -94,22 +94,22 @@ def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: Sof
     return Span(middle, least, most, most - least > MOST * wide)  # as published: wide enough to hold the number
 
 
-def _sums(amount: Amount, found: AmountTable, soft: SoftEstimates) -> Span:
+def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
     """Return sums. Like counts, they are mostly noise if they cannot be distinguished from 0."""
     decimals, bound, step = amount.grid_decimals, np.float64(amount.low), np.float64(amount.step)
-    sums: Floats = np.round(bound * found.known + step * found.steps, decimals)
-    middle, half_width = amounts.sum_intervals(amount, found.columns, soft)
+    sums: Floats = np.round(bound * table.known + step * table.steps, decimals)
+    middle, half_width = amounts.sum_intervals(amount, table.columns, soft)
     low = np.minimum(np.round(middle - half_width, decimals), sums)
     high = np.maximum(np.round(middle + half_width, decimals), sums)
     return Span(sums, low, high, (low <= 0) & (high >= 0) & (high > low))
 
 
 def _quantiles(
-    amount: Amount, found: AmountTable, measure: Measure, soft: SoftEstimates, chosen: Ints | None
+    amount: Amount, table: AmountTable, measure: Measure, soft: SoftEstimates, chosen: Ints | None
 ) -> tuple[Span, ...]:
     """Return quantiles; they and their ends are on the amount's grid."""
-    middles = fit_quantiles(amount, found.columns, found.known, measure.parts, soft) if chosen is None else chosen
-    ends = quantile_intervals(amount, found.columns, measure.parts, soft)
+    middles = fit_quantiles(amount, table.columns, table.known, measure.parts, soft) if chosen is None else chosen
+    ends = quantile_intervals(amount, table.columns, measure.parts, soft)
     made = []
     for middle, (low, high) in zip(middles, ends, strict=True):
         least, most = np.minimum(low, middle), np.maximum(high, middle)

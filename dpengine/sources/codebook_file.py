@@ -20,10 +20,10 @@ from dpengine.sources.table import Field
 from dpengine.spec import codebook, codebook_sheet
 from dpengine.spec.categories import level_sheet
 from dpengine.spec.codebook import Codebook, from_columns
-from dpengine.spec.codebook_sheet import HEADER, KIND_WORDS, Told, from_rows, to_rows
+from dpengine.spec.codebook_sheet import HEADER, KIND_WORDS, TextsForReaders, from_rows, to_rows
 from dpengine.spec.domain import Column
 from dpengine.spec.exchange import csvw_eo, formats
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.spec.strict_yaml import MAX_BYTES
 from dpengine.translation.catalogue import _
 
@@ -37,7 +37,7 @@ _OF_GRID = ("written", "suggested", "levels", "above", "parents")  # of the page
 _ROWS = 5_000  # rows for which a spreadsheet offers the kinds
 
 
-def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
+def xlsx_bytes(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> bytes:
     """Write the sheet that `codebook_sheet.to_rows` makes as a workbook; all of its cells are texts.
 
     >>> sheet = xlsx_bytes([{"name": "=age", "kind": "number", "edges": ["0", "18"]}])
@@ -56,7 +56,7 @@ def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
         )
         for place, width in enumerate(_WIDTHS):
             sheet.set_column(place, place, width, wrapped)
-        for number, row in enumerate(to_rows(columns, told)):
+        for number, row in enumerate(to_rows(columns, for_readers)):
             for place, text in enumerate(row):
                 sheet.write_string(number, place, text, bold if number == 0 else wrapped)
         for name, offered in (("kind", KIND_WORDS), ("other", ("yes", "no")), ("missing", ("yes", "no"))):
@@ -66,7 +66,7 @@ def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
     return file.getvalue()
 
 
-def csvw_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
+def csvw_bytes(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> bytes:
     """Write public knowledge about columns, given as in a plan, as CSVW-EO; unfinished columns are left out.
 
     >>> b"keyValues" in csvw_bytes([{"name": "sex", "kind": "category", "values": ["f", "m"]}])
@@ -74,16 +74,16 @@ def csvw_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
     """
     finished: list[Column] = []
     for column in columns:
-        said = {key: text for key, text in (told or {}).get(column["name"], {}).items() if key in _FOR_CSVW}
+        texts = {key: text for key, text in (for_readers or {}).get(column["name"], {}).items() if key in _FOR_CSVW}
         entry = {key: value for key, value in column.items() if key not in _OF_GRID and value not in ("", None)}
         try:
-            finished += from_columns([entry | said], {}).columns
+            finished += from_columns([entry | texts], {}).columns
         except PlanError:
             continue
     return csvw_eo.write(finished)
 
 
-def load_codebook(path: Path) -> Found:
+def load_codebook(path: Path) -> ReadCodebook:
     """Read a codebook file of any format that is known. Raises `PlanError`."""
     try:
         with path.open("rb") as file:
@@ -98,7 +98,7 @@ def load_codebook(path: Path) -> Found:
 
 def open_codebook(
     content: bytes, name: str, *, names: Iterable[str] = (), geojson: Mapping[str, str] | None = None
-) -> Found:
+) -> ReadCodebook:
     """Return the codebook in a file called `name`, in any known format, and its refused parts.
 
     `names` are the columns of a table, one of which a sheet of levels may be about; `geojson` holds the texts of files
@@ -114,13 +114,13 @@ def open_codebook(
     if suffix in formats.ENDINGS:
         return formats.read(content, suffix)
     if suffix == ".xlsx" or suffix in STATISTICAL:
-        return Found(read_codebook(content, suffix), doubtful=suffix in STATISTICAL)
+        return ReadCodebook(read_codebook(content, suffix), doubtful=suffix in STATISTICAL)
     text = content.decode("utf-8-sig", "replace")
     if suffix != ".csv":
-        return Found(codebook.loads(text, geojson))
+        return ReadCodebook(codebook.loads(text, geojson))
     if codebook_sheet.HEADER[0] in [cell.casefold() for cell in next(iter(level_sheet.rows_of(text)), [])]:
-        return Found(codebook_sheet.from_csv(text))
-    return Found(from_columns([level_sheet.from_csv(text, names)], {}))
+        return ReadCodebook(codebook_sheet.from_csv(text))
+    return ReadCodebook(from_columns([level_sheet.from_csv(text, names)], {}))
 
 
 def read_codebook(content: bytes, suffix: str) -> Codebook:

@@ -10,7 +10,7 @@ import yaml
 
 from dpengine.sources.table import Field
 from dpengine.spec.domain import Column, plan_entry
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 
 __all__ = ["DOUBT", "MAX_HEADING", "first_plan", "header_doubt"]
 
@@ -51,7 +51,7 @@ _DATA = re.compile(
 _YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
-def first_plan(fields: Sequence[Field], *, dataset: str, book: Found | None = None) -> str:
+def first_plan(fields: Sequence[Field], *, dataset: str, book: ReadCodebook | None = None) -> str:
     """Return the text of a plan file for a table with `fields`; it holds no value of a row.
 
     Declarations of a codebook are filled in. The file's own descriptions of codes, or a doubtful codebook, become

@@ -159,19 +159,19 @@ def _described(column: Mapping[str, Any], text: str, name: str) -> dict[str, Any
     if suffix == ".csv" or (suffix != ".xml" and not formats.is_described(_json(text, name))):
         return None
     try:
-        found = formats.read(text.encode(), suffix)
+        content = formats.read(text.encode(), suffix)
     except PlanError as error:
         raise PlanError(_("codebook {name}: {fault}", name=name, fault=fault) for fault in error.faults) from None
-    if found.refused:
+    if content.refused:
         raise PlanError(
             _(
                 "codebook {name} holds what was measured from rows, so its values may have been, too ({what}): take "
                 "that out once you know that the rest is public, or list the values here",
                 name=name,
-                what="; ".join(found.refused[:3]),
+                what="; ".join(content.refused[:3]),
             )
         )
-    mine = next((each for each in found.codebook.columns if each.name == column.get("name")), None)
+    mine = next((each for each in content.codebook.columns if each.name == column.get("name")), None)
     if mine is None or mine.kind != "category":
         raise PlanError(
             _("codebook {name} lists no values of the column {column!r}", name=name, column=column.get("name"))

@@ -17,28 +17,28 @@ from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.spec.declared import KINDS
 from dpengine.translation.catalogue import _
 
-__all__ = ["HEADER", "KIND_WORDS", "Told", "csv_bytes", "from_csv", "from_rows", "to_rows", "words_of"]
+__all__ = ["HEADER", "KIND_WORDS", "TextsForReaders", "csv_bytes", "from_csv", "from_rows", "to_rows", "words_of"]
 
 HEADER = (
     "column", "kind", "values or bins", "other", "missing", "missing is written", "meaning", "name for readers",
     "words for codes",
 )  # fmt: skip
 KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
-Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
+TextsForReaders: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
 
 
-def to_rows(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> list[tuple[str, ...]]:
+def to_rows(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> list[tuple[str, ...]]:
     """Return the header and a row for each column, given as its entry in a plan; blanks wait to be filled in.
 
-    `told` holds texts for readers about columns, if their entries do not.
+    `for_readers` holds texts for readers about columns, if their entries do not.
 
     >>> to_rows([{"name": "age", "kind": "number", "edges": ["0", "18", "65"]}])[1]
     ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '', '', '')
     """
-    return [HEADER, *(_row({**column, **(told or {}).get(column["name"], {})}) for column in columns)]
+    return [HEADER, *(_row({**column, **(for_readers or {}).get(column["name"], {})}) for column in columns)]
 
 
 def _row(column: Mapping[str, Any]) -> tuple[str, ...]:
@@ -48,14 +48,14 @@ def _row(column: Mapping[str, Any]) -> tuple[str, ...]:
     other = "no" if kind == "amount" else other
     cells = column.get("written") or notation.write(column)
     words = "\n".join(f"{value} = {word}" for value, word in column.get("words", {}).items())
-    said = column.get("description", ""), column.get("label", ""), words
-    return column["name"], kind, cells, other, missing, marks, *said
+    texts = column.get("description", ""), column.get("label", ""), words
+    return column["name"], kind, cells, other, missing, marks, *texts
 
 
-def csv_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
+def csv_bytes(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> bytes:
     """Write the sheet as CSV that a spreadsheet opens in UTF-8, and without running a formula."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([guard(cell) for cell in row] for row in to_rows(columns, told))
+    csv.writer(text).writerows([guard(cell) for cell in row] for row in to_rows(columns, for_readers))
     return text.getvalue().encode("utf-8-sig")
 
 
@@ -82,14 +82,14 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     """
     numbered = [(number, [cell.strip() for cell in row]) for number, row in enumerate(rows, 1)]
     filled = [(number, row) for number, row in numbered if any(row)]
-    places = {name.casefold(): place for place, name in enumerate(filled[0][1])} if filled else {}
+    places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
             _("the first row of a codebook sheet needs {listed}", listed=_(" and ").join(map(repr, missing)))
         )
     columns, faults, about = [], [], {}
     for number, row in filled[1:]:
-        cells = {name: row[place] if place < len(row) else "" for name, place in places.items()}
+        cells = {name: row[index] if index < len(row) else "" for name, index in places.items()}
         name, kind = cells[HEADER[0]], cells.get("kind", "").casefold()
         if not cells[HEADER[2]] and _KINDS.get(kind) != "yesno":
             continue
@@ -108,21 +108,21 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
         raise ValueError(_("kind is one of {kinds}", kinds=", ".join(_KINDS)))
     fields = notation.read(cells[HEADER[2]], _KINDS.get(kind, "category"), strict=bool(kind))
     marks = cells.get("missing is written", "")
-    found = {key: value for key, value in fields.items() if value != ""}
+    entry = {key: value for key, value in fields.items() if value != ""}
     if label := cells.get("name for readers", ""):
-        found["label"] = label
+        entry["label"] = label
     if text := cells.get("words for codes", ""):
-        found["words"], unknown = words_of(text, fields.get("values", ()))
+        entry["words"], unknown = words_of(text, fields.get("values", ()))
         if unknown:
             raise ValueError(
                 _("{line!r} explains no value of this column: write value = words, one a line", line=unknown[0])
             )
     for key in ("other", "missing"):
-        if (said := cells.get(key, "").casefold()) and said not in _TRUTHS:
+        if (answer := cells.get(key, "").casefold()) and answer not in _TRUTHS:
             raise ValueError(_("{key} is yes or no", key=key))
         if key == "missing" or fields["kind"] != "amount":
-            found[key] = _TRUTHS.get(said, True)
-    return found | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
+            entry[key] = _TRUTHS.get(answer, True)
+    return entry | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
 
 
 def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:

@@ -229,11 +229,11 @@ class Number(ColumnBase):
         if not self.whole:
             *texts, last = (f"{edge:f}" for edge in self.edges)
             return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
-        whole = list(map(int, self.edges))
-        ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
-        between = " to " if whole[0] < 0 else "–"  # a dash beside a minus sign is unreadable
+        integers = list(map(int, self.edges))
+        ends = [edge - 1 for edge in integers[1:-1]] + [integers[-1]]
+        between = " to " if integers[0] < 0 else "–"  # a dash beside a minus sign is unreadable
         return tuple(
-            f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(whole, ends, strict=False)
+            f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(integers, ends, strict=False)
         )
 
 

@@ -77,8 +77,8 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
     text = text.strip()
     kind = kind if strict else _kind_of(text, kind)
     body, written = text, ""
-    if kind in ("number", "date", "amount") and (parts := _WRITTEN.fullmatch(text)):
-        body, written = parts[1].strip(), parts[2].strip()
+    if kind in ("number", "date", "amount") and (match := _WRITTEN.fullmatch(text)):
+        body, written = match[1].strip(), match[2].strip()
     match kind:
         case "number":
             cells = read_bins_text(body) if is_bins_text(body) else {"edges": _edges(body)}
@@ -136,7 +136,7 @@ def is_standard(text: str) -> bool:
 
 def _kind_of(text: str, kind: str) -> str:
     """Return the kind of a text, which is `kind` unless it is clearly another."""
-    body = parts[1] if (parts := _WRITTEN.fullmatch(text)) else text
+    body = match[1] if (match := _WRITTEN.fullmatch(text)) else text
     if not text:
         return kind
     if is_among_text(text):
@@ -196,8 +196,8 @@ def _steps(start: Decimal, stop: Decimal, step: Decimal) -> list[str]:
         raise ValueError(_("write the lower number first, and a width above 0, such as 18 to 90 by 5"))
     if (stop - start) / step > MAX_COLUMN_CELLS:
         raise ValueError(_("these are too many bins; a column has at most {most}", most=number(MAX_COLUMN_CELLS)))
-    whole = int((stop - start) // step)
-    edges = [start + k * step for k in range(whole + 1)]
+    steps = int((stop - start) // step)
+    edges = [start + k * step for k in range(steps + 1)]
     return [_shortest(edge) for edge in (edges if edges[-1] == stop else [*edges, stop])]
 
 
@@ -329,10 +329,10 @@ def _quoted(value: str) -> str:
 
 
 def _span(text: str) -> dict[str, str]:
-    parts = _SPAN.fullmatch(text)
-    if parts is None:
+    match = _SPAN.fullmatch(text)
+    if match is None:
         raise ValueError(_("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month"))
-    return {"from": _day(parts[1], last=False), "to": _day(parts[2], last=True), "by": parts[3].lower()}
+    return {"from": _day(match[1], last=False), "to": _day(match[2], last=True), "by": match[3].lower()}
 
 
 def _day(text: str, *, last: bool) -> str:

@@ -75,14 +75,14 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
     ('2017 to 2026 by year', '')
     """
     plain = _plain(name)
-    found = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")
-    if kind == "date" and "by year" not in found and not (as_text and found):  # a date by its type, or by its name
-        found = "{first} to {year} by year"
-    if found == _AGES and kind != "number":  # groups of ages, as texts
-        found = ""
-    if not found and kind == "yesno":
-        found = "yes, no"
-    words, _, codes = found.partition("|")
+    content = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")
+    if kind == "date" and "by year" not in content and not (as_text and content):  # a date by its type, or by its name
+        content = "{first} to {year} by year"
+    if content == _AGES and kind != "number":  # groups of ages, as texts
+        content = ""
+    if not content and kind == "yesno":
+        content = "yes, no"
+    words, _, codes = content.partition("|")
     return (codes if codes and kind == "number" else words).format(first=year - 9, year=year)
 
 

@@ -73,7 +73,7 @@ class SyntheticRows:
 
         Raises KeyError if the rows do not have all of these.
         """
-        held = resolution.held(columns, self.domain.names)
+        held = resolution.finer_columns(columns, self.domain.names)
         if held is None:
             raise KeyError(columns)
         if held != columns:

@@ -77,8 +77,8 @@ def _(text: str, /, **values: object) -> str:
     """
     spoken = language()
     # In a translation file, the empty text is the file's header.
-    found = text if spoken == ENGLISH or not text else _messages(spoken).gettext(text)
-    return found.format(**values) if values else found
+    translated = text if spoken == ENGLISH or not text else _messages(spoken).gettext(text)
+    return translated.format(**values) if values else translated
 
 
 def plural(one: str, many: str, count: int, /, **values: object) -> str:
@@ -89,8 +89,8 @@ def plural(one: str, many: str, count: int, /, **values: object) -> str:
     """
     spoken = language()
     english = one if count == 1 else many
-    found = english if spoken == ENGLISH else _messages(spoken).ngettext(one, many, count)
-    return found.format(n=number(count), **values)
+    translated = english if spoken == ENGLISH else _messages(spoken).ngettext(one, many, count)
+    return translated.format(n=number(count), **values)
 
 
 def mark(text: str) -> str:

@@ -80,12 +80,12 @@ def market() -> tuple[str, Market] | None:
         return None
     content = file.getvalue()
     try:
-        found = read_losses(content)
-        on_grid(found.losses)
+        own_market = read_losses(content)
+        on_grid(own_market.losses)
     except TableError as refused:
         st.warning(all_faults(refused), icon=":material/edit:")
         return None
-    return hashlib.sha256(content).hexdigest(), found
+    return hashlib.sha256(content).hexdigest(), own_market
 
 
 def settings() -> tuple[list[Fraction], str, Fraction]:
@@ -108,9 +108,9 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
     return sorted(epsilons), way, DELTAS[delta]
 
 
-def numbers(runs: list[Run], found: Market, lowest: float) -> None:
+def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
     """Show the average loss of the best expert and of the first learners."""
-    best = plain(found.names[best_expert(on_grid(found.losses))])
+    best = plain(chosen.names[best_expert(on_grid(chosen.losses))])
     with st.grid(4, min_column_width=140):
         st.metric("Best expert loses", f"{lowest:.3f}", border=True, help=f"{best}, on average; known only afterwards.")
         for each in sorted(runs, key=lambda one: one.name != NO_PRIVACY)[:3]:
@@ -119,14 +119,14 @@ def numbers(runs: list[Run], found: Market, lowest: float) -> None:
                 st.metric(label, f"{each.loss:.3f}", f"{each.regret[-1]:+.3f}", "inverse", border=True)
 
 
-def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
+def over_time(name: str, chosen: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
     """Show one run of every learner; it stays until the visitor asks for another."""
     private = name not in MARKETS
     asked = (name, tuple(epsilons), way, delta, visit().turns("learn"))
-    runs = visit().once("learn", asked, lambda: run(found.losses, way, delta, epsilons))
-    shape = found.losses.shape
-    numbers(runs, found, float(found.losses.mean(axis=0).min()))
-    unproved = [each for each in epsilons if rate(way, each, delta, found.losses) is None]
+    runs = visit().once("learn", asked, lambda: run(chosen.losses, way, delta, epsilons))
+    shape = chosen.losses.shape
+    numbers(runs, chosen, float(chosen.losses.mean(axis=0).min()))
+    unproved = [each for each in epsilons if rate(way, each, delta, chosen.losses) is None]
     if unproved:
         st.caption(
             f"There is no proven rate {way} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
@@ -134,11 +134,11 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
     learners = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in learners]
     results = "; ".join(ends) or "no private learner chosen"
-    st.markdown(f"**Regret after {shape[0]:,} {found.round}s, in this run: {results}**")
+    st.markdown(f"**Regret after {shape[0]:,} {chosen.round}s, in this run: {results}**")
     rows = thinned(runs)
     bound = regret_bound(free_rate(*shape), *shape)
     draw(
-        time_figure(rows, found.round, bound),
+        time_figure(rows, chosen.round, bound),
         f"Average regret over time. {results}.",
         "learn-time",
         380,
@@ -174,12 +174,12 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
     twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]}, private=private)
 
 
-def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: Fraction, *, private: bool) -> None:
+def over_all_epsilons(chosen: Market, epsilons: list[Fraction], way: str, delta: Fraction, *, private: bool) -> None:
     """Show the expected regret after the last round over ε."""
-    rows = over_epsilon(found.losses, way, delta)
-    steps = on_grid(found.losses)
+    rows = over_epsilon(chosen.losses, way, delta)
+    steps = on_grid(chosen.losses)
     free = float(average_regret(steps, expected_loss(steps, free_rate(*steps.shape)))[-1])
-    st.markdown(f"**What ε costs: expected regret after {len(steps):,} {found.round}s**")
+    st.markdown(f"**What ε costs: expected regret after {len(steps):,} {chosen.round}s**")
     first, last = rows.iloc[0], rows.iloc[-1]
     alt = (
         f"Expected regret is {first['expected']:.3f} at ε = {first['epsilon']:g} and {last['expected']:.3f} at "
@@ -198,18 +198,20 @@ def lab() -> None:
     known = market()
     if known is None:
         return
-    name, found = known
-    st.markdown(plain(found.story))
+    name, chosen = known
+    st.markdown(plain(chosen.story))
     epsilons, way, delta = settings()
-    over_time(name, found, epsilons, way, delta)
-    over_all_epsilons(found, epsilons, way, delta, private=name not in MARKETS)
+    over_time(name, chosen, epsilons, way, delta)
+    over_all_epsilons(chosen, epsilons, way, delta, private=name not in MARKETS)
     if name in MARKETS:
         show_code(
             "learn",
             lambda: {
                 "market": MARKETS[name].__name__,
                 "rate": RATES[way].__name__,
-                "epsilons": [exact_text(each) for each in epsilons if rate(way, each, delta, found.losses) is not None],
+                "epsilons": [
+                    exact_text(each) for each in epsilons if rate(way, each, delta, chosen.losses) is not None
+                ],
                 "delta": exact_text(delta),
             },
         )

@@ -1,4 +1,4 @@
-"""The other side of the ledger's fault tests: processes that race or die, and what they saw as JSON.
+"""Jobs for the ledger's fault tests, run in processes that race or die; each prints what it saw as JSON.
 
 Run as a script, which reads lines of JSON: the name of a job, an address, and arguments. Each job has a process of its
 own; a line "done" follows what it says.

@@ -1,4 +1,4 @@
-"""Each rule of composition is sound: never below what releases can truly give away together; and how tight it is."""
+"""Each rule of composition states at least the privacy loss that releases can have together, and hardly more."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def delta_at_least(each: Fraction, times: int, epsilon: float) -> float:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("each", "times"), [("1/100", 1), ("1/10", 10), ("1/10", 100), ("1/2", 40), ("1", 5)])
 @pytest.mark.parametrize("delta", [MILLIONTH, Fraction(1, 1000), Fraction(3, 5)])
-def test_no_rule_promises_more_than_the_worst_mechanism_keeps(
+def test_no_rule_states_a_smaller_loss_than_the_worst_mechanism_has(
     rule: Rule, each: str, times: int, delta: Fraction
 ) -> None:
     epsilon = float(total_cost(rule, Fraction(each), times, delta))
@@ -62,7 +62,7 @@ def test_basic_composition_is_what_the_worst_mechanism_needs_without_a_delta() -
     assert delta_at_least(each, 10, 0.9) > 0.0001, "negative control: a smaller ε does not hold"
 
 
-def test_for_many_releases_each_rule_is_as_tight_as_the_field_says() -> None:
+def test_for_many_releases_each_rule_is_as_tight_as_published() -> None:
     """1000 releases at 0.02 with δ = 10⁻⁶: the truth, zCDP, advanced and basic composition, in this order."""
     each, times = Fraction(1, 50), 1000
     low, high = 0.0, 20.0
@@ -96,7 +96,7 @@ def test_formulas_are_those_of_their_theorems() -> None:
 
 @pytest.mark.parametrize(("epsilon", "size"), [("1/2", 3), ("1", 4), ("1/10", 20)])
 def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size: int) -> None:
-    """Of (ε, δ) with all of δ lost to certainty: a person at a time, δ is passed on e^ε times as large."""
+    """An (ε, δ) mechanism that reveals everything with probability δ: each further person multiplies δ by e^ε."""
     each, chain = Fraction(epsilon), 0.0
     for _ in range(size):
         chain = chain * math.exp(each) + 1e-9
@@ -111,7 +111,9 @@ def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size:
     delta=st.fractions(Fraction(1, 10**12), Fraction(999, 1000), max_denominator=10**12),
     rule=st.sampled_from(RULES),
 )
-def test_what_each_may_cost_fits_and_hardly_more_does(total: Fraction, times: int, delta: Fraction, rule: Rule) -> None:
+def test_the_price_of_each_release_is_nearly_the_largest_that_fits(
+    total: Fraction, times: int, delta: Fraction, rule: Rule
+) -> None:
     each = allowance(rule, total, times, delta)
     assert total_cost(rule, each, times, delta) <= total
     assert total_cost(rule, each + Fraction(2, 10**9), times, delta) > total
@@ -146,7 +148,7 @@ def test_a_budget_in_odds() -> None:
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(1, 10**301)])
-def test_a_delta_that_is_none_is_refused(delta: Fraction) -> None:
+def test_an_invalid_delta_is_refused(delta: Fraction) -> None:
     with pytest.raises(PlanError, match="δ"):
         zcdp_epsilon(Fraction(1), delta)
     with pytest.raises(PlanError, match="δ"):
@@ -154,12 +156,12 @@ def test_a_delta_that_is_none_is_refused(delta: Fraction) -> None:
 
 
 @pytest.mark.parametrize("times", [0, -1, 10**10, True, 1.5])
-def test_a_number_of_releases_that_is_none_is_refused(times: object) -> None:
+def test_an_invalid_number_of_releases_is_refused(times: object) -> None:
     with pytest.raises(PlanError, match="whole number"):
         allowance(Rule.ZCDP, Fraction(1), times, MILLIONTH)  # type: ignore[arg-type]
 
 
-def test_budgets_below_nothing_are_refused() -> None:
+def test_negative_budgets_are_refused() -> None:
     for wrong in (lambda: zcdp_rho(Fraction(-1)), lambda: zcdp_allowance(Fraction(0), MILLIONTH),
                   lambda: zcdp_epsilon(Fraction(-1), MILLIONTH)):  # fmt: skip
         with pytest.raises(PlanError):

@@ -1,4 +1,4 @@
-"""Once noise is drawn it is recorded, or nobody learns anything of it."""
+"""Drawn noise is recorded, or nothing about it is revealed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_signals_belong_to_the_main_thread_alone() -> None:
 
 
 @pytest.mark.parametrize("fault", [MemoryError("array of 123 rows"), LedgerError("123 rows"), AssertionError(123)])
-def test_every_fault_of_a_draw_is_told_in_the_same_words(fault: Exception) -> None:
+def test_every_fault_while_drawing_gives_the_same_message(fault: Exception) -> None:
     def failing(exact: None) -> Outcome:
         raise fault
 
@@ -63,7 +63,7 @@ def test_every_fault_of_a_draw_is_told_in_the_same_words(fault: Exception) -> No
     assert caught.value.__cause__ is None
 
 
-def test_what_does_not_reopen_is_refused() -> None:
+def test_a_payload_that_does_not_reopen_is_refused() -> None:
     check_reopens(Text("a plan"), b"a plan", read)
     with pytest.raises(PlanError, match="cannot be read back"):
         check_reopens(Text("a plan"), b"\xff", read)

@@ -1,4 +1,4 @@
-"""The rules of the ledger: exact money, shared data, one charge a release, a chain that shows edits."""
+"""The rules of the ledger: exact amounts, a budget for shared data, one charge a release, a tamper-evident chain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.conftest import empty_schema
 
 @pytest.fixture(params=["memory", "postgres"])
 def ledger(request: pytest.FixtureRequest) -> Ledger:
-    """A fresh ledger; what money can and cannot do is the same wherever it lives."""
+    """A fresh ledger, in memory and on a server: the rules about amounts are the same."""
     if request.param == "memory":
         return Ledger.in_memory()
     return Ledger(empty_schema(request.getfixturevalue("postgres")))
@@ -77,7 +77,7 @@ BAD_MONEY = [
 
 @pytest.mark.parametrize("value", BAD_MONEY, ids=lambda value: f"{type(value).__name__}-{str(value)[:12]!r}"
                          if not isinstance(value, int) or value < 10**9 else "int-long")  # fmt: skip
-def test_money_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger: Ledger, value: Any) -> None:
+def test_an_epsilon_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger: Ledger, value: Any) -> None:
     for spend in (
         lambda: ledger.set_cap("clinic", value),
         lambda: charge(ledger, "plan", epsilon=value),
@@ -192,7 +192,7 @@ def test_the_same_data_and_plan_cost_once_and_return_what_was_stored(ledger: Led
 
 
 @pytest.mark.parametrize("cost", [Fraction(10**30 + 1, 10**30), Fraction(10**30 - 1, 10**30), Fraction(0)])
-def test_what_did_not_cost_exactly_its_price_is_not_recorded(ledger: Ledger, cost: Fraction) -> None:
+def test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded(ledger: Ledger, cost: Fraction) -> None:
     with pytest.raises(BudgetError, match="fault of the program"):
         charge(ledger, "plan", cost=cost)
     assert ledger.history() == []
@@ -227,7 +227,7 @@ def test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored(ledger: Led
 
 
 @pytest.mark.parametrize("payload", [b"unreadable", b"another plan", b"\xff"])
-def test_what_could_not_be_reopened_is_refused_before_it_is_paid_for(ledger: Ledger, payload: bytes) -> None:
+def test_a_result_that_could_not_be_reopened_is_refused_before_it_is_paid_for(ledger: Ledger, payload: bytes) -> None:
     with pytest.raises(PlanError, match="nothing was spent"):
         note(ledger, payload)
     assert ledger.history() == []
@@ -339,7 +339,7 @@ def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
 
 
 def look(url: str, statement: str, value: object = None) -> list[Any]:
-    """Go behind the ledger's back, with all rights; ``value`` stands for ``:value``."""
+    """Change the ledger's database directly, with all rights; ``value`` is bound to ``:value``."""
     engine = sqlalchemy.create_engine(url)
     try:
         with engine.begin() as connection:
@@ -462,7 +462,7 @@ def test_spellings_of_a_name_are_one_dataset(ledger: Ledger) -> None:
         ledger.set_cap("  ", 1)
 
 
-def test_a_ledger_as_it_is_reads_once_and_charges_by_what_is_there(
+def test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.set_cap("clinic", "2")

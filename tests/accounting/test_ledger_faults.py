@@ -47,7 +47,7 @@ def url(path: Path) -> str:
 
 @cache
 def _jobs() -> subprocess.Popen[str]:
-    """The other side: one process for all jobs, which forks for each, since most of a start goes into imports."""
+    """One process for all jobs, which forks for each, since importing takes most of a start."""
     root = str(Path(ledger_module.__file__).parents[2])
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     process = subprocess.Popen(
@@ -83,7 +83,7 @@ def test_processes_that_open_a_new_ledger_at_once_get_the_same_one(stored_url: s
     assert len(set(run("create", stored_url))) == 1
 
 
-def test_processes_that_want_a_signing_key_at_once_get_the_same_one(stored_url: str) -> None:
+def test_processes_that_ask_for_a_signing_key_at_once_get_the_same_one(stored_url: str) -> None:
     Ledger(stored_url)
     (key,) = set(run("key", stored_url))
     known = signing_key(Ledger(stored_url))
@@ -104,7 +104,7 @@ def test_four_processes_are_granted_exactly_what_the_cap_allows(stored_url: str)
     Ledger(stored_url).verify_chain()
 
 
-def test_of_four_processes_that_want_the_last_unit_one_wins(stored_url: str) -> None:
+def test_one_of_four_processes_gets_the_last_unit(stored_url: str) -> None:
     Ledger(stored_url).set_cap("clinic", 1)
     assert sorted(run("spend", stored_url, 4, 1)) == [0, 0, 0, 1]
 
@@ -116,7 +116,7 @@ def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(st
     assert set(first) <= {"drawn by 0", "drawn by 1"}
 
 
-def test_of_two_processes_with_near_copies_that_want_the_last_unit_one_wins(stored_url: str) -> None:
+def test_one_of_two_processes_with_near_copies_gets_the_last_unit(stored_url: str) -> None:
     for name in ("copy 0", "copy 1"):
         Ledger(stored_url).set_cap(name, 1)
     (charged, _), (refused, why) = sorted(run("near", stored_url))
@@ -217,7 +217,7 @@ def test_a_ledger_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["l.db", "sqlite:///l.db?mode=memory", "nosuch://x/y", "sqlite+nosuch:///l.db"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
+def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(LedgerError):
         Ledger(address)
 
@@ -314,7 +314,7 @@ def test_a_server_that_takes_no_changes_is_refused(postgres: str) -> None:
     assert ids(Ledger(url)) == ["id of earlier"]
 
 
-def test_a_ledger_that_went_missing_is_not_begun_anew(url: str, path: Path) -> None:
+def test_a_missing_ledger_is_not_replaced_by_a_new_one(url: str, path: Path) -> None:
     ledger = Ledger(url)
     path.unlink()
     assert_closed(lambda: charge(ledger, "plan"), path)
@@ -346,7 +346,7 @@ def test_a_truncated_ledger_is_refused(url: str, path: Path, keep: float) -> Non
 
 
 def answers(url: str) -> list[object]:
-    """Ask the ledger all it knows, each time of a new one; an error is an answer."""
+    """Query everything of a ledger, opened anew for each query; an error counts as an answer."""
     asked: list[Callable[[Ledger], object]] = [
         lambda ledger: ledger.history(),
         lambda ledger: (ledger.spent("clinic"), ledger.cap("clinic"), ledger.datasets()),

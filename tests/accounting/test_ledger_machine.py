@@ -23,7 +23,7 @@ pytestmark = pytest.mark.nightly
 
 
 class Crash(BaseException):
-    """Sudden death inside `record`, as far as one process can play it."""
+    """Sudden death inside `record`, as far as one process can simulate it."""
 
 
 AMOUNTS = st.builds(Fraction, st.integers(1, 6), st.integers(1, 4))
@@ -54,7 +54,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder.cleanup()
 
     def pool(self, name: str, rows: bytes | None) -> tuple[set[object], Fraction]:
-        """Merge overlapping groups pairwise: another way than the ledger's own."""
+        """Merge overlapping groups pairwise, by another algorithm than the ledger's."""
         groups: list[tuple[set[object], Fraction]] = []
         for new in [*(({n, r}, e) for n, r, e in self.granted), ({name, rows} - {None}, Fraction(0))]:
             members, total = set(new[0]), new[1]

@@ -1,4 +1,4 @@
-"""Owners of one ledger see their own part of it alone: no value, no error and no price depends on what others did."""
+"""Each owner of a ledger sees only their own part: no value, error or price depends on what other owners did."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def attempt(ledger: Ledger, guess: random.Random) -> tuple[str, object]:
 @pytest.mark.parametrize(
     "names", [("ann", "bea"), *(pytest.param(names, marks=pytest.mark.nightly) for names in (("", "bea"), ("ann", "")))]
 )
-def test_two_hundred_attempts_tell_an_owner_nothing_of_another_one(tmp_path: Path, names: tuple[str, str]) -> None:
-    """All answers are those of the same ledger without the other's entries, free ones and refusals included."""
+def test_two_hundred_attempts_reveal_nothing_of_another_owner(tmp_path: Path, names: tuple[str, str]) -> None:
+    """All answers, free ones and refusals included, are those of the same ledger without the other owner's entries."""
     ann, bea = names
     alone, shared = (f"sqlite:///{tmp_path / name}.db" for name in ("alone", "shared"))
     charge(Ledger(alone, bea), "own plan", "own", b"own rows")
@@ -81,7 +81,7 @@ def test_two_hundred_attempts_tell_an_owner_nothing_of_another_one(tmp_path: Pat
     hers.verify_chain()
 
 
-def test_the_attempts_would_see_what_is_not_kept_apart(tmp_path: Path) -> None:
+def test_the_attempts_would_notice_owners_that_are_not_separated(tmp_path: Path) -> None:
     alone, shared = (f"sqlite:///{tmp_path / name}.db" for name in ("alone", "shared"))
     Ledger(alone)
     shutil.copy(tmp_path / "alone.db", tmp_path / "shared.db")
@@ -158,7 +158,7 @@ def test_a_named_key_that_another_process_has_made_meanwhile_is_kept(
 
 
 @pytest.mark.parametrize("change", ["value = :value", "name = 'other'", "seal = :value"])
-def test_a_named_key_that_was_changed_is_refused_also_where_it_was_never_seen(
+def test_a_changed_named_key_is_refused_even_if_it_was_never_seen(
     stored_url: str, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger(stored_url)

@@ -1,4 +1,4 @@
-"""A ledger of an earlier version is read as it is; the first change upgrades it in its own transaction, never half."""
+"""A ledger of an earlier version is read as it is; the first change upgrades it within the same transaction."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def layout(url: str) -> dict[str, Any]:
 
 
 def read_all(url: str) -> list[Kind]:
-    """Read everything; return the kinds of all entries. Other owners see nothing of it."""
+    """Read everything, check that other owners see nothing of it, and return the kinds of all entries."""
     ledger = Ledger(url)
     ledger.verify_chain()
     assert ledger.for_owner("ann").history() == ledger.for_owner("ann").datasets() == []
@@ -265,7 +265,7 @@ def test_an_account_that_may_not_change_tables_is_told_what_to_do(postgres: str)
     assert Ledger(as_clerk).keep_key("signing", lambda: b"key") == b"key"
 
 
-def test_a_release_that_is_named_like_a_question_is_none() -> None:
+def test_a_release_titled_like_a_question_stays_a_release() -> None:
     from dpengine.ask import history
 
     ledger = dpe.Ledger.in_memory()

@@ -1,4 +1,4 @@
-"""Whether two tables are of the same people: never more often than stated for others, and nearly always for copies."""
+"""Recognising tables of the same people: false alarms are as rare as stated, and copies are nearly always found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shared_rows(rng: np.random.Generator, mean: float, overlap: float, bins: int
     ("sums", "rows"), [((2, 2, 2), 3), ((6, 6), 6), ((1, 2, 3, 5), 4), ((9, 1), 5), ((7, 7, 7), 8)]
 )
 def test_the_chance_is_never_below_that_of_all_divisions_of_the_same_rows(sums: tuple[int, ...], rows: int) -> None:
-    """Count every division of the rows into two tables: the law of the statistic, to the last way."""
+    """Enumerate every division of the rows into two tables: the exact distribution of the statistic."""
     ways: Counter[float] = Counter()
     bounds: dict[float, float] = {}
     for counts in itertools.product(*(range(total + 1) for total in sums)):
@@ -59,7 +59,7 @@ def test_large_bins_are_bounded_by_the_local_limit(size: int, part: float) -> No
 @pytest.mark.parametrize("mean", [1, 20, 2_000])
 @pytest.mark.parametrize(("overlap", "found"), [(1, True), (0.9, True), (0.75, True), (0, False)])
 def test_copies_are_found_and_others_are_not(mean: float, overlap: float, found: bool) -> None:
-    """Three in four rows in common give a quarter of the statistic of chance, ± 2 %; the limit is at about a half."""
+    """With ¾ of the rows in common, the statistic is ¼ of that of unrelated tables, ± 2 %; the limit is about ½."""
     rng = np.random.default_rng(11)
     for _ in range(10):
         one, other = shared_rows(rng, mean, overlap)
@@ -107,7 +107,7 @@ def test_most_columns_in_common_are_enough_in_any_order_and_beside_any_others() 
     assert resemblance(columns(first, *new), old) is None
 
 
-def test_columns_of_few_values_tell_nothing_and_count_for_nothing() -> None:
+def test_columns_of_few_values_are_ignored() -> None:
     first, second = crowd(np.random.default_rng(16), 2)
     yes_no = [histogram([30 + k, 31 - k]) for k in range(8)]
     assert resemblance(columns(*yes_no), columns(*yes_no)) is None
@@ -122,7 +122,7 @@ def test_a_sketch_is_read_back_as_it_was() -> None:
     ]
 
 
-def test_nothing_is_like_a_table_without_rows() -> None:
+def test_a_table_without_rows_resembles_nothing() -> None:
     rows, none = histogram([50] * 60), histogram([])
     assert chance(rows, none) == chance(none, none) == 1
     assert resemblance(Sketch((Histogram(ROWS, none),)), Sketch((Histogram(ROWS, rows),))) is None

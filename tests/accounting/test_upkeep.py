@@ -1,4 +1,4 @@
-"""A backup is whole while others write, in one file of its own, and never put in the place of more."""
+"""A backup is one complete file even while others write, and never replaces a ledger that has more entries."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_damaged_ledger_gives_no_backup(stored_url: str, tmp_path: Path) -> No
     assert not (tmp_path / "b.db").exists()
 
 
-def test_backups_while_others_charge_are_whole_and_one_goes_on_from_the_other(stored_url: str, tmp_path: Path) -> None:
+def test_backups_during_charges_are_complete_and_each_continues_the_one_before(stored_url: str, tmp_path: Path) -> None:
     (folder := tmp_path / "backups").mkdir()
     counts = run("backups", stored_url, str(folder), 6)
     assert counts == sorted(counts)
@@ -122,7 +122,7 @@ def test_a_backup_moves_between_a_file_and_a_server(tmp_path: Path, postgres: st
     assert everything(file) == everything(server)
 
 
-def test_a_restore_that_would_lose_entries_is_refused_unless_it_is_meant(stored_url: str, tmp_path: Path) -> None:
+def test_a_restore_that_would_lose_entries_is_refused_unless_confirmed(stored_url: str, tmp_path: Path) -> None:
     ledger = filled(stored_url)
     upkeep.backup(stored_url, tmp_path / "b.db")
     charge(ledger, "fourth")
@@ -160,7 +160,7 @@ def test_a_ledger_that_lost_rows_or_tables_is_restored(
     charge(ledger, "fourth")
 
 
-def test_charges_that_are_left_of_a_ledger_are_not_lost_by_a_restore(
+def test_a_restore_does_not_lose_the_charges_that_a_damaged_ledger_still_has(
     stored_url: str, tmp_path: Path, state: Path
 ) -> None:
     ledger = filled(stored_url)
@@ -183,7 +183,7 @@ def test_an_emptied_ledger_of_an_earlier_version_is_restored_in_today_s_layout(o
     charge(Ledger(old_url), "plan")
 
 
-def test_what_was_seen_counts_also_when_the_ledger_is_gone(stored_url: str, tmp_path: Path) -> None:
+def test_noted_entries_count_even_if_the_ledger_is_gone(stored_url: str, tmp_path: Path) -> None:
     ledger = filled(stored_url)
     upkeep.backup(stored_url, tmp_path / "b.db")
     charge(ledger, "fourth")
@@ -196,7 +196,7 @@ def test_what_was_seen_counts_also_when_the_ledger_is_gone(stored_url: str, tmp_
     assert Ledger(stored_url).spent("clinic") == Fraction(4, 3)
 
 
-def test_what_is_there_counts_also_for_an_account_that_never_used_it(
+def test_present_entries_count_even_for_an_account_that_never_used_the_ledger(
     stored_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = filled(stored_url)
@@ -224,7 +224,7 @@ def test_a_damaged_backup_is_not_restored(tmp_path: Path, damage: str) -> None:
     assert not (tmp_path / "ledger.db").exists()
 
 
-def test_what_is_no_backup_is_not_restored(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_backup_is_not_restored(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no backup")
     for source in (tmp_path / "text", tmp_path / "nowhere", tmp_path):
         with pytest.raises(LedgerError, match="The copy cannot be used"):
@@ -232,7 +232,7 @@ def test_what_is_no_backup_is_not_restored(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.db").exists()
 
 
-def test_a_restore_is_whole_or_does_not_happen(
+def test_a_restore_is_complete_or_changes_nothing(
     stored_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(stored_url)

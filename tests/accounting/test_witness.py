@@ -1,4 +1,4 @@
-"""A ledger that is gone, replaced by an old copy or by another one is told, and never begun anew in silence."""
+"""A ledger that is missing or replaced by another one is reported, and no new one is begun silently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dpengine.accounting import upkeep, witness
-from dpengine.accounting.database import place_of
+from dpengine.accounting.database import public_address
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import LedgerError
@@ -50,18 +50,18 @@ def go_back(url: str, charges: Callable[[], object]) -> None:
         remove(url)
         shutil.copy(old, url.removeprefix("sqlite:///"))
     else:  # another account, which knows of nothing, restores it
-        seen = witness.seen(place_of(url))
+        seen = witness.seen(public_address(url))
         upkeep.restore(old, url, forget=True)
         assert seen is not None
-        witness.note(place_of(url), seen)
+        witness.note(public_address(url), seen)
 
 
 def forget_in_this_process() -> None:
-    """What a new process would know: the notes in files alone."""
+    """Forget all notes but those in files, as a new process would."""
     witness._noted.clear()
 
 
-def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state: Path) -> None:
+def test_a_ledger_that_is_gone_is_reported_and_not_replaced(stored_url: str, state: Path) -> None:
     ledger = Ledger(stored_url)
     assert ledger.begun
     charge(ledger, "plan")
@@ -72,7 +72,7 @@ def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state
             use()
     with pytest.raises(LedgerError):
         charge(ledger, "plan")
-    assert upkeep.begin(stored_url) == ledger.place
+    assert upkeep.begin(stored_url) == ledger.address
     again = Ledger(stored_url)
     assert (again.begun, again.history()) == (False, [])
 
@@ -80,8 +80,8 @@ def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state
 def test_the_error_names_the_absolute_address(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ledger = Ledger("sqlite:///budget.db")
-    assert ledger.place == f"sqlite:///{tmp_path}/budget.db"
-    remove(ledger.place)
+    assert ledger.address == f"sqlite:///{tmp_path}/budget.db"
+    remove(ledger.address)
     with pytest.raises(LedgerError) as caught:
         Ledger("sqlite:///budget.db")
     assert str(caught.value).startswith(f"sqlite:///{tmp_path}/budget.db: The ledger that was used here")
@@ -90,7 +90,7 @@ def test_the_error_names_the_absolute_address(tmp_path: Path, state: Path, monke
     assert Ledger("sqlite:///budget.db").begun, "another folder, another ledger"
 
 
-def test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open(stored_url: str, state: Path) -> None:
+def test_an_old_copy_put_back_is_reported_even_to_processes_that_have_it_open(stored_url: str, state: Path) -> None:
     ledger = Ledger(stored_url)
     charge(ledger, "first")
     go_back(stored_url, lambda: charge(ledger, "second"))
@@ -107,7 +107,7 @@ def test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open(stored_url:
     assert Ledger(stored_url).spent("clinic") == 2
 
 
-def test_an_old_copy_that_went_on_elsewhere_is_told(stored_url: str, state: Path, monkeypatch: Any) -> None:
+def test_an_old_copy_with_charges_of_its_own_is_reported(stored_url: str, state: Path, monkeypatch: Any) -> None:
     ledger = Ledger(stored_url)
     charge(ledger, "first")
     go_back(stored_url, lambda: charge(ledger, "second"))
@@ -119,7 +119,7 @@ def test_an_old_copy_that_went_on_elsewhere_is_told(stored_url: str, state: Path
         Ledger(stored_url)
 
 
-def test_another_ledger_in_its_place_is_told(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_ledger_in_its_place_is_reported(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     charge(Ledger(stored_url), "plan")
     remove(stored_url)
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
@@ -131,15 +131,15 @@ def test_another_ledger_in_its_place_is_told(stored_url: str, state: Path, monke
     assert upkeep.accept(stored_url) == 2
 
 
-def test_what_others_charge_is_seen_and_noted(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charges_by_others_are_seen_and_noted(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = Ledger(stored_url)
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
     charge(Ledger(stored_url, "ann"), "plan")
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
     forget_in_this_process()
-    assert witness.seen(mine.place).entries == 0
+    assert witness.seen(mine.address).entries == 0
     mine.history()
-    assert witness.seen(mine.place).entries == 1, "of all owners"
+    assert witness.seen(mine.address).entries == 1, "of all owners"
 
 
 def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(stored_url: str, state: Path) -> None:
@@ -159,7 +159,7 @@ LOST_KEY = r"its signing key is gone or was replaced.*private-release ledger res
 
 @pytest.mark.parametrize("entries", [0, 1])
 @pytest.mark.parametrize("change", ["DELETE FROM ledger_keys", "UPDATE ledger_keys SET name = 'other'"])
-def test_a_signing_key_that_is_gone_is_told_and_none_is_made_in_its_place(
+def test_a_missing_signing_key_is_reported_and_not_replaced(
     stored_url: str, state: Path, tmp_path: Path, change: str, entries: int
 ) -> None:
     ledger = Ledger(stored_url)
@@ -182,7 +182,7 @@ def test_a_signing_key_that_is_gone_is_told_and_none_is_made_in_its_place(
     assert keep_signing_key(Ledger(stored_url)).private_bytes_raw() == key
 
 
-def test_a_ledger_without_its_signing_key_goes_on_once_that_is_meant(stored_url: str, state: Path) -> None:
+def test_a_ledger_without_its_signing_key_is_used_again_once_that_is_confirmed(stored_url: str, state: Path) -> None:
     ledger = Ledger(stored_url)
     keep_signing_key(ledger)
     look(stored_url, "DELETE FROM ledger_keys")
@@ -206,13 +206,13 @@ def test_a_key_that_another_account_made_is_seen_and_noted(
 
 def test_a_password_is_no_part_of_an_address() -> None:
     url = "postgresql+psycopg://ann:{}@db.example.org/ledger?password={}&options=-csearch_path%3Da"
-    first, second = (place_of(url.format(word, word)) for word in ("secret", "changed"))
+    first, second = (public_address(url.format(word, word)) for word in ("secret", "changed"))
     assert first == second
     assert "secret" not in str(first)
-    assert place_of(url.replace("search_path%3Da", "search_path%3Db")) != first
+    assert public_address(url.replace("search_path%3Da", "search_path%3Db")) != first
 
 
-def test_where_no_note_can_be_written_a_result_is_still_had_and_this_process_remembers(
+def test_if_no_note_can_be_written_results_are_returned_and_this_process_remembers(
     stored_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -226,7 +226,7 @@ def test_where_no_note_can_be_written_a_result_is_still_had_and_this_process_rem
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"identity": 1, "entries": 1, "head": ""}', '{"entries": "x"}'])
-def test_a_damaged_note_still_tells_that_a_ledger_was_there(stored_url: str, state: Path, content: str) -> None:
+def test_a_damaged_note_still_shows_that_there_was_a_ledger(stored_url: str, state: Path, content: str) -> None:
     charge(Ledger(stored_url), "plan")
     [file] = (state / "ledgers").iterdir()
     file.write_text(content)
@@ -240,10 +240,10 @@ def test_a_damaged_note_still_tells_that_a_ledger_was_there(stored_url: str, sta
         Ledger(stored_url)
 
 
-def test_a_ledger_that_nothing_was_charged_to_may_be_exchanged(
+def test_a_ledger_without_charges_may_be_replaced(
     stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that began an empty ledger before its disk was mounted goes on with the one on the disk."""
+    """A server that began an empty ledger before its disk was mounted continues with the ledger on the disk."""
     Ledger(stored_url)
     remove(stored_url)
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
@@ -252,7 +252,9 @@ def test_a_ledger_that_nothing_was_charged_to_may_be_exchanged(
     assert Ledger(stored_url).spent("clinic") == 1
 
 
-def test_a_moved_ledger_is_used_where_it_is_and_told_where_it_was(tmp_path: Path, state: Path) -> None:
+def test_a_moved_ledger_works_at_its_new_place_and_is_reported_missing_at_the_old_one(
+    tmp_path: Path, state: Path
+) -> None:
     old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
     charge(Ledger(old), "plan")
     (tmp_path / "old.db").rename(tmp_path / "new.db")
@@ -262,7 +264,7 @@ def test_a_moved_ledger_is_used_where_it_is_and_told_where_it_was(tmp_path: Path
         Ledger(old)
 
 
-def test_what_is_not_to_begin_begins_nothing(stored_url: str, state: Path) -> None:
+def test_no_ledger_is_created_unless_that_is_asked_for(stored_url: str, state: Path) -> None:
     for use in (lambda: Ledger(stored_url, begin=False), lambda: upkeep.check(stored_url)):
         with pytest.raises(LedgerError, match="There is no ledger here"):
             use()
@@ -275,7 +277,7 @@ def test_ledgers_in_memory_are_not_noted(state: Path) -> None:
     for _ in range(2):
         ledger = Ledger.in_memory()
         charge(ledger, "plan")
-        assert ledger.place is None
+        assert ledger.address is None
     assert not state.exists()
 
 

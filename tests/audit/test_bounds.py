@@ -17,7 +17,7 @@ RUNS = 4000
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
-def test_releases_of_neighbouring_tables_show_at_most_epsilon(epsilon: Fraction) -> None:
+def test_releases_of_neighbouring_tables_give_a_bound_of_at_most_epsilon(epsilon: Fraction) -> None:
     found = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
     assert 0 < found.least_epsilon <= epsilon
 
@@ -27,11 +27,11 @@ def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
     assert audit(released_counts(5, 2 * sold, RUNS), released_counts(6, 2 * sold, RUNS), ALPHA).least_epsilon > sold
 
 
-def test_tables_that_do_not_differ_show_nothing() -> None:
+def test_equal_tables_give_no_bound() -> None:
     assert audit(released_counts(5, Fraction(1), RUNS), released_counts(5, Fraction(1), RUNS), ALPHA).least_epsilon <= 0
 
 
-def test_an_answer_that_only_one_table_gives_shows_a_large_epsilon() -> None:
+def test_an_answer_that_only_one_table_gives_shows_that_epsilon_is_large() -> None:
     found = audit(np.zeros(400), np.ones(400), 0.05)
     assert (found.frequent.share, found.rare.share) == (1, 0)
     assert found.least_epsilon > 3.5

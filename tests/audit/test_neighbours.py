@@ -1,6 +1,6 @@
-"""An audit of amounts, levels and distinct persons: what one person moves is ε exactly, and planted faults are found.
+"""An audit of amounts, levels and distinct persons: one person costs exactly ε, and planted faults are found.
 
-False alarms: what is exact has none. The nightly tests bound ε with alpha 1e-9, each of them for each of four ways.
+Exact tests have no false alarms. The nightly tests bound ε with a false alarm rate of 1e-9 for each of four settings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpengine.array_types import Ints
 from dpengine.audit import exact_checks
 from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import MOVES, NEIGHBOURS
-from dpengine.audit.publications import evidence, shown
+from dpengine.audit.publications import empirical_bound, evidence
 from dpengine.counting.contribution_bounding import bounded_rows
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.measure.allocation import allocate
@@ -44,7 +44,7 @@ def test_all_levels_and_both_tallies_are_measured() -> None:
 
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
-    """Of one mean, by hand: twenty steps of pay, all of them of the person in the high end of the men."""
+    """Computed by hand for one mean: twenty steps of pay, the person's all in the high end of the men."""
     asked = NEIGHBOURS["amounts"](Fraction(1))
     (allocation,) = decide(asked.plan).allocations
     assert (allocation.columns, allocation.scale_in_units) == (("pay", "sex"), 20)
@@ -56,7 +56,7 @@ def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() 
 
 
 def heavy_weights(patch: MonkeyPatch) -> None:
-    """The low end keeps all of a row, whatever the high end has of it."""
+    """Planted fault: the low end counts a whole row, whatever part of it the high end counts."""
     corners = Amount.corners
 
     def planted(self: Amount, cells: Ints, parts: Ints) -> list[tuple[Ints, Ints]]:
@@ -67,12 +67,12 @@ def heavy_weights(patch: MonkeyPatch) -> None:
 
 
 def scores_in_half_rows(patch: MonkeyPatch) -> None:
-    """Scores of a quantile move by twice the sensitivity that is stated."""
+    """Planted fault: scores of a quantile change by twice the stated sensitivity."""
     patch.setattr("dpengine.measure.quantile_choice.scores", lambda counts, part: 2 * scores(counts, part))
 
 
 def levels_for_nothing(patch: MonkeyPatch) -> None:
-    """The finest level has all of ε, and the others are charged nothing."""
+    """Planted fault: the finest level gets all of ε, and the others are measured without a charge."""
 
     def planted(plan: Any, epsilon: Fraction) -> tuple[Allocation, ...]:
         *coarse, finest = allocate_levels(plan, epsilon)
@@ -83,7 +83,7 @@ def levels_for_nothing(patch: MonkeyPatch) -> None:
 
 
 def person_twice(patch: MonkeyPatch) -> None:
-    """Every row of a person counts in a table of distinct persons, twice in a cell where two of them lie."""
+    """Planted fault: every row of a person counts in a table of distinct persons."""
     for name, module in list(sys.modules.items()):
         if name.startswith("dpengine.counting") and getattr(module, "bounded_rows", None) is bounded_rows:
             patch.setattr(module, "bounded_rows", lambda *given: bounded_rows(*given[:5]))
@@ -103,15 +103,15 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
 def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
     FAULTS[way](monkeypatch)
     check = exact_checks._moves(EPSILON, way)
-    assert not check.kept
-    assert check.found > 1.1 * EPSILON
+    assert not check.holds
+    assert check.largest > 1.1 * EPSILON
 
 
 @pytest.mark.parametrize("way", NEIGHBOURS)
-def test_outcomes_with_a_tenth_of_the_noise_are_found_out(way: str, monkeypatch: MonkeyPatch) -> None:
-    """A miss has a probability below 1e-15: at worst 98 % of outcomes speak for who is there, 2 % for who is not."""
+def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
+    """A miss has a probability below 1e-15: at worst, 98 % of outcomes with the person are evidence, 2 % without."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 10))
-    assert not shown(way, Fraction(1), *outcomes(way, Fraction(1), 100)).kept
+    assert not empirical_bound(way, Fraction(1), *outcomes(way, Fraction(1), 100)).holds
 
 
 def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
@@ -126,8 +126,8 @@ def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", [way for way in NEIGHBOURS if "adaptive" not in way])  # there choices cost a part
-def test_many_outcomes_show_much_of_epsilon_and_no_more(way: str) -> None:
-    """The control: the same audit would refuse all of it as half of its price, by ten standard errors at least."""
+def test_many_outcomes_give_a_bound_near_epsilon_and_not_above(way: str) -> None:
+    """Negative control: the same audit rejects half of the true ε, by at least ten standard errors."""
     epsilon, runs = Fraction(2), 40_000
     surely = bound(epsilon, *outcomes(way, epsilon, runs))
     assert epsilon / 2 < surely <= epsilon
@@ -135,8 +135,8 @@ def test_many_outcomes_show_much_of_epsilon_and_no_more(way: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", NEIGHBOURS)
-def test_whole_releases_show_no_more_than_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
-    """The control: with a hundredth of the noise, which leaves nearly none, the same audit shows more than ε."""
+def test_complete_releases_give_a_bound_of_at_most_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
+    """Negative control: with a hundredth of the noise, the same audit gives a bound above ε."""
     epsilon, runs = Fraction(1), 100
     assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) <= epsilon
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 100))
@@ -145,5 +145,5 @@ def test_whole_releases_show_no_more_than_epsilon(way: str, monkeypatch: MonkeyP
 
 def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float:
     """A lower bound on ε that is wrong with a probability of 1e-9 at most."""
-    found = shown("", epsilon, with_one, without)
+    found = empirical_bound("", epsilon, with_one, without)
     return least_epsilon(found.hits, found.runs, found.hits_without, found.runs, 1e-9)

@@ -1,4 +1,4 @@
-"""An audit of what is published: evidence is a likelihood ratio, it is at most ε, and a broken promise is found."""
+"""An audit of published numbers: evidence is a log-likelihood ratio of at most ε, and a broken promise is found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from dpengine.audit import publications
 from dpengine.audit.exact_checks import checks
-from dpengine.audit.publications import WAYS, claimed_epsilon, evidence, of_release, show, shown
+from dpengine.audit.publications import WAYS, audit_publications, claimed_epsilon, empirical_bound, evidence, of_release
 from dpengine.cli import main
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
@@ -21,7 +21,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.by_day(5)
-def test_no_output_of_any_way_speaks_for_or_against_the_person_by_more_than_epsilon(way: str) -> None:
+def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
     for present in (True, False):
         found = evidence(way, Fraction(1, 2), present=present, runs=2)
         assert found.size == 2
@@ -29,7 +29,7 @@ def test_no_output_of_any_way_speaks_for_or_against_the_person_by_more_than_epsi
 
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
-    """Of two marginals, by hand: three people share the person's cell of a, and none that of a and b."""
+    """Computed by hand for two marginals: three people share the person's cell of a, and none that of a and b."""
     setting = publications._direct(Fraction(1))
     values = {("a",): np.array([0, 8]), ("a", "b"): np.array([[3, 3], [3, 3]])}
     marginals = tuple(Measurement(Allocation(name, Fraction(1, 2), 1), value) for name, value in values.items())
@@ -41,26 +41,28 @@ def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() 
 
 
 def test_a_bound_follows_from_how_often_outputs_speak_for_the_person() -> None:
-    found = shown("direct", Fraction(1), np.repeat([1.0, -1.0], [730, 270]), np.repeat([1.0, -1.0], [270, 730]))
-    assert (found.hits, found.hits_without, found.runs, found.kept) == (730, 270, 1000, True)
-    assert 0.8 < found.least_epsilon < math.log(0.73 / 0.27)
-    assert not shown("direct", Fraction(1, 2), np.ones(400), -np.ones(400)).kept
-    assert shown("direct", Fraction(1), np.zeros(9), np.zeros(9)).least_epsilon == 0
+    bound = empirical_bound(
+        "direct", Fraction(1), np.repeat([1.0, -1.0], [730, 270]), np.repeat([1.0, -1.0], [270, 730])
+    )
+    assert (bound.hits, bound.hits_without, bound.runs, bound.holds) == (730, 270, 1000, True)
+    assert 0.8 < bound.least_epsilon < math.log(0.73 / 0.27)
+    assert not empirical_bound("direct", Fraction(1, 2), np.ones(400), -np.ones(400)).holds
+    assert empirical_bound("direct", Fraction(1), np.zeros(9), np.zeros(9)).least_epsilon == 0
 
 
 @pytest.mark.nightly
-def test_a_release_with_a_quarter_of_its_noise_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quarter_of_the_noise_is_detected_in_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """A miss has a probability below 1e-8: it takes ten wrong sides of sixty, each with a chance of 0.018."""
     monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 4))
-    assert not show("direct", Fraction(1), 60).kept
+    assert not audit_publications("direct", Fraction(1), 60).holds
 
 
 @pytest.mark.nightly
-def test_exact_checks_hold_and_see_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [check.what for check in checks(Fraction(1, 2)) if not check.kept] == []
+def test_exact_checks_pass_and_detect_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [check.what for check in checks(Fraction(1, 2)) if not check.holds] == []
     # Planted fault: scores are read by their first 12 digits.
     monkeypatch.setattr("dpengine.choose.exact_number", lambda value, _: Fraction(f"{float(value):.12g}"))
-    (broken,) = [check for check in islice(checks(Fraction(1, 2)), 6) if not check.kept]
+    (broken,) = [check for check in islice(checks(Fraction(1, 2)), 6) if not check.holds]
     assert "scores far from 0" in broken.what
 
 
@@ -85,7 +87,9 @@ def test_the_command_says_what_is_claimed_beside_what_is_shown(monkeypatch: pyte
         (["--runs", "0"], "runs"),
     ],
 )
-def test_what_cannot_be_audited_is_refused(options: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_of_anything_unknown_is_refused(
+    options: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpengine.audit.exact_checks.checks", lambda epsilon: iter(()))
     done = CliRunner().invoke(main, ["audit", *options])
     assert done.exit_code == 2

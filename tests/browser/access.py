@@ -53,13 +53,13 @@ MOVING = """() => [...document.querySelectorAll("*")].filter(each => {
 
 
 def check_by_night(page: Page) -> None:
-    """As `check`, in the nightly run alone: what is new in this state stands on a page that is checked anyway."""
+    """Like `check`, but only in the nightly run, for states of a page that is checked anyway."""
     if os.environ.get("PRIVATE_RELEASE_NIGHTLY"):
         check(page)
 
 
 def check(page: Page) -> None:
-    """Assert that all people can use `page` as it stands. Its theme may be another afterwards, its width is not."""
+    """Assert that `page` is accessible as it stands. This may change its theme, but not its width."""
     size = page.viewport_size
     found: dict[tuple[object, ...], str] = {}
     dark = bool(page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"))

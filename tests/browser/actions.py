@@ -34,7 +34,7 @@ _awaited: WeakKeyDictionary[Page, bool] = WeakKeyDictionary()  # has a page aske
 
 
 def follow(page: Page) -> None:
-    """Follow what `page` and its server tell each other, so that `rest` knows; call it before the page is opened."""
+    """Record the messages between `page` and its server, for `rest`; call this before the page is opened."""
 
     def sent(frame: bytes | str) -> None:
         if isinstance(frame, bytes) and BackMsg.FromString(frame).WhichOneof("type") == "rerun_script":

@@ -93,7 +93,7 @@ def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_
 
 
 @pytest.mark.nightly
-def test_what_is_not_there_is_said_and_another_can_be_chosen(new_page: NewPage) -> None:
+def test_a_missing_table_is_reported_and_another_can_be_chosen(new_page: NewPage) -> None:
     page = new_page()
     press(page.get_by_text("A table of a database"))
     database = page.get_by_role("combobox", name="Database")

@@ -42,7 +42,7 @@ def more_epsilon(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
+def test_a_plan_is_back_after_a_reload_and_continues_once_its_file_is_opened_again(
     new_page: NewPage, tmp_path: Path
 ) -> None:
     page = new_page(width=390, height=844)
@@ -138,7 +138,7 @@ def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
     expect(page.get_by_role("button", name="Upload")).to_be_visible()
 
 
-def test_only_the_tab_that_was_asked_may_tell_a_plan(new_page: NewPage, app: Served) -> None:
+def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app: Served) -> None:
     page = new_page()
     with page.expect_request("**/tab") as sent:
         page.reload()

@@ -22,12 +22,12 @@ def health(app: Served) -> tuple[int, str]:
             return answer.status, answer.read().decode()
 
 
-def test_it_is_well_while_its_ledger_answers(app: Served) -> None:
+def test_it_is_healthy_while_its_ledger_answers(app: Served) -> None:
     assert health(app) == (200, "ok")
 
 
 @pytest.mark.nightly
-def test_it_is_not_well_without_a_ledger_and_tells_no_address(tmp_path: Path) -> None:
+def test_it_is_unhealthy_without_a_ledger_and_reveals_no_address(tmp_path: Path) -> None:
     (tmp_path / "no-ledger").write_text("not a database")
     with served(tmp_path, PRIVATE_RELEASE_LEDGER=f"sqlite:///{tmp_path / 'no-ledger'}") as app:
         assert health(app) == (503, "the ledger does not answer")

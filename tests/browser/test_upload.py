@@ -76,7 +76,7 @@ def test_a_file_lies_in_a_private_folder_and_goes_with_its_table(
 
 
 @pytest.mark.nightly
-def test_what_is_cancelled_or_broken_off_leaves_nothing(new_page: NewPage, app: Served, tmp_path: Path) -> None:
+def test_a_cancelled_or_interrupted_upload_leaves_nothing(new_page: NewPage, app: Served, tmp_path: Path) -> None:
     page, before = new_page(width=390, height=844, dark=True), stored(app)
     slow = page.context.new_cdp_session(page)
     slow.send("Network.enable")
@@ -96,7 +96,7 @@ def test_what_is_cancelled_or_broken_off_leaves_nothing(new_page: NewPage, app: 
 
 
 @pytest.mark.nightly
-def test_a_second_file_mends_the_first(new_page: NewPage, tmp_path: Path) -> None:
+def test_a_second_file_replaces_the_first(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     (tmp_path / "bad.csv").write_text("a,a\n1,2\n")
     (tmp_path / "song.mp3").write_text("la")
@@ -147,7 +147,7 @@ def test_only_the_page_that_holds_the_token_may_send(new_page: NewPage, app: Ser
     assert all(path.name == "table.csv" and len(path.relative_to(app.files).parts) == 3 for path in stored(app))
 
 
-def test_nothing_is_served_back_nor_lent_to_other_sites(app: Served) -> None:
+def test_uploads_are_not_served_back_and_not_available_to_other_sites(app: Served) -> None:
     assert [ask(app, method, {})[0] for method in ("POST", "DELETE", "OPTIONS")] == [405] * 3
     status, text, leave = ask(app, "GET", {"origin": "https://elsewhere.example"})
     assert status == 200

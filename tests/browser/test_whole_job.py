@@ -142,7 +142,7 @@ def test_a_sample_is_ready_in_a_click_and_the_truth_stays_behind_a_switch(new_pa
 
 
 @pytest.mark.nightly
-def test_what_cannot_be_read_is_said_calmly(new_page: NewPage, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_calmly(new_page: NewPage, tmp_path: Path) -> None:
     for name, content, fragment in [  # tests/pages/publish/test_publish_page.py and tests/corpus have more
         ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n" + CANARY.encode() + b",2\n", "line 3"),
         ("fake.parquet", b"a,b\n1,2\n", "Parquet"),

@@ -1,4 +1,4 @@
-"""A bundle is one zip file, in one form: whatever stands beside its files is told, and no header is believed."""
+"""A bundle is a zip file in one canonical form: bytes beside its files are reported, and no header is trusted."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ BESIDES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BESIDES)
-def test_what_stands_beside_the_files_is_told(small: bytes, name: str) -> None:
+def test_bytes_beside_the_files_are_reported(small: bytes, name: str) -> None:
     change, fragment = BESIDES[name]
     verify(small)
     assert fragment in refusal(change(small))
@@ -105,8 +105,8 @@ def test_each_byte_of_the_form_counts(small: bytes) -> None:
             assert not Archive(io.BytesIO(bytes(changed))).is_as_written(), place
 
 
-def test_a_changed_byte_is_told_or_changes_no_byte_of_any_file(small: bytes) -> None:
-    """One change in 6,000 makes another compressed form of the same files, which only a signature could tell."""
+def test_a_changed_byte_is_reported_or_changes_no_byte_of_any_file(small: bytes) -> None:
+    """One change in 6,000 gives another compressed form of the same files, which only a signature could notice."""
     whole, told = members_of(small), 0
     chance = random.Random(2)
     for place in chance.sample(range(len(small)), 2_000):
@@ -121,7 +121,7 @@ def test_a_changed_byte_is_told_or_changes_no_byte_of_any_file(small: bytes) -> 
     assert told >= 1_990
 
 
-def test_a_bit_that_nothing_reads_is_told() -> None:
+def test_a_changed_bit_that_nothing_reads_is_reported() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         archive.add(made, "x", [b"aaaaaaaab"])
@@ -158,7 +158,7 @@ def test_both_ways_of_writing_read_back(bundle_of: int) -> None:
 
 
 def test_a_lie_about_a_size_does_not_unpack_more(small: bytes) -> None:
-    """The headers say 50 bytes; ten megabytes come out, and are stopped at the limit."""
+    """The headers state 50 bytes; unpacking ten megabytes stops at the limit."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         archive.add(made, "x", [b"0" * 10**7])
@@ -197,7 +197,7 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, object]], object], str]] = {
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
-def test_a_manifest_says_what_it_must_and_no_more(small: bytes, name: str) -> None:
+def test_a_manifest_has_exactly_the_required_entries(small: bytes, name: str) -> None:
     change, fragment = MANIFESTS[name]
     members = members_of(small)
     manifest = json.loads(members["manifest.json"])

@@ -43,7 +43,7 @@ def made() -> Release:
 
 
 def test_a_release_counts_rows_and_persons_each_by_themselves(made: Release) -> None:
-    """At this ε no noise is left: 600 rows of 200 persons, in b0 and b1 and in three pairs of b and c each."""
+    """At this ε there is no noise. Each of 200 persons is in b0 and b1, and in three pairs of b and c."""
     assert {table: int(frame["count"].sum()) for table, frame in made.tables.items()} == {
         ("c", "a"): 600,
         ("a", "b"): 200,
@@ -109,14 +109,14 @@ def test_without_tables_of_rows_the_total_is_of_people(plan: Plan, total: int, w
 
 
 def of_version_2(members: Members) -> None:
-    """Speak as releases did that counted rows only: nothing is said of persons."""
+    """Rewrite the manifest as earlier versions wrote it, which counted rows only and did not mention persons."""
     told = json.loads(members["manifest.json"])
     del told["counted"]
     told |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
     members["manifest.json"] = json.dumps(told).encode()
 
 
-def test_a_whole_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
+def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
     members = members_of(made.bundle)
     manifest = verify(zipped(members))
     measured = manifest["measurements"]

@@ -1,4 +1,4 @@
-"""What could not be kept or written is refused before anything is drawn; what is tried depends on the plan alone."""
+"""The dry run refuses what could not be stored or written, before noise is drawn, and depends on the plan alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_zeros_have_the_form_of_what_is_measured(name: str) -> None:
     check_makeable(strategy.plan)
 
 
-def test_single_columns_by_the_adaptive_way_are_had_for_what_they_cost() -> None:
+def test_adaptive_plans_of_single_columns_can_be_published_at_their_price() -> None:
     ledger, rows = dpe.Ledger.in_memory(), pd.DataFrame({"a": ["a0", "a2"] * 20, "b": ["b1"] * 40})
     plan = letters_plan([3, 4], {"each": 1}, strategy="adaptive")
     release = dpe.release(rows, plan, ledger)
@@ -84,7 +84,7 @@ def test_the_trial_takes_no_table_and_is_made_once_for_a_plan(monkeypatch: pytes
     assert [plan.epsilon for plan in tried] == [1, 2]
 
 
-def test_of_many_tables_some_stand_for_all() -> None:
+def test_a_few_of_many_tables_are_tried() -> None:
     names = [f"c{k}" for k in range(30)]
     columns = [{"name": name, "kind": "yesno"} for name in names]
     pairs = [list(pair) for pair in itertools.combinations(names, 2)]

@@ -1,4 +1,4 @@
-"""A stranger's bundle is verified in a process of its own; whatever becomes of that process is a typed message."""
+"""A stranger's bundle is verified in a separate process; any end of that process becomes a typed error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_manifest_and_the_faults_are_those_of_verify(bundle: bytes) -> None:
         assert apart.value.faults == here.value.faults
 
 
-def test_a_process_that_ends_is_a_message(bundle: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_early_gives_a_message(bundle: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated, "_LIMITS", Limits(memory=1 << 20, seconds=1, disk=0))
     with pytest.raises(ReleaseError, match="more than 1 GB of memory or 10 s"):
         examine_apart(bundle)

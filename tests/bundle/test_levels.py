@@ -50,7 +50,7 @@ def edited(name: str, line: int, place: int, value: str) -> Callable[[Members], 
     return edit
 
 
-def test_it_is_whole_and_names_its_levels() -> None:
+def test_it_verifies_and_names_its_levels() -> None:
     manifest = verify(zipped(members()))
     assert [entry["columns"] for entry in manifest["tables"]] == [*map(list, made().plan.marginals), []]
     assert manifest["domain"]["place@land"]["level_of"] == "place"

@@ -1,4 +1,4 @@
-"""A signed bundle vouches for every byte of its file, and what is not vouched for is told apart."""
+"""A signature covers every byte of the bundle's file; unsigned, changed and foreign bundles are distinguished."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_who_signed_is_said_and_may_be_expected(signed: bytes) -> None:
         assert verify(signed, key)["title"] == "Clinic survey 2026"
 
 
-def test_the_four_outcomes_are_told_apart(signed: bytes) -> None:
+def test_the_four_outcomes_are_distinguished(signed: bytes) -> None:
     verify(signed, MINE)
     assert refusal(signed, THEIRS) == (f"the file is signed by another key, {MINE}, and was to be signed by {THEIRS}")
     assert (verify(unsigned(signed)), signed_by(unsigned(signed))) == (verify(signed), None)
@@ -80,7 +80,7 @@ def test_other_programs_can_check_the_signature(signed: bytes) -> None:
         assert opened.comment.startswith(b"private-release signature 1\nkey ")
 
 
-def test_any_changed_byte_is_told(signed: bytes) -> None:
+def test_any_changed_byte_is_reported(signed: bytes) -> None:
     """Among them those that make another compressed form of the same files."""
     chance = random.Random(3)
     for _ in range(2_000):
@@ -89,7 +89,7 @@ def test_any_changed_byte_is_told(signed: bytes) -> None:
             signed_by(changed)
 
 
-def test_another_compressed_form_of_the_same_files_is_told(signed: bytes) -> None:
+def test_another_compressed_form_of_the_same_files_is_reported(signed: bytes) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as other:
         for name, content in members_of(signed).items():

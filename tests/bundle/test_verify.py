@@ -49,7 +49,7 @@ def stated(*path: str | int, value: object) -> Callable[[Members], None]:
 
 
 def cell(name: str, line: int, place: int, change: Callable[[str], str]) -> Callable[[Members], None]:
-    """Change one number of a table; `place` counts from the right, so 1 is `high`."""
+    """Change one number of a table; `place` counts columns from the right, so 1 is `high`."""
 
     def edit(members: Members) -> None:
         rows = rows_of(members[name])

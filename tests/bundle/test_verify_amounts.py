@@ -89,14 +89,14 @@ def lost(members: Members) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.by_day(6)
-def test_what_is_changed_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
+def test_every_change_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
     members = members_of(bundle)
     edit(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))
 
 
 def test_a_bundle_of_the_version_before_still_verifies(bundle: bytes) -> None:
-    """Version 3 had amounts, and no sentences on them."""
+    """Bundles of version 3 have amounts, but no sentences about them."""
     members = members_of(bundle)
     manifest = json.loads(members["manifest.json"])
     assert [each.split(":")[0] for each in manifest["post_processing"][-3:]] == [

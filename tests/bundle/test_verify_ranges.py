@@ -92,7 +92,7 @@ BOXES = "table age, and no other, is to be measured once in boxes"
     ],
 )
 @pytest.mark.by_day(6)
-def test_what_is_changed_is_found(
+def test_every_change_is_found(
     bundles: dict[str, bytes], name: str, change: Callable[[Told, Members], None], fault: str
 ) -> None:
     verify(bundles[name])

@@ -108,7 +108,7 @@ def test_rows_of_several_people_are_written_once_for_each() -> None:
     assert members_of(packed)["synthetic.csv"].count(b"\r\n") == 1 + result.counts(())
 
 
-def test_a_bundle_is_saved_whole_or_not_at_all(
+def test_a_bundle_is_saved_completely_or_not_at_all(
     bundle: bytes, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "release.zip"

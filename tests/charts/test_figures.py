@@ -136,7 +136,7 @@ def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> No
     assert "2024-Q2" in cut.layout.title.text
 
 
-def test_what_has_no_room_must_be_fixed(result: Result) -> None:
+def test_fixing_a_column_that_has_room_is_refused(result: Result) -> None:
     with pytest.raises(ValueError, match="fix columns"):
         figures.release_figure(result, ("visit",), fixed={"visit": "2024-Q1"})
 

@@ -88,7 +88,7 @@ def test_numbers_are_time_by_their_bins_and_their_name(name: str, edges: list[in
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_line_has_its_intervals_as_a_band_and_what_is_no_moment_beside_it(result: Result, dark: bool) -> None:
+def test_a_line_has_its_intervals_as_a_band_and_cells_without_a_date_beside_it(result: Result, dark: bool) -> None:
     band, line, beside = figures.release_figure(result, ("month",), dark=dark).data[:3]
     cells = result.cells(("month",))
     assert band.fillcolor.startswith(ACCENT[dark])
@@ -116,7 +116,7 @@ def test_many_lines_are_small_multiples_on_one_scale_whichever_column_comes_firs
     assert len({tuple(axis.range) for axis in figure.select_yaxes()}) == 1
 
 
-def test_bars_by_size_are_in_the_order_of_the_released_counts_and_end_with_what_is_no_value(result: Result) -> None:
+def test_bars_by_size_follow_the_released_counts_and_end_with_other_and_missing(result: Result) -> None:
     counts = result.counts(("land",))
     figure = figures.release_figure(result, ("land",))
     order = list(figure.layout.yaxis.categoryarray)

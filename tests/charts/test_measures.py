@@ -116,7 +116,7 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
         assert {"quantile 0.25", "median"} <= {*names}
 
 
-def test_what_is_mostly_noise_holds_more_than_half_of_the_range_or_reaches_0(result: Result) -> None:
+def test_mostly_noise_means_an_interval_over_half_of_the_range_or_one_that_reaches_0(result: Result) -> None:
     mean, total, _quantiles = measures(result.plan, TABLE)
     (span,) = result.spans(TABLE, mean)
     assert (span.noisy == (span.high - span.low > 500)).all()

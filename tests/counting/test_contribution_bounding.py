@@ -53,7 +53,7 @@ def test_the_rows_of_a_person_with_the_smallest_hashes_are_kept(rows: int) -> No
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_rows_that_do_not_count_take_no_place_of_a_person(rows: int) -> None:
+def test_rows_that_do_not_count_do_not_use_up_the_bound_of_a_person(rows: int) -> None:
     """Each of 50 persons has three rows that count and seven that do not: by chance alone some of these come first."""
     columns = "i % 10 AS k0, 'p' || i // 10 AS person, i AS h, CAST(i % 10 >= 3 AS INT) AS lacks"
     coded = f"SELECT {columns} FROM range(500) AS r(i)"

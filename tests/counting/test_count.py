@@ -1,4 +1,4 @@
-"""Counting: which rows count in which cell, and what a count does not depend on."""
+"""Counting: which rows count in which cell, and what must not change a count."""
 
 import datetime as dt
 import itertools
@@ -41,7 +41,7 @@ def counted(source, plan, marginals=None, key=KEY):
 # ── Tables, marginals, rows left out ──────────────────────────────────────────────────────────────
 
 
-def test_every_marginal_comes_from_the_same_rows_in_the_asked_order():
+def test_every_marginal_comes_from_the_same_rows_in_the_requested_order():
     plan = plan_of(
         {"name": "a", "kind": "category", "values": ["x", "y"], "missing": False},
         {"name": "b", "kind": "yesno", "other": False, "missing": False},
@@ -100,7 +100,7 @@ def test_check_names_every_fault_and_what_the_table_has():
         count(opened, plan, plan.marginals, truncation_key=KEY)
 
 
-def test_a_file_without_a_header_is_doubted_and_its_first_row_is_not_quoted(tmp_path):
+def test_a_file_without_a_header_gives_a_warning_that_quotes_no_value(tmp_path):
     (tmp_path / "t.csv").write_text(f"34,{CANARY}\n35,x\n")
     with (
         open_table(tmp_path / "t.csv") as opened,
@@ -297,7 +297,7 @@ def test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere()
         ]
 
 
-def test_a_row_that_counts_nowhere_takes_no_place_of_one_that_does():
+def test_a_row_that_counts_nowhere_does_not_use_up_the_bound_of_its_person():
     table = pa.table({"x": ["?"] * 50 + ["1"], "who": [7] * 51})
     plan = plan_of({"name": "x", **AGE, "other": False}, unit={"id": "who", "rows": 1})
     assert counted(table, plan)[0].tolist() == [1, 0, 0]
@@ -337,7 +337,7 @@ def test_the_kept_rows_are_whole_rows():
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column["kind"])
-def test_odd_values_raise_nothing_and_show_nothing(column, caplog, capfd, recwarn):
+def test_odd_values_raise_no_error_and_appear_in_no_message(column, caplog, capfd, recwarn):
     odd = [
         CANARY,
         CANARY * 10_000,
@@ -370,7 +370,7 @@ def test_neighbours_give_arrays_of_one_shape():
 
 @pytest.mark.parametrize(("kind", "rare"), [("parquet", "zz"), ("csv", "zz"), ("csv", "z\nz")])
 def test_texts_that_a_plan_lists_are_recognised_as_they_are(kind, rare, tmp_path):
-    """By their place in the list, among others that are not in it, and texts that are the shortest of a number.
+    """Texts in the list, texts that are not in it, and texts that are the shortest form of a number.
 
     A text file is read in pieces of lines, but by SQL where a cell has several lines.
     """

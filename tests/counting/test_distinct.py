@@ -75,9 +75,9 @@ WORLDS = [*PEOPLE, *(((one, *rest, *rest)) for one in CELLS for rest in PEOPLE i
 
 
 def each_alone(*tables: Any) -> list[Ints]:
-    """What each person of a small world adds to each table: one person a world, and all worlds counted at once.
+    """Return what each person of a small world adds to each table. Each world has one person; all are counted at once.
 
-    A column tells the worlds apart. A person is in one world, and so in as many cells as without that column.
+    A column distinguishes the worlds. A person is in one world, and so in as many cells as without that column.
     """
     plan = letters_plan([2, 2, len(WORLDS)], list(tables), unit={"id": "who", "rows": 3})
     rows = [(f"p{w}", *row, f"c{w}") for w, rows in enumerate(WORLDS) for row in rows]

@@ -125,7 +125,9 @@ def test_someone_alone_in_several_classes_is_one_person() -> None:
         (lambda table: counting.class_sizes(table, ["list"]), TableError, "cannot be grouped"),
     ],
 )
-def test_what_cannot_be_grouped_is_refused(ask: Callable[[object], object], error: type[Exception], said: str) -> None:
+def test_columns_that_cannot_be_grouped_are_refused(
+    ask: Callable[[object], object], error: type[Exception], said: str
+) -> None:
     with (
         open_table(pa.table({"zip": ["1"], "ill": ["flu"], "list": [[1, 2]]})) as table,
         pytest.raises(error, match=said),

@@ -44,7 +44,7 @@ def found(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
 
 
 def in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> int:
-    """See that both ways find the same; return how many pieces were parsed."""
+    """Assert that both readers give the same result; return how many pieces were parsed."""
     parsed: list[bytes] = []
     parse = text_file._parse
 

@@ -181,7 +181,7 @@ def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_ses
     same(in_any_engine, repeated(values, type, 6), plan_of(*columns_of(CATEGORY, *PERIODS)))
 
 
-def test_values_that_only_postgresql_has(postgres):
+def test_values_that_only_postgresql_has_are_counted(postgres):
     """Infinite dates and timestamps, decimals of any scale, and texts of other types."""
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE TYPE mood AS ENUM ('ok', 'bad')")

@@ -1,4 +1,4 @@
-"""Reading rows in a stream: what goes wrong on the way is told without a word of the rows."""
+"""Reading rows in a stream: messages about faults quote nothing of the rows."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

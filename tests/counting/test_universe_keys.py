@@ -1,4 +1,4 @@
-"""Keys of a universe are counted as if each had been declared: here and in other engines, and at most k of a person."""
+"""Keys of a universe are counted as if each were declared, in every engine, with at most k rows of a person."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ def declared(table: Any, universe: Universe) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", UNIVERSES)
-def test_texts_are_counted_as_declared_ones(name: str) -> None:
+def test_texts_are_counted_like_declared_values(name: str) -> None:
     plan, universe = found(UNIVERSES[name])
     table = pd.DataFrame({"x": TEXTS * 2}, dtype=object)
     assert keys_in(table, plan, universe) == declared(table, universe) != {}
 
 
 @pytest.mark.parametrize(("name", "values"), TYPED)
-def test_so_are_values_of_every_type(name: str, values: pa.Array) -> None:
+def test_values_of_every_type_are_counted_like_declared_values(name: str, values: pa.Array) -> None:
     plan, universe = found(UNIVERSES[name])
     table = pa.table({"x": values})
     assert keys_in(table, plan, universe) == declared(table, universe)
 
 
-def test_so_are_objects_of_mixed_types() -> None:
+def test_objects_of_mixed_types_are_counted_like_declared_values() -> None:
     plan, universe = found(UNIVERSES["whole"])
     table = pd.DataFrame({"x": [7, "7", 7.0, "x", None, True, Decimal("7")]}, dtype=object)
     assert keys_in(table, plan, universe) == declared(table, universe) == {"7": 4}
@@ -92,13 +92,15 @@ def both(values: pa.Array, name: str, into: Callable[[pa.Table], Any]) -> None:
 
 
 @pytest.mark.parametrize("name", UNIVERSES)
-def test_texts_in_an_engine_are_counted_there_alike(name: str, in_engine: Callable[[pa.Table], Any]) -> None:
+def test_texts_in_another_engine_are_counted_like_declared_values(
+    name: str, in_engine: Callable[[pa.Table], Any]
+) -> None:
     texts = [text for text in TEXTS if text != "e\u0301"]  # not every engine composes letters
     both(pa.array(texts, pa.string()), name, in_engine)
 
 
 @pytest.mark.parametrize(("name", "values"), TYPED)
-def test_typed_values_in_an_engine_are_counted_there_alike(
+def test_typed_values_in_another_engine_are_counted_like_declared_values(
     name: str, values: pa.Array, in_engine: Callable[[pa.Table], Any]
 ) -> None:
     both(values, name, in_engine)
@@ -108,7 +110,7 @@ def people(rows: list[tuple[str | None, str]]) -> pa.Table:
     return pa.table({"who": [who for who, _ in rows], "x": [key for _, key in rows]})
 
 
-def test_a_person_counts_with_so_many_rows_at_most_and_others_do_not_matter() -> None:
+def test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows() -> None:
     """With and without a person of many rows: the counts differ by `rows` in all, and other people's rows stay."""
     plan, universe = found(UNIVERSES["whole"], unit={"id": "who", "rows": 3})
     rng = np.random.default_rng(5)

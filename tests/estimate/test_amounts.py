@@ -133,7 +133,7 @@ def test_a_mean_without_noise_is_the_mean() -> None:
 
 
 def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for() -> None:
-    """Five groups that are alike gain a fifth or more from each other; groups that differ lose next to nothing."""
+    """Five similar groups gain a fifth or more from each other; groups that differ lose next to nothing."""
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(5), 60)
 
@@ -176,7 +176,7 @@ def test_very_large_sums_are_exact() -> None:
 
 
 def test_a_group_of_nobody_has_the_whole_range() -> None:
-    """Of given numbers: nobody, many people with one mean, and counts that no mean explains."""
+    """Given numbers instead of noise: no people, many people with one mean, and counts that no mean explains."""
     plan = plan_of("0.5")
     (drawn,) = decide(plan).measure(lambda marginals: [np.zeros((len(SIZES), 2), dtype=np.int64)]).marginals
     values = np.zeros_like(drawn.values)
@@ -220,7 +220,7 @@ def test_plans_that_measure_the_same_are_one_release_whichever_comes_first(strat
 def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
     strategy: str, missing: bool, tmp_path: Path
 ) -> None:
-    """Of a spread of 50 draws and more: normal ones pass 2.2 times theirs less than once in 10²⁰ runs."""
+    """The spread of 50 normal draws and more exceeds 2.2 times the expected one less than once in 10²⁰ runs."""
     tables = [{"columns": ["g", "h"], "mean": ["pay"]}, {"columns": ["h"], "sum": ["pay"]}]
     plan = plan_of(5, tables, missing=missing).model_copy(update={"strategy": strategy})
     rows = pd.DataFrame({"g": ["g0", "g1"] * 50, "h": ["h0"] * 100, "pay": [*range(98), None, 5]})

@@ -104,8 +104,8 @@ def test_without_noise_they_are_those_of_the_rows() -> None:
         assert (cells[f"{name}_high"] - cells[f"{name}_low"])[-1] < 0.01 * abs(true[-1])
 
 
-def test_of_nobody_and_of_equal_people_nothing_is_known() -> None:
-    """A slope needs values that differ. On given numbers, of which the first two groups have none."""
+def test_groups_of_nobody_or_of_equal_people_give_no_slope() -> None:
+    """A slope needs values that differ. Given numbers: the first two groups have no people, the third equal ones."""
     groups, pay, hours = people("skewed")
     some, plan = groups > 1, plan_of("0.5")
     rows = groups[some], pay[some], np.where(groups == 2, 40, hours)[some]
@@ -149,7 +149,7 @@ def test_a_bundle_with_them_verifies_and_a_changed_one_does_not(strategy: str) -
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised"])
 def test_the_covariance_of_noise_is_that_of_sums_along_a_column(strategy: str) -> None:
-    """Where tables overlap, and are combined by least squares."""
+    """Tables overlap here, and are combined by least squares."""
     plan = plan_of(2, [{"columns": ["g"]} | ASKED, ["h", "g"], {"columns": ["h"]} | ASKED], True, strategy=strategy)
     strategy_of, rng = decide(plan), np.random.default_rng(1)
     soft = derive_estimates(plan, strategy_of.blank()).soft
@@ -161,7 +161,7 @@ def test_the_covariance_of_noise_is_that_of_sums_along_a_column(strategy: str) -
     assert both.sum(axis=(0, 2)) == pytest.approx(soft.covariance_along(("g", "hours"), ("hours",)))
 
 
-def test_they_are_predicted_and_read_as_they_are_written() -> None:
+def test_predictions_cover_them_and_plans_read_back() -> None:
     plan = plan_of("0.5")
     assert Plan.loads(plan.dumps()) == plan
     assert Plan.loads(plan.dumps().replace("'on'", "on")) == plan

@@ -59,7 +59,7 @@ def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataO
 
 
 @pytest.mark.parametrize("tables", [[["a", "b", "c"]], [["a", "b"], ["b", "c"]], [["a", "b"], ["c"]]])
-def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> None:
+def test_consistent_tables_stay_as_they_are(tables: list[list[str]]) -> None:
     plan = letters_plan([5, 4, 3], tables, epsilon="10")  # so that noise is not to be expected
     joint = np.arange(60).reshape(5, 4, 3) % 7
     allocations = decide(plan).allocations

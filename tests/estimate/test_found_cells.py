@@ -1,4 +1,4 @@
-"""Cuts: as many bins as asked for, none needlessly heavy, and heavy steps alone."""
+"""Bin boundaries: as many bins as requested, the heaviest as light as can be, and heavy steps by themselves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_billion_people_overflow_nothing() -> None:
     assert np.diff(places).max() <= 12
 
 
-def test_a_search_of_another_column_is_no_answer() -> None:
+def test_a_search_for_another_column_is_refused() -> None:
     column = {"name": "pay", "kind": "number", "from": 0, "to": 40, "bins": 5}
     plan = Plan(dataset="pay", epsilon="1", columns=[column, {**column, "name": "debt"}], tables=[["pay"], ["debt"]])
     with pytest.raises(ValueError, match="searched once"):

@@ -52,7 +52,7 @@ def test_whole_counts_add_up_and_are_never_farther_from_the_tables_than_rounded_
 
 
 def test_people_move_until_many_small_tables_are_near() -> None:
-    """3,000 people in 10⁴ cells, who are dealt as if their columns were independent."""
+    """3,000 people in 10⁴ cells, placed at first as if their columns were independent."""
     chance = np.random.default_rng(8)
     truth = chance.multinomial(3000, chance.dirichlet(np.full(10**4, 0.05))).reshape(10, 10, 10, 10).astype(float)
     fitted, single = tables_of(truth, 3), tables_of(truth, 1)
@@ -61,8 +61,8 @@ def test_people_move_until_many_small_tables_are_near() -> None:
     assert off(round_joint(joint, NAMES, fitted, 3000), fitted) < plain / 10
 
 
-def test_tables_of_few_cells_are_reached_however_slowly() -> None:
-    """Columns that nearly determine each other in a ring: after 60 sweeps, 1,500 people are in wrong cells."""
+def test_tables_of_few_cells_are_met_even_if_convergence_is_slow() -> None:
+    """Three columns that nearly determine each other: after 60 sweeps, 1,500 people would still be in wrong cells."""
     chance = np.random.default_rng(4)
     truth = chance.multinomial(10**6, chance.dirichlet(np.full(12**3, 0.02))).reshape(12, 12, 12).astype(float)
     fitted = tables_of(truth, 2)
@@ -72,7 +72,7 @@ def test_tables_of_few_cells_are_reached_however_slowly() -> None:
 
 
 def test_many_people_at_a_time_are_not_moved_too_far() -> None:
-    """All people are in one cell and want to move; each by itself would take the same way."""
+    """All people are in one cell and have to move; each alone would move to the same cell."""
     fitted: dict[tuple[str, ...], np.ndarray] = {("a",): np.array([500.0, 500.0]), ("b",): np.array([250.0, 750.0])}
     start = np.array([[400.0, 300.0], [100.0, 200.0]])
     counts = round_joint(start, ("a", "b"), fitted, 1000)

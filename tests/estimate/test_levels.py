@@ -72,7 +72,7 @@ def test_no_cell_has_a_narrower_interval_than_its_own_noise_calls_for(epsilon: s
 
 @pytest.mark.parametrize("epsilon", ["1", "5", "6"])
 @pytest.mark.parametrize("parts", [3, 6, 12, 17])
-def test_a_group_of_few_parts_beside_small_and_large_ones_has_room_for_its_noise(parts: int, epsilon: str) -> None:
+def test_intervals_of_a_group_of_few_leaves_allow_for_its_noise(parts: int, epsilon: str) -> None:
     groups = {f"g{k}": [f"p{k}"] for k in range(97)} | {"few": [f"f{k}" for k in range(parts)]}
     groups["many"] = [f"m{k}" for k in range(200)]
     place = {"name": "place", "kind": "category", "values": groups, "levels": ["group", "place"]}
@@ -103,7 +103,7 @@ def test_intervals_hold_the_truth() -> None:
 
 
 def test_a_person_in_a_crowded_tree_keeps_the_sums_of_groups() -> None:
-    """Where noise is next to nothing, every level is exact."""
+    """With next to no noise, every level is exact."""
     plan = geography_plan(4, epsilon="500")
     measured = decide(plan).measure(lambda marginals: [truth(plan, each) for each in marginals])
     result = conclude(plan, measured)

@@ -1,4 +1,4 @@
-"""Moves of single people between the cells of many tables: what is kept in mind is what counting afresh gives."""
+"""Moves of single people between the cells of many tables: updated prices are those of a fresh count."""
 
 from itertools import combinations
 

@@ -104,7 +104,7 @@ def test_quantiles_lie_on_the_grid_in_their_intervals_and_rise(strategy: str, mo
 
 
 def test_a_group_too_small_for_its_noise_has_the_whole_range() -> None:
-    """Of given numbers: nobody, and many people half of whom lie at either end of a piece."""
+    """Given numbers: no people, and many people, half of them at either end of a piece."""
     plan = with_knots("0.1")
     shape = (len(SIZES), len(KNOTS))
     (drawn,) = decide(plan).measure(lambda marginals: [np.zeros(shape, dtype=np.int64)]).marginals
@@ -117,7 +117,7 @@ def test_a_group_too_small_for_its_noise_has_the_whole_range() -> None:
 
 
 def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for() -> None:
-    """Groups that are alike gain a third or more from each other; at much ε nothing is drawn anywhere."""
+    """Similar groups gain a third or more from each other; at a large ε, no estimate is shrunk."""
     groups = np.repeat(np.arange(len(SIZES)), 100)
     pay, random = np.arange(groups.size) * 37 % 300, np.random.default_rng(0)
 

@@ -1,4 +1,4 @@
-"""What the tests of isolation have done in a process of its own."""
+"""Functions that the tests of isolation run in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions in a process of their own: what comes back, what ends them, and that nobody else notices."""
+"""Functions in separate processes: what is returned, what ends them, and that nothing else is affected."""
 
 import multiprocessing
 import os
@@ -46,7 +46,7 @@ def test_an_error_of_the_caller_comes_back_with_all_its_faults():
         ("end_by", {"number": signal.SIGKILL}), ("end_by", {"number": signal.SIGABRT}), ("fail", {}),
     ],
 )  # fmt: skip
-def test_whatever_ends_a_process_ends_one_call(function, arguments):
+def test_the_end_of_a_process_ends_one_call_only(function, arguments):
     with pytest.raises(Died):
         call(function, **arguments)
     assert call("allocate", size=5) == 5
@@ -83,7 +83,7 @@ def test_processor_time_is_limited():
         call("compute", Limits(1 << 30, 1, 1 << 20))
 
 
-def test_the_process_is_the_first_to_go_where_memory_runs_short():
+def test_the_process_is_killed_first_if_memory_runs_short():
     assert call("content", path="/proc/self/oom_score_adj") == "1000\n"
     assert call("content", path=f"/proc/{call('parent')}/oom_score_adj") != "1000\n"
 

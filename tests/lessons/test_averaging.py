@@ -1,4 +1,4 @@
-"""Averaging wins against fresh noise, and gains nothing against rounding or a stored answer."""
+"""Averaging defeats fresh noise, and gains nothing against rounding or a stored answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differencing wins against true and rounded counts, and is held by this engine to what ε allows.
+"""Differencing defeats true and rounded counts; this engine limits it to what ε allows.
 
 Bounds on hits are binomial quantiles at 1e-9 a side, so the chance of a false alarm is known.
 """

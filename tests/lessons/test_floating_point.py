@@ -1,4 +1,4 @@
-"""Floating-point noise: the attack runs on numpy's own sampler, wins there, and finds nothing on this engine."""
+"""Floating-point noise: the attack succeeds on numpy's own sampler, and finds nothing on this engine."""
 
 from __future__ import annotations
 

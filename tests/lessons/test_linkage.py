@@ -1,4 +1,4 @@
-"""Linkage in a made-up town wins against tables without names, and is held to e^ε by a release."""
+"""Linkage in a simulated town defeats tables without names; a release limits it to e^ε."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_the_error_of_coins_grows_as_the_root_of_people_and_the_curators_is_cons
 
 
 def test_the_curator_hides_which_of_two_answers_was_given() -> None:
-    """Scale 2/ε: with Δ = 2, the law of noise moves by e^ε where one answer becomes another."""
+    """At scale 2/ε, since one changed answer moves two counts, probabilities change by at most e^ε."""
     variance = 1 / (math.cosh(0.5) - 1)
     assert survey.curator_error(Fraction(1)) == pytest.approx(math.sqrt(variance))
     noise = survey.curator_counts(np.zeros(40_000, dtype=np.int64), Fraction(1))

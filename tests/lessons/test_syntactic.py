@@ -64,7 +64,7 @@ def test_distances_are_those_of_the_definitions(rows: list[tuple[str, str]]) -> 
         assert lesson.ordered_distances(classes)[k] == pytest.approx(moved, abs=1e-12)
 
 
-def test_the_example_of_the_salaries() -> None:
+def test_the_textbook_table_of_salaries_has_its_published_distances() -> None:
     """Li et al. 2007, section 4.1: {3k, 4k, 5k} of the salaries 3k to 11k is 0.375 away, {6k, 8k, 11k} is 0.167."""
     low, high = ["03", "04", "05"], ["06", "08", "11"]
     rest = ["07", "09", "10"]

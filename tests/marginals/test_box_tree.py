@@ -68,7 +68,7 @@ def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilo
 
 
 def test_boxes_that_look_empty_are_empty_and_others_are_not() -> None:
-    """The same 4, at a deviation of 3.4, is noise where half of the others are below 0, and people where none is."""
+    """At a deviation of 3.4, a count of 4 is noise if half of the others are negative, and people if none is."""
     sparse, full, less = (BoxTree(_four_boxes(1000, values)).expected
                           for values in ([985, 4, -4, -2], [30, 950, 4, 20], [30, 950, 2, 20]))  # fmt: skip
     assert max(sparse[2:]) < 0.1

@@ -1,4 +1,4 @@
-"""Fitting to known sums: margins are met, projections are nearest points, roundings add up."""
+"""Fitting to known sums: raking meets margins, projections are nearest points, roundings add up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_raking_meets_margins_of_several_axes() -> None:
     st.integers(1, 6),
 )
 def test_three_factors_are_what_raking_ones_leads_to(table: Floats, sweeps: int) -> None:
-    """Also where some sums are 0."""
+    """Some of the sums are 0."""
     pairs = [((0, 1), table.sum(axis=2)), ((0, 2), table.sum(axis=1)), ((1, 2), table.sum(axis=0))]
     found = rake_three(*(wanted for _, wanted in pairs), sweeps=sweeps)
     assert found == pytest.approx(rake(np.ones(table.shape), pairs, sweeps), rel=1e-6, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Latent classes: what they say of tables of three columns, beyond pairs."""
+"""Latent classes fitted to pairs describe tables of three columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def off(model: Pairwise, true: LatentClasses) -> float:
 
 
 def test_classes_are_found_from_pairs_and_tell_tables_of_three_columns() -> None:
-    """Pairs leave tables of three columns open; the classes that made them are found again all the same."""
+    """Pairs do not determine tables of three columns, but the classes that generated the data are recovered."""
     true = three_classes()
     model = model_of(true)
     without = off(model, true)

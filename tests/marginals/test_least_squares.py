@@ -104,7 +104,7 @@ def _pairs(columns: int) -> LeastSquares:
     return LeastSquares(dict.fromkeys(names, 3), tuple(combinations(names, 2)), (2.0,) * math.comb(columns, 2))
 
 
-def test_what_many_tables_share_is_found_once() -> None:
+def test_what_many_tables_share_is_computed_once() -> None:
     def work(columns: int) -> float:
         squares = _pairs(columns)
         values = [np.arange(9).reshape(3, 3) + k for k in range(len(squares.measured))]
@@ -128,7 +128,7 @@ def test_the_noise_of_a_table_costs_little_more_beside_many_that_are_alike() -> 
 
 
 @given(estimators())
-def test_noise_that_was_found_for_a_like_table_is_that_of_the_table(squares: LeastSquares) -> None:
+def test_noise_computed_for_a_similar_table_is_that_of_the_table(squares: LeastSquares) -> None:
     def noise(of: LeastSquares, table: Columns, *along: object) -> list[tuple[float, float, int]]:
         terms = of.noise(table, *along)
         return sorted((of.variances[term.measured], term.weight, term.times) for term in terms)

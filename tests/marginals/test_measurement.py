@@ -29,8 +29,7 @@ def measurement(epsilon: Fraction) -> Measurement:
 
 
 def audit(epsilon: Fraction) -> Audit:
-    sums = np.zeros(7, dtype=np.int64)
-    return Audit((("a",),), epsilon, 256, 256, sums, sums, sums.astype(np.float64))
+    return Audit((("a",),), epsilon, 256, 256, np.zeros(7, dtype=np.int64))
 
 
 def boxes(counts: Ints) -> Boxes:
@@ -38,7 +37,7 @@ def boxes(counts: Ints) -> Boxes:
 
 
 def test_the_cost_is_the_sum_of_all_parts() -> None:
-    """Each kind of part has a price that no sum of the others makes, so that leaving one out shows."""
+    """Each kind of share has a price that is no sum of the others, so an omitted one is noticed."""
     everything = Measurements(
         (measurement(Fraction(1, 7)), measurement(Fraction(1, 11))),
         (Choice("first", DISCRETE_LAPLACE, Fraction(1, 13), 1), Choice("second", DISCRETE_LAPLACE, Fraction(1, 17), 1)),

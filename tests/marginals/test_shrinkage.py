@@ -45,7 +45,7 @@ def test_the_median_is_that_of_the_posterior() -> None:
 
 
 @given(rows=st.integers(1, 8), columns=st.integers(1, 8), scale=st.floats(0.5, 20), seed=st.integers(0, 100))
-def test_neighbours_are_believed_where_they_make_the_noisy_counts_likelier(
+def test_neighbours_are_used_if_they_make_the_noisy_counts_more_likely(
     rows: int, columns: int, scale: float, seed: int
 ) -> None:
     noisy, guess = 20 * golden_fractions(np.arange(seed, seed + 2 * rows * columns)).reshape(2, rows, columns)

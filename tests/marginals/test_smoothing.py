@@ -1,4 +1,4 @@
-"""Smoothing of single columns: along their order where they have one, and hardly worse where they have none."""
+"""Smoothing of single columns: better along a true order, and hardly worse without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole adaptive way, audited on neighbouring tables: it shows nearly all of the ε that it costs, and no more.
+"""Adaptive measuring, audited on neighbouring tables: the empirical bound is near the ε that it costs, and not above.
 
 tests/measure/test_private_replay.py shows exactly that no draw costs more than its part; this is a check from outside.
 """
@@ -15,7 +15,7 @@ ALPHA = 1e-9
 
 
 @pytest.mark.nightly
-def test_it_shows_nearly_all_of_epsilon_and_no_more() -> None:
+def test_the_audit_gives_a_bound_near_epsilon_and_not_above() -> None:
     """A false alarm has probability 1e-9 of the first kind and, if counts are taken as normal, of the second.
 
     The evidence speaks e^(0.86 ε) to e^(0.97 ε) times as often for the person where it should; `SHOWN` lies six

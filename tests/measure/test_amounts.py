@@ -100,7 +100,7 @@ def test_plans_that_cannot_be_measured_are_refused() -> None:
             plan_of(tables=tables)
 
 
-def test_what_is_too_small_to_choose_with_is_the_epsilon_left_for_counts() -> None:
+def test_amounts_leave_less_epsilon_to_choose_with() -> None:
     plan = plan_of("adaptive").at("0.0011")  # enough for 1,000 rows of noise, were there no amounts beside the counts
     with pytest.raises(PlanError, match="too small to choose"):
         decide(plan).check()

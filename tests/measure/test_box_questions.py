@@ -1,4 +1,4 @@
-"""Questions on how uneven boxes are within: a row moves each answer by what is said, and patterns are found."""
+"""Questions about unevenness in boxes: a row moves each answer by its sensitivity at most, and patterns are found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpengine.release import reopen
 
 
 def of_one(box: Ints, width: int) -> int:
-    """Sum of deviations in one box, piece by piece and in words of the docstring."""
+    """The sum of deviations in one box, computed literally as its docstring defines it."""
     total = 0
     for start in range(0, box.size, width):
         piece = box[start : start + width]
@@ -87,14 +87,14 @@ def test_stripes_along_one_axis_are_split_across_it(monkeypatch: pytest.MonkeyPa
     assert (along > 1).sum() > 1000
 
 
-def test_what_is_asked_of_few_people_or_where_boxes_differ_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_about_few_people_or_boxes_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     few = np.full(600, 1)
     differ = np.where(np.arange(600) < 70, 400, 0)
     for counts in (few, differ):
         assert exactly(counts, monkeypatch).unevenness is None
 
 
-def test_all_that_is_asked_is_kept_in_the_release_and_stated(tmp_path: Path) -> None:
+def test_all_answers_are_kept_in_the_release_and_stated(tmp_path: Path) -> None:
     plan = dpe.Plan.loads(
         "dataset: ages\nepsilon: '1/4'\ncolumns:\n"
         "  - {name: age, kind: number, edges: [" + ", ".join(map(str, range(301))) + "]}\n"

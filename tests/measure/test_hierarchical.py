@@ -123,7 +123,7 @@ def test_neighbours_without_people_are_measured_together(monkeypatch: pytest.Mon
 
 
 def test_few_people_in_one_cell_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred per unit of noise, not worth more than ten boxes, 410 cells each: further levels come nearer."""
+    """A hundred people per unit of noise would give ten boxes of 410 cells at most; further levels come nearer."""
     counts = np.zeros(4096, dtype=np.int64)
     counts[0] = 1000
     assert BoxTree(exactly(counts, monkeypatch, "0.1")).table[:200].sum() > 900
@@ -167,7 +167,7 @@ def test_auto_measures_boxes_where_cells_are_many() -> None:
     assert not dpe.predict(short).attrs["simulated"]
 
 
-def test_a_release_for_ranges_is_whole_verified_and_reopened(tmp_path: Path) -> None:
+def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path) -> None:
     plan = ages("[{columns: [age, sex], ranges: true}, [age]]")
     frame = pd.DataFrame({"age": [20, 21, 70, None] * 300, "sex": ["f", "m", "f", "m"] * 300})
     ledger = dpe.Ledger.in_memory()

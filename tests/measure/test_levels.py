@@ -55,7 +55,7 @@ def test_all_levels_are_measured_and_paid_for(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_level_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level planted in turn as measured with ε of its own beside the others."""
+    """Planted faults: each level in turn is measured with additional ε of its own."""
     plan = wide_plan()
     honest = allocate_levels(plan, plan.epsilon)
     for k, level in enumerate(honest):
@@ -131,7 +131,7 @@ def test_parts_of_epsilon_are_as_good_as_any_found_by_search() -> None:
     assert ours <= 1.001 * min(others)
 
 
-def test_what_is_asked_for_twice_is_one_release() -> None:
+def test_levels_by_direct_and_by_optimised_are_one_release() -> None:
     plan = geography_plan(0)
     assert decide(plan).plan_id == decide(plan.model_copy(update={"strategy": "optimised"})).plan_id
     assert decide(plan).plan_id != decide(geography_plan(0, [["place@zone", "sex"]])).plan_id

@@ -84,7 +84,7 @@ def test_counts_have_the_errors_of_the_levels_alone_at_their_part_of_epsilon() -
                                                                                               "sum": ["pay"]}],
     ],
 )  # fmt: skip
-def test_a_release_of_both_is_whole_and_agrees(tables: list[Any], tmp_path: Path) -> None:
+def test_a_release_of_both_verifies_and_its_tables_agree(tables: list[Any], tmp_path: Path) -> None:
     made = preview(plan_of(*tables))
     assert made.measured.cost == made.plan.epsilon
     zones = made.plan.resolution.coarsen(made.counts(("place",)), ("place",), ("place@zone",))

@@ -1,4 +1,4 @@
-"""Tables for ranges, at levels and others in one plan: they share ε exactly, agree, and are verified."""
+"""Tables for ranges, at levels and others in one plan: their shares add up to ε, they agree, and they verify."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ def row(**values: Any) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_all_tables_agree_and_the_release_is_whole(name: str, tmp_path: Path) -> None:
+def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) -> None:
     made = preview(plan_of(name))
     plan = made.plan
     assert made.measured.cost == plan.epsilon
-    held = plan.resolution.held
+    finer = plan.resolution.finer_columns
     for one, other in product((*plan.marginals, ()), repeat=2):
         assert made.counts(one).min() >= 0
         for shared in {plan.resolution.shared(one, other), ()}:
-            columns = [held(shared, table) for table in (one, other)]
+            columns = [finer(shared, table) for table in (one, other)]
             sums = [
                 _summed(made, table, of, shared)
                 for table, of in zip((one, other), columns, strict=True)
@@ -156,7 +156,7 @@ def test_a_part_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatc
 
 def test_each_table_is_read_from_the_part_that_is_for_it() -> None:
     estimates = preview(plan_of("all at once")).estimates
-    read = {table: estimates.reads(table)[0] for table in estimates.plan.marginals}  # type: ignore[attr-defined]
+    read = {table: estimates.source_part(table)[0] for table in estimates.plan.marginals}  # type: ignore[attr-defined]
     assert [*read.values()] == ["boxes", "boxes", "levels", "direct", "levels"]
     assert type(decide(plan_of("levels beside a model"))) is InParts
     alone = Plan(**plan_of("all at once").to_dict() | {"tables": [AGES, ["age@20-year"]], "strategy": "adaptive"})
@@ -209,7 +209,7 @@ def test_intervals_hold_and_errors_are_as_predicted() -> None:
 
 
 @pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
-def test_what_is_changed_in_a_release_is_found(fault: str) -> None:
+def test_every_change_in_a_release_is_found(fault: str) -> None:
     members = members_of(bundle())
     told = json.loads(members["manifest.json"])
     measured = told["measurements"]

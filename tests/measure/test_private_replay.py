@@ -1,7 +1,7 @@
-"""The adaptive ways by record and replay: they know the counts only through outputs that are paid for.
+"""Adaptive strategies by record and replay: they use the counts only through outputs that are paid for.
 
 Outputs are forced to be the exact numbers and the best scores of one set of counts: the likeliest outcome, and the same
-every time, so nothing here is left to chance. With these outputs any other counts whatever must give the same
+every time, so these tests are deterministic. With these outputs, any other counts must give the same
 measurements, and counts with one person more the price ε, exactly. The cases are chosen so that every branch is taken.
 """
 
@@ -50,14 +50,14 @@ def four_columns(rows: int, *, tied: float = 0.0) -> tuple[Workload, Ints]:
 
 
 def weighted(rows: int) -> tuple[Workload, Ints]:
-    """The same, of which some pairs and columns are less important."""
+    """The same, but some pairs and columns have smaller weights."""
     workload, joint = four_columns(rows, tied=0.8)
     weights = {("a", "b"): Fraction(2, 3), ("c", "d"): Fraction(1, 7), ("d",): Fraction(1, 7)}
     return replace(workload, weights=weights), joint
 
 
 def stated(rows: int, about: int) -> tuple[Workload, Ints]:
-    """The same, and about how many rows there are is stated."""
+    """The same, with a stated rough number of rows."""
     workload, joint = four_columns(rows, tied=0.8)
     return replace(workload, rows_about=about), joint
 
@@ -79,12 +79,12 @@ def one_table(rows: int) -> tuple[Workload, Ints]:
 
 
 def triples_of(workload: Workload, joint: Ints) -> tuple[Workload, Ints]:
-    """The same, of which a few tables of three columns are wanted."""
+    """The same, with a few published tables of three columns."""
     return replace(workload, audited=list(combinations(workload.sizes, 3))[::4]), joint
 
 
 def of_classes(rows: int) -> tuple[Workload, Ints]:
-    """Six columns that depend on each other through two kinds of people alone, and some tables of three are wanted."""
+    """Six columns that depend on each other through two latent classes; some tables of three columns are published."""
     names = "abcdef"
     kinds = np.array([[6, 5, 1], [1, 6, 3]]) / [[12], [10]]
     joint = np.einsum(",".join(f"z{name}" for name in names) + "->" + names, *[kinds] * len(names)) / len(kinds)
@@ -135,7 +135,7 @@ RESULTS: dict[bytes, Measurements] = {}
 
 @cases
 @units
-def test_every_case_goes_the_way_that_it_is_for(case: str, unit: int) -> None:
+def test_every_case_takes_the_branch_that_it_is_meant_to_test(case: str, unit: int) -> None:
     tape = recorded_work(measured(case, unit, CASES[case][1]), without_noise=True)
     choices = RESULTS[tape.stored].choices
     private = sum(choice.mechanism == PERMUTE_AND_FLIP for choice in choices)
@@ -183,8 +183,8 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
 
 @cases
 @units
-def test_no_other_counts_change_anything_but_the_odds(case: str, unit: int) -> None:
-    """Counts reversed, tripled, all in one cell, or none at all: with the same outputs, the same is measured."""
+def test_other_counts_change_only_the_probability_of_the_outcome(case: str, unit: int) -> None:
+    """With counts reversed, tripled, all in one cell or none, the same forced outputs give the same measurements."""
     joint = CASES[case][1]
     first = recorded_work(measured(case, unit, joint), without_noise=True)
     lonely = np.zeros_like(joint)
@@ -241,7 +241,7 @@ def asked(counts: Ints, unit: int, found: list[Boxes]) -> Callable[[Tape], None]
 @pytest.mark.parametrize("period", [1, 4])
 @units
 def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: int, period: int, unit: int) -> None:
-    """No row moves all draws together by more than ε. Where all is even, one row in the first cell costs all of ε."""
+    """No row changes all draws together by more than ε. In an even table, a row in the first cell costs all of ε."""
     counts, found = in_pattern(dimensions, period=period), list[Boxes]()
     first = recorded_work(asked(counts, unit, found), without_noise=True)
     assert found[0].unevenness is not None

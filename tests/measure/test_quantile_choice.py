@@ -1,4 +1,4 @@
-"""Quantiles that are chosen: a person costs no more than ε in any neighbouring table, and what is chosen is right.
+"""Privately chosen quantiles: a person costs at most ε in any neighbouring table, and choices are right.
 
 What is exact has no false alarms. The tests that draw choose at so much ε that a wrong choice has a probability below
 1e-20: a step that is one person off has exp(−100) times the weight of the right one.
@@ -64,14 +64,14 @@ def test_scores_are_distances_in_rank_and_one_row_moves_each_by_the_sensitivity_
 
 
 def noisy(share: QuantileShare, cells: int = 2) -> Measurement:
-    """A noisy table of given numbers, which tells all neighbours the same."""
+    """A noisy table of given numbers, the same for all neighbours."""
     values = np.tile([3, 9, 14, 9, 2, 1], (cells, 1))
     return Measurement(Allocation((*share.columns, share.amount), Fraction(1), share.sensitivity), values)
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_no_outcome_tells_more_of_a_person_than_epsilon(rows: int) -> None:
-    """All tables of two cells with few people, and every way to add a person of so many rows, in one cell or in both.
+    """All tables of two cells with few people, and every way to add a person's rows to one cell or both.
 
     Probabilities are those of permute-and-flip from scores, ε and sensitivity as they are handed over to it.
     """
@@ -95,8 +95,8 @@ def told(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
             for each in contests(counts, noisy(share), SMALL, share)]  # fmt: skip
 
 
-def test_what_is_drawn_is_drawn_from_these_contests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The winner of each stands at its place, with nothing else done to it but sorting."""
+def test_choices_are_the_winners_of_the_stated_contests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is the winner of each contest; afterwards, they are only sorted."""
     share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(1), 3)
     counts, asked = np.array([[5, 1, 1, 1, 9, 0], [0, 0, 7, 0, 0, 2]]), []
 
@@ -187,7 +187,7 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     (("merged_to", [2]), "not merged"),
     (("purpose", "something else"), "a row is not 40 units of these columns"),
 ])  # fmt: skip
-def test_what_is_changed_of_a_choice_is_found(edit: tuple[str, object], fault: str) -> None:
+def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None:
     members = members_of(_bundle())
     stated("measurements", 1, edit[0], value=edit[1])(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))

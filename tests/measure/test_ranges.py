@@ -74,7 +74,7 @@ def test_ranges_stand_beside_others_only_where_these_are_no_sums_of_their_table(
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_all_tables_agree_and_the_release_is_whole(name: str, tmp_path: Path) -> None:
+def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) -> None:
     made = preview(plan_of(TABLES[name]))
     total = made.counts(())
     for table in made.plan.marginals:
@@ -130,11 +130,11 @@ def test_intervals_of_the_other_tables_are_those_of_their_noise_alone() -> None:
     assert made.half_width(("sex", "land")) == alone["half_width_95"]["sex × land"]
 
 
-def test_a_sum_of_the_table_for_ranges_that_another_holds_is_read_from_that() -> None:
+def test_a_table_that_two_parts_contain_is_read_from_the_one_without_ranges() -> None:
     made = preview(plan_of([{"columns": ["age", "sex"], "ranges": True}, ["sex", "land"], ["sex"], ["age"]]))
     estimates = made.estimates
     assert isinstance(estimates, EstimatesOfParts)
-    read = [estimates.reads(table)[0] == "boxes" for table in made.plan.marginals]
+    read = [estimates.source_part(table)[0] == "boxes" for table in made.plan.marginals]
     assert read == [True, False, False, True]
 
 

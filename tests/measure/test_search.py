@@ -1,4 +1,4 @@
-"""The search for cells costs its share of ε exactly, and sees the rows through noise alone."""
+"""The search for cells costs its share of ε exactly, and sees the rows only through noise."""
 
 from __future__ import annotations
 

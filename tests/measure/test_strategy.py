@@ -1,4 +1,4 @@
-"""What is measured: nothing twice, all of ε, and the cheaper of the ways there are."""
+"""Strategies: nothing is measured twice, all of ε is spent, and the cheaper alternative is taken."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
 
 
 def test_auto_bears_more_noise_where_few_people_leave_most_cells_of_pairs_empty() -> None:
-    """Ten pairs of 361 cells: noise is 0.31 of few rows at ε = 10, 1.2 at ε = 3, and 0.23 of many rows at ε = 0.4."""
+    """Ten pairs of 361 cells: relative noise is 0.31 (few rows, ε = 10), 1.2 (ε = 3) and 0.23 (many rows, ε = 0.4)."""
     few = letters_plan([19] * 5, {"each": 2}, epsilon="10", rows_about=1000)
     assert decide(few).closed_form
     assert decide(few.at("3")).plan.strategy == "adaptive"
@@ -194,7 +194,7 @@ def test_noise_that_would_bury_everything_is_refused_before_anything_is_spent(pl
 def test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted fault: one marginal too few, and one too many."""
+    """Planted faults: one marginal too few, and one too many."""
     decided = decide(letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], strategy=strategy))
     honest = type(decided)._measure
     for keep in (slice(1, None), slice(None)):
@@ -220,7 +220,7 @@ def test_the_plan_of_a_release_keeps_its_strategy_whatever_auto_would_decide_now
     assert resolved(adaptive).plan_id == decide(adaptive).plan_id == decide(plan).plan_id
 
 
-def test_a_strategy_at_another_epsilon_is_of_the_same_kind() -> None:
+def test_a_strategy_keeps_its_kind_at_another_epsilon() -> None:
     plan = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="1", rows_about=100_000)
     strategy = decide(plan)
     assert strategy.closed_form

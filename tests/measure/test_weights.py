@@ -1,4 +1,4 @@
-"""A table of more weight gets more of ε; shares still add up to ε, and plans without weights stay what they were."""
+"""A table with a larger weight gets a larger share of ε, shares add up to ε, and equal weights change nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_direct_shares_follow_the_cube_root_of_weighted_cells_and_are_exact(weig
 
 @pytest.mark.parametrize(("make", "strategy"), list(product((ring, headline), ("direct", "optimised"))))
 def test_errors_fall_with_the_weight_and_no_other_weight_serves_better(make: Any, strategy: str) -> None:
-    """The weighted sum of variances, of each of the plans as that of each weight measures it."""
+    """The weighted sum of variances of each plan, under the allocation for each weight."""
     weights = ("2", "5", "40")
     plans = {weight: make(weight, strategy) for weight in weights}
     variances = {weight: variances_of(plan) for weight, plan in plans.items()}
@@ -99,7 +99,7 @@ def test_in_an_adaptive_plan_a_pair_weighs_as_much_as_its_heaviest_table_and_at_
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_plans_in_which_all_tables_are_alike_stay_what_they_were(strategy: str) -> None:
+def test_equal_weights_change_nothing(strategy: str) -> None:
     plain = letters_plan(SIZES, [["a", "b"], ["b", "c"], ["a", "c"]], strategy=strategy)
     tables = [{"columns": list(table), "weight": "2.50"} for table in plain.marginals]
     alike = letters_plan(SIZES, tables, strategy=strategy)
@@ -111,7 +111,7 @@ def test_plans_in_which_all_tables_are_alike_stay_what_they_were(strategy: str) 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_weights_are_part_of_what_a_release_is_known_by(strategy: str) -> None:
+def test_weights_are_part_of_the_identity_of_a_release(strategy: str) -> None:
     ids = {decide(make(weight, strategy)).plan_id for make in (ring, headline) for weight in (1, 3, 4)}
     assert len(ids) == 6
     twice = letters_plan(SIZES, [{"columns": list(table), "weight": 6 if table == ("a", "b") else "2.0"}
@@ -129,13 +129,13 @@ def test_a_weight_is_kept_in_the_plan_file_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("weight", [0, -1, "1/3", "much", True, 1001, "0.0009", "1.0000001", None])
-def test_a_weight_that_is_none_is_refused(weight: Any) -> None:
+def test_an_invalid_weight_is_refused(weight: Any) -> None:
     with pytest.raises(PlanError, match="a weight is a number from"):
         ring(weight)
 
 
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
-def test_a_release_with_weights_is_whole(strategy: str, tmp_path: Path) -> None:
+def test_a_release_with_weights_verifies(strategy: str, tmp_path: Path) -> None:
     plan = headline(5, strategy)
     rows = pd.DataFrame({name: [f"{name}{k * k % plan.column(name).size}" for k in range(300)] for name in "abc"})
     made = release(rows, plan)

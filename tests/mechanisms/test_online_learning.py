@@ -142,7 +142,7 @@ def test_expected_loss_is_the_mean_under_the_weights() -> None:
 
 
 def test_following_the_leader_can_lose_in_every_round() -> None:
-    """The first expert loses ½, and then the leader loses 1 in every round: so does everyone who follows."""
+    """The first expert loses ½, then the leader loses 1 in every round, and so does whoever follows the leader."""
     steps = np.array([[0.5, 0.0], *[[0.0, 1.0], [1.0, 0.0]] * 50])
     losses = on_grid(steps)
     met = picked_loss(losses, follow_the_leader(losses))

@@ -1,4 +1,4 @@
-"""The variance from three sums: weights that add up to 1, tails and intervals against the noise itself."""
+"""The variance from three sums: exact weights, and tails and intervals compared with the noise distribution."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_a_row_moves_the_three_sums_by_its_units_exactly_and_they_give_count_mea
 
 @pytest.mark.parametrize("shares", [(1.0, 0.0, 0.0), (0.25, -0.25, 0.25), (0.09, -0.21, 0.49), (0.3, 0.3, 0.1)])
 @pytest.mark.parametrize("scale", [0.5, 4.0])
-def test_what_is_beyond_noise_is_so_in_no_more_draws_than_stated(shares: tuple[float, ...], scale: float) -> None:
+def test_noise_alone_counts_as_beyond_noise_in_no_more_draws_than_stated(
+    shares: tuple[float, ...], scale: float
+) -> None:
     """By the exact distribution of three discrete Laplace draws; and the bound is not far above what is needed."""
     a, most = math.exp(-1 / scale), int(9 * scale) + 9
     values = np.arange(-most, most + 1)

@@ -252,8 +252,8 @@ FAULTS = [
     Fault(
         "a part of ε is taken twice",
         "dpengine/measure/workload.py",
-        "self.left -= whole\n",
-        "self.left -= whole // 2\n",
+        "self.left -= taken\n",
+        "self.left -= taken // 2\n",
         BY_REPLAY,
     ),
     # Ranges
@@ -341,7 +341,7 @@ FAULTS = [
         "dpengine/measure/measure.py",
         "perturb(exact, allocation.scale_in_units)",
         "exact",
-        WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds",
+        WHOLE_REPLAY + "::test_even_an_entirely_different_table_changes_only_probabilities",
     ),
     Fault(
         "the noise of a marginal ignores a person's rows",
@@ -455,14 +455,14 @@ FAULTS = [
         "dpengine/measure/search.py",
         "places, values = sparse_histogram(*exact, none.universe, none.scale, none.least)",
         "places, values = (each[exact[1] >= none.least] for each in exact)",
-        "tests/test_found_values.py::test_whatever_the_rows_only_what_was_paid_for_decides",
+        "tests/test_found_values.py::test_only_outputs_that_were_paid_for_decide_whatever_the_rows",
     ),
     Fault(
         "all rows of a person count where values are found",
         "dpengine/counting/universe_keys.py",
         "        rows = bounded_rows(rows, 1, unit.rows, key, dialect)\n",
         "        rows = rows\n",
-        "tests/counting/test_universe_keys.py::test_a_person_counts_with_so_many_rows_at_most_and_others_do_not_matter",
+        "tests/counting/test_universe_keys.py::test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows",
     ),
     # The sampler and the coins
     Fault(
@@ -626,7 +626,7 @@ FAULTS = [
     Fault(
         "quantiles are chosen beside all of ε",
         CHOICE,
-        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if own else allocation",
+        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation",
         "allocation",
         OF_CHOICE + "::test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help",
     ),
@@ -641,7 +641,7 @@ FAULTS = [
         "a table of more weight is measured beside all of ε",
         ALLOCATION,
         "    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)\n",
-        "    more = (*found, *allocate_by_cells(plan, heavy))\n",
+        "    more = (*allocations, *allocate_by_cells(plan, heavy))\n",
         "tests/measure/test_weights.py",
     ),
     Fault(
@@ -718,7 +718,7 @@ FAULTS = [
         "dpengine/marginals/measurement.py",
         "parts += [boxes.cost for boxes in self.trees]",
         "parts += [boxes.cost for boxes in self.trees[:1]]",
-        "tests/measure/test_parts.py::test_all_tables_agree_and_the_release_is_whole",
+        "tests/measure/test_parts.py::test_all_tables_agree_and_the_release_verifies",
     ),
     Fault(
         "the total beside ranges is said to be surer than it is",
@@ -766,6 +766,6 @@ FAULTS = [
         "    places = cut(exact.steps[0], column.bins.count)\n"
         "    edges = tuple(column.steps.edges[k] for k in places)\n"
         "    found = plan.with_columns({column.name: column.with_edges(edges)})\n",
-        OF_FOUND + "::test_whatever_the_rows_only_what_was_paid_for_decides",
+        OF_FOUND + "::test_only_outputs_that_were_paid_for_decide_whatever_the_rows",
     ),
 ]

@@ -23,7 +23,7 @@ MECHANISM = "dpengine/mechanism.py"
 COPYING = "dpengine/sources/databases/copying.py"
 
 WHOLE_REPLAY = "tests/test_replay.py"
-OTHER_TABLE = WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds"
+OTHER_TABLE = WHOLE_REPLAY + "::test_even_an_entirely_different_table_changes_only_probabilities"
 ANSWERS = WHOLE_REPLAY + "::test_an_answer_to_a_question_is_as_private"
 MANY_ROWS = WHOLE_REPLAY + "::test_a_person_with_many_rows_moves_an_answer_no_more"
 CHOICES = WHOLE_REPLAY + "::test_a_choice_is_as_private"
@@ -45,8 +45,8 @@ FAULTS = [
     Fault(
         "what a mechanism of others spends is taken at its word",
         MECHANISM,
-        "found.created, noise.spent, found",
-        "found.created, plan.epsilon, found",
+        "release.created, noise.spent, release",
+        "release.created, plan.epsilon, release",
         OF_PLUGINS + "::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
     ),
     Fault(
@@ -182,7 +182,7 @@ FAULTS = [
         "            beyond = rows.execute(asked).fetchone()[0]\n"
         "        told = found.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
         "        release_id, created, payload = payload_of(told, measured)\n",
-        WHOLE_REPLAY + "::test_values_beyond_their_bounds_count_as_the_bounds_and_nobody_is_told_that_there_are_any",
+        WHOLE_REPLAY + "::test_values_beyond_their_bounds_count_as_the_bounds_and_no_message_mentions_them",
     ),
     Fault(
         "the exact number of rows is a stage",
@@ -248,8 +248,8 @@ FAULTS = [
     Fault(
         "estimates of the rows kept cost more together than was said",
         "dpengine/ask.py",
-        "whole * weight / sum(weights)",
-        "whole * weight / max(weights)",
+        "total * weight / sum(weights)",
+        "total * weight / max(weights)",
         "tests/test_rows_kept.py",
     ),
     Fault(
@@ -402,8 +402,8 @@ FAULTS = [
     Fault(
         "a charge that needs approval is made without",
         RECORDS,
-        "    if found is not None:\n        return found\n    if charge.kind",
-        "    return found\n    if charge.kind",
+        "    if approval is not None:\n        return approval\n    if charge.kind",
+        "    return approval\n    if charge.kind",
         OF_RECORDS + "::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
     ),
     Fault(
@@ -453,7 +453,7 @@ FAULTS = [
         LEDGER,
         "if outcome.cost != epsilon:",
         "if False:",
-        OF_LEDGER + "::test_what_did_not_cost_exactly_its_price_is_not_recorded",
+        OF_LEDGER + "::test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded",
     ),
     Fault(
         "the same plan is drawn and charged again",
@@ -502,58 +502,57 @@ FAULTS = [
         LEDGER,
         "alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)",
         "alike: list[Resemblance] = []",
-        "tests/accounting/test_ledger_faults.py"
-        "::test_of_two_processes_with_near_copies_that_want_the_last_unit_one_wins",
+        "tests/accounting/test_ledger_faults.py::test_one_of_two_processes_with_near_copies_gets_the_last_unit",
     ),
     Fault(
         "a ledger that is gone is begun anew",
         LEDGER,
-        "None if begin and seen is None else witness.missing(self._place, seen)",
+        "None if begin and seen is None else witness.missing(self._address, seen)",
         "None",
-        OF_WITNESS + "::test_a_ledger_that_is_gone_is_told_and_not_begun_anew",
+        OF_WITNESS + "::test_a_ledger_that_is_gone_is_reported_and_not_replaced",
     ),
     Fault(
         "a ledger goes on as it was read after it was written to",
         LEDGER,
-        "        seen, self._held = witness.seen(self._place), None\n",
-        "        seen = witness.seen(self._place)\n",
-        OF_LEDGER + "::test_a_ledger_as_it_is_reads_once_and_charges_by_what_is_there",
+        "        seen, self._held = witness.seen(self._address), None\n",
+        "        seen = witness.seen(self._address)\n",
+        OF_LEDGER + "::test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state",
         quick=True,
     ),
     Fault(
         "what was charged is not noted",
         LEDGER,
-        "        witness.note(self._place, written)\n",
+        "        witness.note(self._address, written)\n",
         "",
-        OF_WITNESS + "::test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open",
+        OF_WITNESS + "::test_an_old_copy_put_back_is_reported_even_to_processes_that_have_it_open",
     ),
     Fault(
         "an old copy goes on with as many entries",
         WITNESS,
         "    if there != seen.head:",
         "    if there is None:",
-        OF_WITNESS + "::test_an_old_copy_that_went_on_elsewhere_is_told",
+        OF_WITNESS + "::test_an_old_copy_with_charges_of_its_own_is_reported",
     ),
     Fault(
         "a signing key that is gone is not missed",
         CHAIN,
         "    if not seen.keys <= now.keys:\n",
         "    if False:\n",
-        OF_WITNESS + "::test_a_signing_key_that_is_gone_is_told_and_none_is_made_in_its_place",
+        OF_WITNESS + "::test_a_missing_signing_key_is_reported_and_not_replaced",
     ),
     Fault(
         "a restore forgets what was seen of a ledger that is gone",
         UPKEEP,
         "if seen is not None and not forget:",
         "if False:",
-        OF_UPKEEP + "::test_what_was_seen_counts_also_when_the_ledger_is_gone",
+        OF_UPKEEP + "::test_noted_entries_count_even_if_the_ledger_is_gone",
     ),
     Fault(
         "a restore forgets entries of the ledger that is there",
         UPKEEP,
         "    if used and not forget:\n",
         "    if False:\n",
-        OF_UPKEEP + "::test_what_is_there_counts_also_for_an_account_that_never_used_it",
+        OF_UPKEEP + "::test_present_entries_count_even_for_an_account_that_never_used_the_ledger",
     ),
     # Bundle
     Fault(
@@ -581,8 +580,8 @@ FAULTS = [
     Fault(
         "a Parquet file may hold other numbers than its table",
         "dpengine/bundle/portals/parquet.py",
-        "return bool(found.read().equals(wanted.read()))",
-        "return bool(found.read())",
+        "return bool(actual.read().equals(wanted.read()))",
+        "return bool(actual.read())",
         "tests/bundle/portals/test_portals.py::test_a_parquet_file_that_says_something_else_is_found",
     ),
     Fault(
@@ -590,7 +589,7 @@ FAULTS = [
         "dpengine/spec/exchange/csvw_eo.py",
         "if doubtful and not (low is None and high is None):",
         "if False and not (low is None and high is None):",
-        "tests/spec/test_exchange.py::test_what_a_tool_measured_is_refused_in_words_and_the_rest_waits",
+        "tests/spec/test_exchange.py::test_entries_that_a_tool_measured_are_refused_and_the_rest_waits",
     ),
     Fault(
         "a bundle may state less noise",
@@ -611,28 +610,28 @@ FAULTS = [
         "dpengine/bundle/signature.py",
         "        public.verify(signature, _digest(file))\n",
         "",
-        "tests/bundle/test_signature.py::test_any_changed_byte_is_told",
+        "tests/bundle/test_signature.py::test_any_changed_byte_is_reported",
     ),
     Fault(
         "a signature vouches for the second half of a file alone",
         "dpengine/bundle/signature.py",
         "    file.seek(0)\n",
         "    file.seek(left // 2)\n    left -= left // 2\n",
-        "tests/bundle/test_signature.py::test_any_changed_byte_is_told",
+        "tests/bundle/test_signature.py::test_any_changed_byte_is_reported",
     ),
     Fault(
         "any key will do where one is expected",
         VERIFY,
         "if expected is not None and signer != expected:",
         "if expected is not None and signer is None:",
-        "tests/bundle/test_signature.py::test_the_four_outcomes_are_told_apart",
+        "tests/bundle/test_signature.py::test_the_four_outcomes_are_distinguished",
     ),
     Fault(
         "unsigned will do where a key is expected",
         VERIFY,
         "if expected is not None and signer != expected:",
         "if expected is not None and signer is not None and signer != expected:",
-        "tests/bundle/test_signature.py::test_the_four_outcomes_are_told_apart",
+        "tests/bundle/test_signature.py::test_the_four_outcomes_are_distinguished",
     ),
     Fault(
         "the signing key is made after noise was drawn",
@@ -689,7 +688,7 @@ FAULTS = [
         "dpengine/counting/contribution_bounding.py",
         "dialect, ('lacks',), ('h',))",
         "dialect, (), ('lacks', 'h'))",
-        "tests/counting/test_contribution_bounding.py::test_rows_that_do_not_count_take_no_place_of_a_person",
+        "tests/counting/test_contribution_bounding.py::test_rows_that_do_not_count_do_not_use_up_the_bound_of_a_person",
     ),
     Fault(
         "Arrow's reader of Parquet is trusted with texts that are none",
@@ -766,14 +765,14 @@ FAULTS = [
         COPYING,
         "fault=type(error).__name__,",
         "fault=str(error),",
-        OF_COPYING + "::test_an_engine_that_cannot_be_read_is_told_with_those_that_can_be",
+        OF_COPYING + "::test_an_unreadable_engine_is_refused_with_a_list_of_readable_ones",
     ),
     # What only the owner sees
     Fault(
         "rows outside the bounds of an amount enter the notes of the plan",
         "pages/parts/publish/outlook/fit.py",
-        "        shares, beyond = found\n",
-        "        shares, beyond = found\n        visit().change(notes=str(beyond))\n",
+        "        shares, beyond = facts\n",
+        "        shares, beyond = facts\n        visit().change(notes=str(beyond))\n",
         "tests/pages/publish/outlook/test_fit.py"
         "::test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount",
     ),

@@ -44,7 +44,7 @@ def test_a_planted_fault_is_caught(fault: Fault) -> None:
 
 
 @pytest.mark.nightly
-def test_a_fault_that_changes_nothing_is_missed_and_one_that_cannot_run_is_broken() -> None:
+def test_a_fault_without_effect_counts_as_missed_and_one_that_does_not_run_as_broken() -> None:
     """The control: what is caught is caught for what it does."""
     spare = QUICK[0]
     harmless = Fault("harmless", spare.file, spare.text, f"{spare.text}", spare.tests)

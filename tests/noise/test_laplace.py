@@ -68,7 +68,7 @@ def q_to(scale: Fraction, times: int) -> Decimal:
 
 
 def cumulative(scale: Fraction, k: int) -> Decimal:
-    """P(X ≤ k) = Σ_{j≤k} (1−q)/(1+q)·q^|j|, summed by hand."""
+    """P(X ≤ k) = Σ_{j≤k} (1−q)/(1+q)·q^|j|, summed term by term."""
     one_and_q = EXACT.add(Decimal(1), q_to(scale, 1))
     if k < 0:
         return EXACT.divide(q_to(scale, -k), one_and_q)
@@ -245,7 +245,7 @@ def test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system(monkeypatch:
 
 
 def rejections(first: Ints, second: Ints, scale: float) -> set[str]:
-    """Names of the tests, each at ALPHA, by which two tables' noise is not independent discrete Laplace noise."""
+    """Return the names of the tests, each at ALPHA, that reject independent discrete Laplace noise for two tables."""
     distribution, n, squares = stats.dlaplace(1 / scale), first.size, first.astype(float) ** 2
     z_scores = {
         "variance": (squares.mean() - 1 / (2 * np.sinh(1 / (2 * scale)) ** 2)) / (squares.std() / n**0.5),
@@ -320,7 +320,7 @@ WRONG: list[tuple[str, int, Callable[[], Ints], set[str]]] = [
 
 
 @pytest.mark.parametrize(("scale", "draw", "reasons"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
-def test_wrong_noise_is_found_out(scale: int, draw: Callable[[], Ints], reasons: set[str]) -> None:
+def test_wrong_noise_is_detected(scale: int, draw: Callable[[], Ints], reasons: set[str]) -> None:
     assert reasons <= rejections(draw(), draw(), float(scale))
 
 

@@ -1,4 +1,4 @@
-"""The one place where noise is added: each call adds a draw of its own, of the scale that it was told."""
+"""The one function that adds noise: each call adds a fresh draw of the scale that it is given."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALES = [Fraction(3), Fraction(1, 2), Fraction(40)]
 
 
 class Streams:
-    """Sources of bits that are written down: the k-th one that is opened gives the same bits in every test."""
+    """Prepared bit sources: the k-th one that is opened gives the same bits in every test."""
 
     def __init__(self) -> None:
         self.opened = 0

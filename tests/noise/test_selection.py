@@ -125,7 +125,7 @@ def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
 
 @pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
 def test_whole_numbers_beyond_64_bits_are_compared_as_they_are(draw: selection.Draw) -> None:
-    """The same gaps, a million million times as large under a sensitivity as large: the same law and the same draws."""
+    """Gaps and sensitivity are both 10¹² times as large: the distribution and the draws are the same."""
     small, times = np.array([10, 9, 7, 0]), 10**30
     large = np.array([int(score) * times for score in small], dtype=object)
     assert PMFS[draw](large, Fraction(1), times) == pytest.approx(PMFS[draw](small, Fraction(1)), abs=1e-15)

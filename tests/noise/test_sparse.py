@@ -1,6 +1,6 @@
 """The noisy histogram of a universe, drawn by its parts, has exactly the distribution of the whole one.
 
-All ways that the draw can go in a tiny universe are walked through, each with its exact chance, and what is shown is
+All possible draws in a tiny universe are enumerated, each with its exact probability, and what is shown is
 compared with noise on every key and a threshold: so neither the threshold, nor the keys without people, nor what they
 show can be off. The parts themselves are compared with their definitions by their bits.
 """
@@ -39,7 +39,7 @@ def at_least(k: int) -> float:
 
 
 def whole(counts: tuple[int, ...]) -> dict[Shown, float]:
-    """What is shown of noise on every key, by definition: each key's number from LEAST to FAR, or nothing."""
+    """Return the shown part of a noisy histogram by definition: each key's number from LEAST to FAR, or nothing."""
     each = [{None: 1 - at_least(LEAST - n)} | {v: noise(v - n) for v in range(LEAST, FAR)} for n in counts]
     found: dict[Shown, float] = {}
     for numbers in product(*each):
@@ -49,7 +49,7 @@ def whole(counts: tuple[int, ...]) -> dict[Shown, float]:
 
 
 class Walk:
-    """Stands in for the draws of the sampler, and goes through all that they can give, with the chance of each."""
+    """Replaces the draws of the sampler and enumerates their outcomes with the probability of each."""
 
     def __init__(self) -> None:
         self.script: list[int] = []
@@ -62,7 +62,7 @@ class Walk:
             yield
 
     def draw(self, law: dict[Any, float]) -> Any:
-        """Give one of the outcomes of a law, and leave the others for later runs."""
+        """Return one outcome of a distribution, and leave the others for later runs."""
         values = list(law)
         if self._place == len(self.script):
             self._open += [[*self.script, other] for other in range(1, len(values))]
@@ -90,7 +90,7 @@ class Walk:
 
 
 def drawn(counts: tuple[int, ...], patch: pytest.MonkeyPatch) -> dict[Shown, float]:
-    """What the sampler shows of these counts, with its chance, over all ways that it can go."""
+    """Return each possible output of the sampler for these counts, with its probability."""
     walk, found = Walk(), defaultdict[Shown, float](float)
     for name, stand_in in {"discrete_laplace": walk.noise, "_number_passed": walk.passed,
                            "_different": walk.different, "_geometric": walk.geometric}.items():  # fmt: skip
@@ -116,7 +116,7 @@ def test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold(
 
 
 def test_no_person_makes_anything_more_likely_by_more_than_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One person more in any key: nothing that can be shown is more than e^ε times as likely, or as unlikely."""
+    """With one more person in any key, the probability of every output changes by a factor of at most e^ε."""
     furthest = 0.0
     for counts in ((0, 1, 0), (3, 0, 1)):
         here = drawn(counts, monkeypatch)
@@ -166,7 +166,7 @@ def test_how_many_pass_is_decided_at_every_border_by_as_many_bits_as_it_takes(
     assert compared >= 6
 
 
-def test_of_no_keys_none_passes() -> None:
+def test_without_keys_none_passes() -> None:
     assert sparse._number_passed(0, Fraction(1), 1) == 0
 
 

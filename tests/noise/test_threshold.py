@@ -1,4 +1,4 @@
-"""The least number that is shown is the least that keeps the chance, for universes of any size."""
+"""The threshold is the smallest that keeps the stated probability, for universes of any size."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_a_key_with_people_is_shown_as_often_as_the_noise_says() -> None:
 
 
 @pytest.mark.parametrize("chance", [Fraction(0), Fraction(2, 3)])
-def test_a_chance_that_is_none_is_refused(chance: Fraction) -> None:
+def test_an_invalid_chance_is_refused(chance: Fraction) -> None:
     with pytest.raises(ValueError, match="chance"):
         least_shown(10, Fraction(1), chance)

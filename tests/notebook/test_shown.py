@@ -1,4 +1,4 @@
-"""What notebooks show of plans, predictions and releases: escaped, without scripts, in the colours of the page."""
+"""Plans, predictions and releases in notebooks: escaped, without scripts, in the colours of the page."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_an_error_is_shown_in_a_line_for_each_fault() -> None:
 
 
 def test_in_jupyter_arrow_comes_without_pandas_and_publishing_prints_nothing() -> None:
-    """DuckDB finds Jupyter by IPython's configuration, and then refuses its setting of bars where ipywidgets lacks."""
+    """DuckDB recognises Jupyter by IPython's configuration, and then refuses progress bars without ipywidgets."""
     script = (
         "import sys, types\n"
         "sys.modules['IPython'] = types.ModuleType('IPython')\n"

@@ -15,7 +15,7 @@ SOON = 20.0  # seconds, on a busy machine
 
 @contextmanager
 def all_workers_busy() -> Iterator[None]:
-    """Keep every thread that draws up releases at the work of somebody else."""
+    """Keep every thread for releases busy with another visitor's job."""
     go, ready = threading.Event(), threading.Barrier(jobs.MAX_RELEASING + 1)
 
     def work(_: jobs.Progress) -> None:

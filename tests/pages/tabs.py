@@ -24,7 +24,7 @@ PATIENCE = 60.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server answered: names of headers are in small letters."""
+    """An answer of the server; the names of its headers are in lower case."""
 
     status: int
     headers: dict[str, str]

@@ -214,7 +214,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
     assert "has the smallest error: " in texts(at)
 
 
-def test_an_adaptive_plan_is_tried_out_and_says_its_errors() -> None:
+def test_an_adaptive_plan_is_simulated_and_its_errors_are_shown() -> None:
     own = survey(strategy="adaptive")
     at = settled(page(own)).run()
     assert "tried out on made-up people" in texts(at)

@@ -106,7 +106,7 @@ def test_a_change_of_an_approved_plan_needs_another_approval(page_of: Callable[.
 
 
 @pytest.mark.parametrize("decision", ["Decline", "Withdraw it"])
-def test_what_became_of_it_is_said_where_it_was_sent(
+def test_the_decision_is_shown_where_the_request_was_sent(
     page_of: Callable[..., AppTest], decision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clinic().approvals.set_rule("", needed=True)
@@ -184,7 +184,7 @@ def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callabl
     assert "The budget does not allow this now" in texts(page)
 
 
-def test_adaptive_errors_are_tried_out(page_of: Callable[..., AppTest]) -> None:
+def test_adaptive_errors_are_simulated(page_of: Callable[..., AppTest]) -> None:
     sent(survey(strategy="adaptive", epsilon="2"))
     page = settled(page_of(SAM)).run()
     assert "tried out on made-up people; your table may do better or worse" in texts(page)

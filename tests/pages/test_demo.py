@@ -56,7 +56,7 @@ def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:
     assert held(bea).ledger.history() == []
     assert entry.dataset in texts(ann.switch_page("pages/budget.py").run())
     assert entry.dataset not in texts(bea.switch_page("pages/budget.py").run())
-    assert held(ann).ledger.place is None, "it is in memory alone"
+    assert held(ann).ledger.address is None, "it is in memory alone"
 
 
 def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.Monk
     assert (state.entries, state.history) == (Entries(), History()), "nor what was decided"
 
 
-def test_no_way_takes_a_file() -> None:
+def test_no_route_accepts_a_file() -> None:
     app = RequestGuard(Starlette(routes=upload_route.routes()))
     client = TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1))
     refused = client.put(upload_route.ADDRESS, content=b"a,b\n1,2\n", headers={"X-File-Name": "a.csv"})
@@ -85,7 +85,7 @@ def test_no_way_takes_a_file() -> None:
     assert [account.connections for account in accounts.accounts_of(LOCAL)] == [frozenset()], "no database either"
 
 
-def test_it_is_well_without_any_ledger_and_has_no_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_healthy_without_a_ledger_and_has_no_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", "sqlite:////nowhere/ledger.db")
     with TestClient(Starlette(routes=health_route.routes())) as client:
         assert client.get("/health").status_code == 200

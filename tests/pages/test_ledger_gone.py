@@ -11,7 +11,7 @@ from tests.charges import charge
 from tests.pages.visits import labelled, texts, visit, whole
 
 
-def test_a_ledger_that_is_gone_is_told_without_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_is_gone_is_reported_without_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "secret folder.db"
     monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{path}")
     charge(Ledger(), "plan")

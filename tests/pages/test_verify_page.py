@@ -57,7 +57,7 @@ def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
     assert "read here and not kept" in words(page())
 
 
-def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> None:
+def test_a_valid_release_is_confirmed_with_its_promise(finished: Release) -> None:
     shown = words(page(finished.bundle))
     assert "release.zip is complete and consistent" in shown
     assert finished.release_id in shown
@@ -88,7 +88,7 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
     ],
 )
 @pytest.mark.by_day(3)
-def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Release, spoil: object) -> None:
+def test_the_faults_of_an_invalid_release_are_listed_and_nothing_is_promised(finished: Release, spoil: object) -> None:
     at = page(spoil(finished.bundle))  # type: ignore[operator]
     shown = words(at)
     assert "is not a complete release" in shown
@@ -103,7 +103,7 @@ def verified(payload: bytes, key: str) -> str:
     return words(at) + "".join(each.value for each in at.warning)
 
 
-def test_the_four_outcomes_are_told_apart(finished: Release) -> None:
+def test_the_four_outcomes_are_distinguished(finished: Release) -> None:
     own, unsigned = str(finished.signed_by), finished.bundle[: -signature.COMMENT_BYTES - 2] + b"\0\0"
     shown = words(page(finished.bundle))
     assert f"Signed by the key `{own}`**, which was not compared" in shown

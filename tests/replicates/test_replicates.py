@@ -1,4 +1,4 @@
-"""Replicates: of the distribution that the errors have, the same from a release and from its bundle, and of use."""
+"""Replicates: distributed like the errors, the same from a release and from its bundle, and useful for intervals."""
 
 from __future__ import annotations
 

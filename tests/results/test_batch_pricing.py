@@ -43,7 +43,7 @@ def test_a_sum_of_cells_needs_more_and_is_as_exact_as_its_question() -> None:
         assert sum_error(8, scale * Fraction(98, 100) ** -1).half_width() > 0.95 * wanted, "and not much more exact"
 
 
-def test_what_is_no_sum_of_cells_is_left_out() -> None:
+def test_questions_that_are_no_sum_of_cells_are_left_out() -> None:
     other = Category(name="a", values=["a0", "odd"])
     asked = [count(cell(A, "a0")), count(cell(A, "a1"))]
     rest = [

@@ -1,4 +1,4 @@
-"""Predictions are met by observed errors: within 3 % if they are exact, within 15 % if they are simulated."""
+"""Observed errors agree with predictions: within 3 % of exact ones, within 15 % of simulated ones."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_epsilon_for_is_the_least_that_does_it(tables: object, half_width: float
 
 
 def test_epsilon_for_works_wherever_auto_measures_every_table() -> None:
-    """The plan's own ε may be too small for that; where the ε that is found is, nothing can be promised."""
+    """The plan's own ε may be too small for measuring every table; the returned ε must not be."""
     plan = letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05", rows_about=5000)
     assert not decide(plan).closed_form
     assert (

@@ -1,4 +1,4 @@
-"""The share of a sample that is off as far as a release, against samples that are drawn."""
+"""The size of a random sample with the error of a release, compared with drawn samples."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_the_share_of_a_sample_is_found_from_its_error(sizes: list[int], share: 
         assert float(sample_error(counts, found).mean()) == pytest.approx(mean_off, rel=0.01)
 
 
-def test_what_no_sample_reaches_is_said() -> None:
+def test_an_error_that_no_sample_reaches_is_reported() -> None:
     assert sample_share(np.array([5, 5]), 1000.0) is None
     assert sample_share(np.array([5, 5]), 0.0) == 1

@@ -81,7 +81,7 @@ def test_the_plan_alone_is_read_without_the_numbers() -> None:
 
 
 @pytest.mark.parametrize("by_classes", [False, True])
-def test_that_tables_follow_latent_classes_is_kept_and_told_only_where_they_do(by_classes: bool) -> None:
+def test_the_use_of_latent_classes_is_stored_and_stated_only_if_they_are_used(by_classes: bool) -> None:
     rows = SyntheticRows(Domain(("a",), (1,)), np.zeros((1, 1), dtype=np.int32), np.ones(1, dtype=np.int64))
     payload = pack({}, Measurements((), by_classes=by_classes), rows, STORY)
     assert unpack(payload)[1].by_classes == by_classes

@@ -108,7 +108,7 @@ def test_odd_bytes_in_a_row_of_a_text_file(tmp_path, codec, odd):
         assert moved(before, marginals(path, **options)) <= 1
 
 
-def test_a_mark_at_the_beginning_is_not_a_row_s(tmp_path):
+def test_a_byte_order_mark_belongs_to_no_row(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(csv_bytes(TEXTS, "utf-8"))
     before = marginals(path)

@@ -95,7 +95,7 @@ def test_a_later_odd_byte_is_found_however_far_down(tmp_path):
 
 
 @pytest.mark.parametrize("header", ['"a,x",b', "__proto__,../x", "=cmd(),-1", "Age,age", "a, a", "1,2.5"])
-def test_any_distinct_header_is_a_header(header, tmp_path):
+def test_any_header_with_distinct_names_is_accepted(header, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(f"{header}\n1,2\n")
     with open_table(path) as table:
@@ -103,7 +103,7 @@ def test_any_distinct_header_is_a_header(header, tmp_path):
         assert len(set(names(table))) == 2
 
 
-def test_thousands_of_columns(tmp_path):
+def test_a_table_may_have_thousands_of_columns(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",".join(f"col{i}" for i in range(5000)) + "\n" + ",".join("7" * 5000) + "\n")
     with open_table(path) as table:
@@ -358,7 +358,7 @@ def test_a_change_of_the_file_is_noticed_where_rows_are_read_from_it(form, tmp_p
             table.check_unchanged()
 
 
-def test_a_disk_without_room_is_no_damaged_file(tmp_path, monkeypatch, scratch):
+def test_a_full_disk_is_not_reported_as_a_damaged_file(tmp_path, monkeypatch, scratch):
     monkeypatch.setattr(isolated, "_SPARE", 1 << 60)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
@@ -373,7 +373,7 @@ def test_a_blank_path_is_no_folder():
             open_table(source)
 
 
-def test_a_file_that_was_copied_may_go(tmp_path):
+def test_a_copied_file_may_be_deleted(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b\r\n1,2\r\n")
     with open_table(tmp_path / "t.csv") as table:
         (tmp_path / "t.csv").unlink()
@@ -425,7 +425,7 @@ def test_types_known_without_the_engine_are_the_engines() -> None:
         (b"a~b\n", {"encoding": "latin-1", "delimiter": "~"}, "ISO8859-1, cells separated by ~"),
     ],
 )
-def test_it_is_said_how_a_text_is_read(tmp_path, content, options, reading):
+def test_how_a_text_file_is_read_is_stated(tmp_path, content, options, reading):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     with open_table(path, **options) as table:

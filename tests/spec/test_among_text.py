@@ -20,7 +20,7 @@ WRITTEN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_cell_says_what_is_found_and_is_written_back(text: str) -> None:
+def test_a_rule_for_found_values_is_read_and_written_back(text: str) -> None:
     among = WRITTEN[text]
     for kind in ("category", "number", "date", "yesno"):
         assert notation.read(text, kind) == {"kind": "category", "values": "found", "among": among}
@@ -31,7 +31,7 @@ def test_a_cell_says_what_is_found_and_is_written_back(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["found among #####, most 5", "found among 0 to 9, share 1/3, share 1/3"])
-def test_what_is_not_understood_is_said(text: str) -> None:
+def test_an_unreadable_text_gets_a_message(text: str) -> None:
     with pytest.raises(ValueError, match="write which values are possible"):
         notation.read(text, "category")
 

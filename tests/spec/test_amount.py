@@ -92,6 +92,6 @@ def test_the_grain_is_the_least_that_shares_every_point() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_could_not_be_counted_is_refused(columns: list[Any], tables: list[Any], fragment: str) -> None:
+def test_an_amount_that_could_not_be_counted_is_refused(columns: list[Any], tables: list[Any], fragment: str) -> None:
     with pytest.raises(PlanError, match=fragment):
         Plan(dataset="d", epsilon=1, columns=[SEX, *columns], tables=tables)

@@ -41,7 +41,7 @@ def test_a_codebook_lists_columns_with_their_provenance() -> None:
         ("columns:\n  - {kind: yesno}", "name"),
     ],
 )
-def test_what_is_no_codebook_is_refused(text: str, fragment: str) -> None:
+def test_a_file_that_is_no_codebook_is_refused(text: str, fragment: str) -> None:
     with pytest.raises(PlanError, match=fragment):
         codebook.loads(text)
 
@@ -116,6 +116,6 @@ def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text:
         ("", "is a column of your table"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_line_or_value(text: str, said: str) -> None:
+def test_levels_that_are_no_tree_are_refused_with_the_line_or_value(text: str, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         level_sheet.from_csv(text, ["county"])

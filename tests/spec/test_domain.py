@@ -171,7 +171,7 @@ def test_a_standard_list_named_in_code_gives_its_values_and_an_unknown_one_is_re
     ["1e99999999", "-1e99999999", "1e-99999999", "1e31", "1e-31", "1_0", "١٢", "9" * 5000, 10**400, 1e300, "0x9", True,
      Decimal("1e400"), None, "1/3"],
 )  # fmt: skip
-def test_numbers_that_no_one_means_are_refused_without_being_computed(edge: object) -> None:
+def test_absurdly_large_numbers_are_refused_without_being_computed(edge: object) -> None:
     def refused() -> None:
         with pytest.raises(PlanError, match="edge 2: this"):
             Number(name="x", edges=[-(10**30), edge])

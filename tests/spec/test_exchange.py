@@ -1,4 +1,4 @@
-"""Codebooks of other houses: what is public is read, what was measured from rows is refused in words."""
+"""Codebooks of other tools: public entries are read, entries measured from rows are refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpengine.bundle.portals.described import described
 from dpengine.cli import main
 from dpengine.sources.codebook_file import csvw_bytes, open_codebook
 from dpengine.spec.exchange import csvw_eo
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from tests.plans import CLINIC
 
 # As the tools of CSVW-EO write it, version 0.2.1, of their example of penguins.
@@ -61,15 +61,15 @@ DDI = """<?xml version="1.0" encoding="UTF-8"?>
 </codeBook>"""
 
 
-def opened(document: Any, name: str = "book.json") -> Found:
+def opened(document: Any, name: str = "book.json") -> ReadCodebook:
     return open_codebook(json.dumps(document).encode(), name)
 
 
-def entries(found: Found) -> dict[str, dict[str, Any]]:
+def entries(found: ReadCodebook) -> dict[str, dict[str, Any]]:
     return {column.name: column.model_dump(mode="json", exclude_defaults=True) for column in found.codebook.columns}
 
 
-def test_what_a_tool_measured_is_refused_in_words_and_the_rest_waits() -> None:
+def test_entries_that_a_tool_measured_are_refused_and_the_rest_waits() -> None:
     found = opened(PENGUINS)
     assert entries(found) == {
         "species": {"name": "species", "values": ["Adelie", "Gentoo"], "other": False, "missing": False,
@@ -196,7 +196,7 @@ OUTSIDE = '<!DOCTYPE c [<!ENTITY a SYSTEM "file:///etc/passwd">]><codeBook><titl
         ("b.txt", "", "known are .csv"),
     ],
 )  # fmt: skip
-def test_what_is_no_codebook_is_refused(name: str, content: str, fault: str) -> None:
+def test_a_file_that_is_no_codebook_is_refused(name: str, content: str, fault: str) -> None:
     with pytest.raises(PlanError, match=fault):
         open_codebook(content.encode(), name)
 

@@ -1,4 +1,4 @@
-"""A grid puts every number where exact decimals would, and what is no number where it was told to."""
+"""A grid rounds every number like exact decimals, and handles other values as declared."""
 
 from __future__ import annotations
 

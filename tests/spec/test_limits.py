@@ -1,4 +1,4 @@
-"""A plan of a stranger is refused before the work that it would make, in words that name the limit."""
+"""A stranger's plan that would cause too much work is refused before that work, with the limit in the message."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_too_much_is_refused_with_its_limit(name: str) -> None:
+def test_too_large_a_plan_is_refused_with_the_limit(name: str) -> None:
     text, fragment = REFUSED[name]
     with pytest.raises(PlanError) as refused:
         Plan.loads(text())
@@ -110,7 +110,7 @@ def test_no_edge_is_made_before_one_is_used() -> None:
     assert (edges[0], edges[-1], len(edges)) == (0, 1, 999_991)
 
 
-def test_of_very_many_faults_the_first_are_listed_and_the_rest_are_counted() -> None:
+def test_the_first_of_very_many_faults_are_listed_and_the_rest_are_counted() -> None:
     unknown = ", ".join(f"k{k}: 1" for k in range(50_000))
     with pytest.raises(PlanError) as refused:
         Plan.loads(plan_of(f"{{name: a, kind: yesno, {unknown}}}"))

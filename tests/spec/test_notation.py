@@ -147,7 +147,7 @@ def test_standard_lists_are_written_by_their_names(name: str) -> None:
     assert read(name, "category")["values"] == list(standard_lists()[name])
 
 
-def test_what_is_half_typed_is_shown_as_it_is() -> None:
+def test_half_typed_text_is_shown_as_it_is() -> None:
     assert write({"kind": "number", "edges": ["0", "x"]}) == "0, x"
     assert write({"kind": "number", "edges": []}) == write({"kind": "date", "from": "", "to": ""}) == ""
     assert write({"kind": "date", "from": "2020-01-01", "to": "", "by": "day"}) == "2020-01-01 to ? by day"

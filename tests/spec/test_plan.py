@@ -16,7 +16,7 @@ from tests.plans import CLINIC, letters_plan, plans
 from tests.work import peak_bytes
 
 
-def test_the_contract_example_reads() -> None:
+def test_the_example_of_the_contract_is_read() -> None:
     plan = Plan.loads(CLINIC)
     assert plan.epsilon == 1
     assert plan.marginals == (("age", "region"), ("region", "visit"))
@@ -25,7 +25,7 @@ def test_the_contract_example_reads() -> None:
 
 
 @given(plans())
-def test_what_is_written_reads_back(plan: Plan) -> None:
+def test_a_written_plan_reads_back(plan: Plan) -> None:
     again = Plan.loads(plan.dumps())
     assert again.to_dict() == plan.to_dict()
     assert again.key == plan.key
@@ -71,7 +71,7 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ("edges: [0, 18, 30, 45, 65, 120]", "edges: {from: 0, to: 1000, bins: 900000}", "above the limit"),
     ],
 )
-def test_faults_say_what_is_wrong(old: str, new: str, fragment: str) -> None:
+def test_each_fault_says_what_is_wrong(old: str, new: str, fragment: str) -> None:
     assert old in CLINIC
     with pytest.raises(PlanError, match=fragment):
         Plan.loads(CLINIC.replace(old, new))
@@ -85,7 +85,7 @@ def test_every_fault_is_listed_at_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "- a", "a: [", "\x00", "just words"])
-def test_what_is_no_plan_is_refused(text: str) -> None:
+def test_a_file_that_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(PlanError):
         Plan.loads(text)
 
@@ -141,7 +141,7 @@ def test_the_key_changes_with_what_is_measured_and_with_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("bad", ["1e99999999", "1e-99999999", "1_0", "١", "9" * 5000, "1/" + "9" * 5000, "1 / 3"])
-def test_an_epsilon_that_no_one_means_is_refused_without_being_computed(bad: str) -> None:
+def test_an_absurdly_large_epsilon_is_refused_without_being_computed(bad: str) -> None:
     def refused() -> None:
         with pytest.raises(PlanError, match="ε must be a number: a decimal or a fraction"):
             Plan.loads(CLINIC.replace('epsilon: "1"', f'epsilon: "{bad}"'))
@@ -193,7 +193,7 @@ def test_the_same_edges_written_otherwise_give_the_same_key() -> None:
     assert len(keys) == 1
 
 
-def test_what_stands_twice_in_a_plan_is_written_twice() -> None:
+def test_a_repeated_list_in_a_plan_is_written_twice() -> None:
     from dpengine.spec import strict_yaml
 
     shared = ["a", "b"]

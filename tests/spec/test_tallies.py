@@ -64,7 +64,7 @@ def test_a_plan_file_keeps_it_and_it_changes_what_is_measured() -> None:
         ([PERSONS, ["b", "a"]], {}, "is listed twice"),
     ],
 )
-def test_what_is_not_sound_is_refused_in_words(tables: list[Any], more: dict[str, Any], words: str) -> None:
+def test_unsound_plans_are_refused_in_words(tables: list[Any], more: dict[str, Any], words: str) -> None:
     with pytest.raises(PlanError, match=words):
         plan_of(*tables, **more)
 

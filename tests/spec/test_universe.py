@@ -1,4 +1,4 @@
-"""Universes: every key has a place and every place a key, and what is no key has none."""
+"""Universes: keys and their places correspond one to one, and other texts have no place."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_places_and_keys_follow_from_each_other(universe: Universe) -> None:
 
 @pytest.mark.parametrize("universe", LARGE, ids=repr)
 @given(data=st.data())
-def test_so_they_do_where_no_list_could_be_written(universe: Universe, data: st.DataObject) -> None:
+def test_places_and_keys_agree_in_universes_too_large_to_list(universe: Universe, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, universe.keys - 1))
     key = universe.key(place)
     assert universe.place(key) == place
@@ -51,7 +51,7 @@ def test_so_they_do_where_no_list_could_be_written(universe: Universe, data: st.
 
 
 @given(text=st.text(alphabet="ab0-1A. ", max_size=6))
-def test_what_is_no_key_has_no_place(text: str) -> None:
+def test_a_text_that_is_no_key_has_no_place(text: str) -> None:
     for universe in SMALL:
         place = universe.place(text)
         assert place is None or universe.key(place) == text
@@ -107,7 +107,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("rule", "said"), BAD)
-def test_a_universe_that_is_none_is_refused_in_words(rule: dict[str, Any], said: str) -> None:
+def test_an_invalid_universe_is_refused_in_words(rule: dict[str, Any], said: str) -> None:
     with pytest.raises(PlanError, match=said):
         Universe(**rule)
 

@@ -1,4 +1,4 @@
-"""What is written of a bound holds: it is rounded away from what it bounds, and by little."""
+"""Stated bounds hold: they are rounded outwards, and by little."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _number(text: str) -> Decimal:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_nobody_becomes_surer_than_is_written(epsilon: str) -> None:
+def test_nobody_becomes_more_certain_than_stated(epsilon: str) -> None:
     odds = _exact(epsilon)
     most, least = 100 * odds / (1 + odds), 100 / (1 + odds)
     written = sure(posterior(0.5, Fraction(epsilon))).removeprefix("at most ").removesuffix(" sure")
@@ -34,7 +34,7 @@ def test_nobody_becomes_surer_than_is_written(epsilon: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [*EPSILONS, "7", "10", "13"])
-def test_odds_grow_by_no_more_than_is_written(epsilon: str) -> None:
+def test_odds_grow_by_no_more_than_stated(epsilon: str) -> None:
     written = Decimal(factor(Fraction(epsilon)).replace(",", ""))
     assert _exact(epsilon) <= written < _exact(epsilon) * Decimal("1.01")
 

@@ -87,7 +87,7 @@ def test_charts_report_and_readme_say_the_words_and_files_keep_the_values() -> N
     assert figures.alt_text(result, table, made_up=True).startswith("Made-up counts by Sex and Age in years")
 
 
-def test_a_plan_that_tells_nothing_more_has_no_empty_sections() -> None:
+def test_a_plan_without_texts_for_readers_has_no_empty_sections() -> None:
     result = preview(plan([SEX, AGE]))
     page = report.render(result, describe(result))
     assert "What the columns say" not in page

@@ -94,9 +94,9 @@ def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyP
 def test_whole_counts_are_as_near_to_the_truth_as_the_model_that_they_are_made_from(
     widest: int, people: int, scale: int, share: int, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or nearer, where the model itself is off by one person in a hundred in a pair of columns; all is given.
+    """Or nearer, since the model itself puts one person in a hundred in a wrong cell of a pair. The noise is given.
 
-    300,000 people are in rows of weight 73 at first; if single ones were not repaired, they would be at 1.15.
+    300,000 people are in rows of weight 73 at first; without repairing single people, the ratio would be 1.15.
     """
     for where, name, rows_ in levels(share):
         monkeypatch.setattr(where, name, rows_)
@@ -121,7 +121,7 @@ def test_whole_counts_are_as_near_to_the_truth_as_the_model_that_they_are_made_f
 
 
 def test_people_are_moved_between_rows_from_too_full_cells_to_others() -> None:
-    """No row changes; nobody comes or goes; what is said to be left is what is left."""
+    """No row changes, nobody is added or lost, and the reported remainder is correct."""
     rows = people(2_000, 6).astype(np.int32)
     chance = np.random.default_rng(6)
     weights = chance.integers(0, 9, 2_000)

@@ -1,4 +1,4 @@
-"""Whole counts nearest to what was measured: exact where they can be, never farther, and not led astray by outliers."""
+"""Whole counts nearest to measured tables: exact if possible, never farther than before, robust against outliers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_whole_counts_of_few_cells_are_as_near_as_measured_tables(share: str, mo
     assert whole < 1.02 * measured
 
 
-def test_cells_that_noise_alone_filled_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_only_noise_filled_become_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """One column is a key to three others; in each of the six tables, 20 cells hold three people by noise alone."""
     chance = np.random.default_rng(4)
     key = chance.integers(0, 20, 1_000)

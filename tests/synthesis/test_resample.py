@@ -36,7 +36,7 @@ def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
 
 
 def test_tables_joined_along_a_column_are_paired_evenly_within_it() -> None:
-    """Given the shared column, the others come out as good as independent, not sorted against each other."""
+    """Given the shared column, the others are nearly independent, not sorted against each other."""
     left, right = np.full((10, 2), 50), np.full((2, 10), 50)
     rows = every_row(ConsistentTables((Marginal(("a", "b"), left), Marginal(("b", "c"), right))))
     joint = np.zeros((10, 2, 10))

@@ -163,7 +163,7 @@ def test_numbers_have_their_nouns_from_the_catalogue(file: str) -> None:
         "st.markdown(':material/report: ' + 'Nothing')",
     ],
 )
-def test_the_look_finds_what_would_stay_english(code: str) -> None:
+def test_the_check_finds_texts_that_would_stay_english(code: str) -> None:
     assert len(bare(code)) == 1
 
 
@@ -180,5 +180,5 @@ def test_the_look_finds_what_would_stay_english(code: str) -> None:
         "here.turn(f'card-{name}')",
     ],
 )
-def test_the_look_leaves_alone_what_is_translated_or_never_shown(code: str) -> None:
+def test_the_check_passes_texts_that_are_translated_or_never_shown(code: str) -> None:
     assert bare(code) == []

@@ -70,7 +70,7 @@ def test_no_file_holds_texts_that_are_gone(code: str) -> None:
     )
 
 
-def test_no_text_is_overlooked_where_texts_are_collected() -> None:
+def test_the_collected_catalogue_misses_no_text() -> None:
     """In an f-string, a text is not found: it must have a name before."""
     tools, overlooked = tool(), []
     known = {text if isinstance(text, str) else text[0] for text in tools.texts()}

@@ -177,7 +177,7 @@ def test_every_word_of_a_report_and_its_readme_goes_through_the_catalogue(
 
 
 @pytest.mark.usefixtures("marking")
-def test_a_sentence_that_does_not_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_bypasses_the_catalogue_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = letters_plan([2, 2], [["a", "b"], ["a"]])
     monkeypatch.setattr(
         figures, "alt_text", lambda result, table, *of: f"«The largest is »{result.plan.dataset} by far"

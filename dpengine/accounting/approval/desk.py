@@ -155,15 +155,15 @@ class Approvals:
 
 
 def _latest(book: Book, digest: bytes, other_people: bool) -> Request | None:
-    found = [row for row in book.requests if row.plan_sha256 == digest and bool(row.other_people) == other_people]
-    return records.request_of(found[-1]) if found else None
+    requests = [row for row in book.requests if row.plan_sha256 == digest and bool(row.other_people) == other_people]
+    return records.request_of(requests[-1]) if requests else None
 
 
 def _row(book: Book, request_id: str) -> sa.Row[Any]:
-    found = next((row for row in book.requests if row.request_id == request_id), None)
-    if found is None:
+    request = next((row for row in book.requests if row.request_id == request_id), None)
+    if request is None:
         raise BudgetError(_("There is no request with this id."))
-    return found
+    return request
 
 
 def _refuse_unless(row: sa.Row[Any], states: Collection[State]) -> None:

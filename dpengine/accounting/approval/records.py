@@ -52,9 +52,9 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
     """
     if not is_needed(book, charge.dataset, charge.fingerprint, alike):
         return None
-    found = approved(book, charge)
-    if found is not None:
-        return found
+    approval = approved(book, charge)
+    if approval is not None:
+        return approval
     if charge.kind is not Kind.RELEASE:
         raise BudgetError(
             _(

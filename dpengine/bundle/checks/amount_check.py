@@ -103,24 +103,26 @@ class AmountCheck:
         faults = []
         for name in self._plan.amounts(table):
             known = numbers.get(f"known_{name}", count.astype(np.float64))
-            found = {"people": (known, 0 * known)}  # each with how far it may be off by rounding
+            totals = {"people": (known, 0 * known)}  # each with how far it may be off by rounding
             if f"sum_{name}" in numbers:
-                found["sums"] = numbers[f"sum_{name}"], 0 * known
+                totals["sums"] = numbers[f"sum_{name}"], 0 * known
             elif f"mean_{name}" in numbers:
-                found["sums"] = numbers[f"mean_{name}"] * known, _rounding(self._plan, name) * known
+                totals["sums"] = numbers[f"mean_{name}"] * known, _rounding(self._plan, name) * known
             for shared in (
                 each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)
             ):
-                apart = [self._differs((what, name, shared), table, each, file) for what, each in found.items()]
+                apart = [self._differs((what, name, shared), table, each, file) for what, each in totals.items()]
                 if any(apart):
                     other = self._first["people", name, shared][0]
                     where = f"of {' × '.join(shared)}" if shared else "in all"
                     faults.append(f"{file} and {other} disagree on {name} {where}")
         return faults
 
-    def _differs(self, key: tuple[str, str, Columns], table: Columns, found: tuple[Floats, Floats], file: str) -> bool:
+    def _differs(
+        self, key: tuple[str, str, Columns], table: Columns, rounded: tuple[Floats, Floats], file: str
+    ) -> bool:
         """Return whether numbers, added up over a table, differ from those of the first table with these columns."""
-        values, rounding = (Marginal(table, each).project(key[2]).values for each in found)
+        values, rounding = (Marginal(table, each).project(key[2]).values for each in rounded)
         if key not in self._first:
             self._first[key] = file, (values, rounding)
             return False

@@ -126,21 +126,21 @@ def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
         raise ReleaseError(f"{FILE}: what is there of {name} is not a tree of boxes over the steps of its range")
     arrays |= {end: arrays[end][:, None] for end in ("first", "last")}
     epsilon = plan.epsilon * plan.column(name).share
-    found = Boxes((name,), (steps,), epsilon, plan.unit.rows, **arrays)
+    boxes = Boxes((name,), (steps,), epsilon, plan.unit.rows, **arrays)
     try:
-        cost = found.cost
+        cost = boxes.cost
     except ValueError:
         cost = None
     if cost != epsilon:
         raise ReleaseError(f"{FILE}: the boxes of {name} do not cost the share of ε that plan.yaml gives")
-    return found
+    return boxes
 
 
 def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
     """Return the keys that were found. Raises `ReleaseError` if they are impossible."""
-    name, found = none.columns[0], [among.place(key) for key in entry.keys]
+    name, indices = none.columns[0], [among.place(key) for key in entry.keys]
     places, values = (
-        np.array([-1 if each is None else each for each in found], np.int64),
+        np.array([-1 if each is None else each for each in indices], np.int64),
         np.array(entry.values, np.int64),
     )
     if places.size != values.size or places.size > among.most or (places < 0).any() or (np.diff(places) <= 0).any():

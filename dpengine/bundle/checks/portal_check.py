@@ -37,21 +37,21 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
     for table, file in table_files(plan).items():
         name = parquet_name(file)
         expected = parquet.from_csv(plan, table, said(table), members.pieces(file, sizes.file_bytes(plan, file, table)))
-        found = members.read(name, sizes.file_bytes(plan, name, table) + most)
-        if found != expected and not _same(found, expected, apart=apart):
+        member = members.read(name, sizes.file_bytes(plan, name, table) + most)
+        if member != expected and not _same(member, expected, apart=apart):
             yield f"{name} is not the table of {file}"
 
 
-def _same(found: bytes, expected: bytes, *, apart: bool) -> bool:
+def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
     """Return whether two Parquet files hold the same table, whatever their bytes."""
     if apart:
         from dpengine.bundle.portals import parquet
 
-        return parquet.same(found, expected)
+        return parquet.same(file, expected)
     folder = ScratchFolder()
     try:
         paths = {"found": folder.path / "found.parquet", "expected": folder.path / "expected.parquet"}
-        paths["found"].write_bytes(found)
+        paths["found"].write_bytes(file)
         paths["expected"].write_bytes(expected)
         return bool(
             run("dpengine.bundle.checks.portal_check:same_files", {k: str(v) for k, v in paths.items()}, _LIMITS)

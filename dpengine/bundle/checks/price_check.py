@@ -11,7 +11,7 @@ from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.level_errors import LevelErrors
-from dpengine.estimate.reading import allocated_to, direct_marginals, reads
+from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation, FoundKeys
@@ -88,8 +88,8 @@ def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
 def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> list[str]:
     """Check that the tables for ranges were measured in boxes, and nothing else was."""
     boxes = [entry for entry in checked.measurements if entry.purpose not in (None, SEARCH)]
-    found = [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes]
-    if not ranged or found == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
+    measured = [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes]
+    if not ranged or measured == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
     name = " and ".join(" × ".join(table) for table in ranged)
     return [f"manifest.json: table {name}, and no other, is to be measured once in boxes"]
@@ -110,7 +110,7 @@ def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     """Return, for each table except the total, the part of a plan from which it is estimated."""
     whole = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
     direct = direct_marginals(plan, whole)
-    return {table: reads(plan, direct, table) for table in plan.marginals}
+    return {table: source_part(plan, direct, table) for table in plan.marginals}
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
@@ -249,10 +249,10 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
         return {}
     parts = plan.parts.levels if plan.in_parts else [plan] if plan.resolution.levels else []
     kinds = _kinds(checked, plan) if plan.in_parts else dict.fromkeys(table_files(plan), ("levels", 0))
-    found: dict[Columns, Floats] = {}
+    half_widths: dict[Columns, Floats] = {}
     for k, part in enumerate(parts):
         own = [each for each in allocations if not plan.in_parts or allocated_to(plan, each.columns) == k]
         if measures_levels(part, own):
             errors = LevelErrors(part, of_counts(part, own))
-            found |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
-    return found
+            half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
+    return half_widths

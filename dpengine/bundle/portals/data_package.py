@@ -36,17 +36,17 @@ def data_package(release: Release, about: About) -> dict[str, Any]:
 
 def _stated(about: About) -> dict[str, Any]:
     """Return what the publisher stated about the release, and nothing else."""
-    found: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     if about.licence:
         address = licence_address(about.licence)
-        found["licenses"] = [{"path": address or "README.txt", "title": about.licence}]
+        stated["licenses"] = [{"path": address or "README.txt", "title": about.licence}]
     if about.publisher or about.contact:
         roles = [role for role, said in (("publisher", about.publisher), ("contact", about.contact)) if said]
         reach = _reach(about.contact) if about.publisher else {}
-        found["contributors"] = [{"title": about.publisher or about.contact, **reach, "roles": roles}]
+        stated["contributors"] = [{"title": about.publisher or about.contact, **reach, "roles": roles}]
     if about.source:
-        found["sources"] = [{"title": about.source}]
-    return found
+        stated["sources"] = [{"title": about.source}]
+    return stated
 
 
 def _reach(contact: str) -> dict[str, str]:

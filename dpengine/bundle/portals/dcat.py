@@ -55,19 +55,19 @@ def dcat(release: Release, about: About) -> dict[str, Any]:
 
 def _stated(about: About) -> dict[str, Any]:
     """Return what the publisher stated about the release, and nothing else."""
-    found: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     if about.publisher:
-        found["dct:publisher"] = _node("foaf:Agent") | {"foaf:name": about.publisher}
+        stated["dct:publisher"] = _node("foaf:Agent") | {"foaf:name": about.publisher}
     if about.contact:
-        found["dcat:contactPoint"] = _node("vcard:Kind") | {
+        stated["dcat:contactPoint"] = _node("vcard:Kind") | {
             "vcard:fn": about.publisher or about.contact,
             **_reach(about.contact),
         }
     if about.source:
-        found["dct:provenance"] = _node("dct:ProvenanceStatement") | {"rdfs:label": about.source}
+        stated["dct:provenance"] = _node("dct:ProvenanceStatement") | {"rdfs:label": about.source}
     if about.period:
-        found["dct:temporal"] = _node("dct:PeriodOfTime") | {"rdfs:label": about.period, **_dates(about.period)}
-    return found
+        stated["dct:temporal"] = _node("dct:PeriodOfTime") | {"rdfs:label": about.period, **_dates(about.period)}
+    return stated
 
 
 def _reach(contact: str) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _dates(period: str) -> dict[str, Any]:
     >>> _dates("1994 and 1995")["dcat:endDate"], _dates("since the war")
     ({'@type': 'xsd:gYear', '@value': '1995'}, {})
     """
-    if not (found := _PERIOD.fullmatch(period)):
+    if not (match := _PERIOD.fullmatch(period)):
         return {}
-    first, last = found[1], found[2] or found[1]
+    first, last = match[1], match[2] or match[1]
     return {
         "dcat:startDate": _typed(first, _DATES[len(first)]),
         "dcat:endDate": _typed(last, _DATES[len(last)]),

@@ -112,8 +112,8 @@ def licence_address(licence: str) -> str:
     >>> licence_address("CC BY 4.0"), licence_address("Ours, see https://example.org/terms."), licence_address("Ours")
     ('https://creativecommons.org/licenses/by/4.0/', 'https://example.org/terms', '')
     """
-    found = _ADDRESS.search(licence)
-    return found[0] if found else _LICENCES.get(slug(licence), "")
+    match = _ADDRESS.search(licence)
+    return match[0] if match else _LICENCES.get(slug(licence), "")
 
 
 def fields_of(plan: Plan, table: Columns) -> tuple[Field, ...]:

@@ -91,12 +91,12 @@ def same(file: bytes, expected: bytes) -> bool:
     """
     wanted = pq.ParquetFile(io.BytesIO(expected))
     try:
-        found = pq.ParquetFile(io.BytesIO(file))
-        if found.metadata.num_rows != wanted.metadata.num_rows or found.metadata.metadata != wanted.metadata.metadata:
+        actual = pq.ParquetFile(io.BytesIO(file))
+        if actual.metadata.num_rows != wanted.metadata.num_rows or actual.metadata.metadata != wanted.metadata.metadata:
             return False
-        if found.schema_arrow != wanted.schema_arrow or _size(found) > 2 * _size(wanted) + 10**6:
+        if actual.schema_arrow != wanted.schema_arrow or _size(actual) > 2 * _size(wanted) + 10**6:
             return False
-        return bool(found.read().equals(wanted.read()))
+        return bool(actual.read().equals(wanted.read()))
     except (OSError, ValueError, pa.ArrowException):
         return False
 

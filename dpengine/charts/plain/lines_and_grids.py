@@ -132,8 +132,8 @@ def _picture(paths: Sequence[str]) -> Markup:
 
 
 def _ends(rows: Iterable[Sequence[float]]) -> tuple[float, float]:
-    found = [value for row in rows for value in row]
-    return math.log10(min(found)), math.log10(max(found))
+    values = [value for row in rows for value in row]
+    return math.log10(min(values)), math.log10(max(values))
 
 
 def _text(kind: str, look: str, words: Any) -> Markup:

@@ -178,11 +178,11 @@ def check_values(values: npt.ArrayLike, answers: int) -> Ints:
     >>> check_values([0, 2, 1], 3).tolist()
     [0, 2, 1]
     """
-    found = np.asarray(values)
-    if found.ndim != 1 or found.size == 0:
+    vector = np.asarray(values)
+    if vector.ndim != 1 or vector.size == 0:
         raise TableError("answers must be one number for each person, in one row, and at least one")
-    if not (np.issubdtype(found.dtype, np.integer) or found.dtype == np.bool_):
+    if not (np.issubdtype(vector.dtype, np.integer) or vector.dtype == np.bool_):
         raise TableError("answers must be whole numbers: the place of each answer in the list, from 0 on")
-    if found.min() < 0 or found.max() >= answers:
+    if vector.min() < 0 or vector.max() >= answers:
         raise TableError(f"there is an answer that is not on the list: they go from 0 to {answers - 1}")
-    return found.astype(np.int64, copy=False)
+    return vector.astype(np.int64, copy=False)

@@ -158,8 +158,8 @@ class LocalHashing(PureProtocol[HashedReports]):
     def randomise(self, values: npt.ArrayLike) -> HashedReports:
         true = check_values(values, self.answers)
         keys = draw_keys(true.size, self.answers, self.buckets)
-        own = hash_values(keys, true, self.buckets).astype(np.int64)
-        return HashedReports(keys, randomise_kary(own, self.buckets, self.random).astype(keys.dtype))
+        hashed = hash_values(keys, true, self.buckets).astype(np.int64)
+        return HashedReports(keys, randomise_kary(hashed, self.buckets, self.random).astype(keys.dtype))
 
     def support(self, reports: HashedReports) -> Ints:
         if reports.buckets.ndim != 1 or reports.keys.shape != (1 + binary_digits(self.answers), len(reports)):
@@ -239,8 +239,8 @@ def _check_buckets(buckets: int) -> None:
     check_whole(buckets, 2, MAX_BUCKETS, f"answers must be hashed into from 2 to {MAX_BUCKETS:,} buckets")
 
 
-def noisy_bits(own: Ints, width: int, hit: Fraction, stray: Fraction) -> Bits:
-    """Draw `width` bits for each place in `own`: the bit there is set with probability `hit`, others with `stray`.
+def noisy_bits(places: Ints, width: int, hit: Fraction, stray: Fraction) -> Bits:
+    """Draw `width` bits for each place in `places`: the bit there is set with probability `hit`, others with `stray`.
 
     Rows are packed eight bits to a byte.
 
@@ -248,11 +248,11 @@ def noisy_bits(own: Ints, width: int, hit: Fraction, stray: Fraction) -> Bits:
     [[128, 0], [0, 64]]
     """
     bits = keystream()
-    packed = np.empty((own.size, -(-width // 8)), dtype=np.uint8)
-    set_own = coins(hit, own.size)
+    packed = np.empty((places.size, -(-width // 8)), dtype=np.uint8)
+    set_own = coins(hit, places.size)
     block = max(1, _BLOCK // width)
-    for start in range(0, own.size, block):
-        mine = own[start : start + block]
+    for start in range(0, places.size, block):
+        mine = places[start : start + block]
         row = np.empty(mine.size * width, dtype=np.bool_)
         flip(row, stray, bits)
         row[np.arange(mine.size) * width + mine] = set_own[start : start + block]

@@ -47,19 +47,19 @@ def stream(published: PublishedTables) -> Any:
     table_names = arrow.from_texts([name_of(table) for table in tables])
 
     def batches() -> Iterator[Any]:
-        for place, table in enumerate(tables):
-            found = published.numbers(table)
+        for index, table in enumerate(tables):
+            values = published.numbers(table)
             for start in range(0, plan.cells(table), MAX_BATCH):
                 part = slice(start, min(start + MAX_BATCH, plan.cells(table)))
                 rows = part.stop - part.start
-                columns = [_encoded(np.full(rows, place), table_names)]
+                columns = [_encoded(np.full(rows, index), table_names)]
                 columns += [
                     _labels(published, table, name, part) if name in table else _nulls(published, name, rows)
                     for name in labels
                 ]
                 columns += [
-                    arrow.from_numpy(found[name][part].astype(number_type(name), copy=False))
-                    if name in found
+                    arrow.from_numpy(values[name][part].astype(number_type(name), copy=False))
+                    if name in values
                     else pa.nulls(rows, pa.from_numpy_dtype(number_type(name)))
                     for name in numbers
                 ]

@@ -98,19 +98,19 @@ def _as_json(columns: Sequence[_Column], encoding: str) -> dict[str, Any]:
 
 def _columns(path: Path, suffix: str, encoding: str | None) -> tuple[list[_Column], str]:
     keeps_marks = {} if suffix in (".por", ".xpt") else {"user_missing": True}
-    found = _read(path, suffix, encoding, metadataonly=True, **keeps_marks)[1]
-    names = [name or "" for name in found.column_names]
+    facts = _read(path, suffix, encoding, metadataonly=True, **keeps_marks)[1]
+    names = [name or "" for name in facts.column_names]
     check_names(names)
     columns = []
-    for name, label in zip(names, found.column_labels, strict=True):
-        stored = found.readstat_variable_types[name]
-        moments = _moments(suffix, found.original_variable_types[name] or "") if stored != "string" else None
+    for name, label in zip(names, facts.column_labels, strict=True):
+        stored = facts.readstat_variable_types[name]
+        moments = _moments(suffix, facts.original_variable_types[name] or "") if stored != "string" else None
         kind, days = moments or (_type(stored), None)
-        labels = found.variable_value_labels.get(name, {}) if days is None else {}
-        words = _words(labels, stored, found.missing_ranges.get(name, []))
-        coded = bool(words) and found.variable_measure.get(name) != "scale"
+        labels = facts.variable_value_labels.get(name, {}) if days is None else {}
+        words = _words(labels, stored, facts.missing_ranges.get(name, []))
+        coded = bool(words) and facts.variable_measure.get(name) != "scale"
         columns.append(_Column(name, kind, days, _plain(label or ""), words, coded))
-    return columns, found.file_encoding or "UTF-8"
+    return columns, facts.file_encoding or "UTF-8"
 
 
 def _type(stored: str) -> pa.DataType:
@@ -187,10 +187,10 @@ def _batches(
     size, start, written = path.stat().st_size, 0, 0
     step = max(1, min(max(_MIN_CELLS, size), _MAX_CELLS) // len(columns))
     while True:
-        found = _read(path, suffix, encoding, row_limit=step, row_offset=start)[0]
-        if found.keys() != {column.name for column in columns}:
+        columns_read = _read(path, suffix, encoding, row_limit=step, row_offset=start)[0]
+        if columns_read.keys() != {column.name for column in columns}:
             raise TableError(_("the file does not say twice the same of its columns; write it again"))
-        batch = pa.record_batch([_array(column, found.pop(column.name)) for column in columns], schema=schema)
+        batch = pa.record_batch([_array(column, columns_read.pop(column.name)) for column in columns], schema=schema)
         written += batch.nbytes
         if is_suspicious(_HONEST * size, written):
             raise TableError(
@@ -226,7 +226,7 @@ def _read(path: Path, suffix: str, encoding: str | None, **how: Any) -> tuple[di
     if suffix != ".por" and encoding:
         how["encoding"] = encoding
     try:
-        found: tuple[dict[str, list[Any]], Any] = _READERS[suffix](
+        result: tuple[dict[str, list[Any]], Any] = _READERS[suffix](
             str(path), output_format="dict", disable_datetime_conversion=True, **how
         )
     except UnicodeError:
@@ -236,4 +236,4 @@ def _read(path: Path, suffix: str, encoding: str | None, **how: Any) -> tuple[di
         raise TableError(_(_UNCODED) if about_texts else _(_DAMAGED, program=PROGRAMS[suffix])) from None
     except (ValueError, OverflowError, LookupError, TypeError):
         raise TableError(_(_DAMAGED, program=PROGRAMS[suffix])) from None
-    return found
+    return result

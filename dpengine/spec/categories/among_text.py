@@ -19,7 +19,7 @@ from dpengine.translation.catalogue import _
 __all__ = ["is_among_text", "read_among", "read_rule", "write_among", "write_rule"]
 
 _FOUND = re.compile(r"found\s+among\s+(.+)", re.IGNORECASE)
-_WHOLE = re.compile(r"(-?[0-9]{1,18})\s*(?:\bto\b|–|—)\s*(-?[0-9]{1,18})", re.IGNORECASE)
+_SPAN = re.compile(r"(-?[0-9]{1,18})\s*(?:\bto\b|–|—)\s*(-?[0-9]{1,18})", re.IGNORECASE)
 _LETTERS = re.compile(r"(\S+)\s+up\s+to\s+([0-9]{1,3})\s+letters?", re.IGNORECASE)
 _OPTIONS = {"most": r"at\s+most\s+([0-9]{1,6})", "share": r"share\s+([0-9./]+)", "chance": r"chance\s+([0-9./e-]+)"}
 
@@ -41,8 +41,8 @@ def read_among(text: str) -> dict[str, Any]:
     >>> read_among("found among @## or @##.#")
     {'values': 'found', 'among': {'pattern': ['@##', '@##.#']}}
     """
-    parts = _FOUND.fullmatch(text.strip())
-    return {"values": "found", "among": read_rule(parts[1] if parts else "")}
+    match = _FOUND.fullmatch(text.strip())
+    return {"values": "found", "among": read_rule(match[1] if match else "")}
 
 
 def read_rule(text: str) -> dict[str, Any]:
@@ -53,26 +53,26 @@ def read_rule(text: str) -> dict[str, Any]:
     """
     rule, *options = [part.strip() for part in text.strip().split(",")]
     among: dict[str, Any]
-    if whole := _WHOLE.fullmatch(rule):
-        among = {"from": int(whole[1]), "to": int(whole[2])}
+    if span := _SPAN.fullmatch(rule):
+        among = {"from": int(span[1]), "to": int(span[2])}
     elif letters := _LETTERS.fullmatch(rule):
         among = {"letters": letters[1], "longest": int(letters[2])}
     else:
         patterns = re.split(r"\s+or\s+", rule)
         among = {"pattern": patterns if len(patterns) > 1 else patterns[0]}
     for option in options:
-        name, found = next(
-            ((name, found) for name, form in _OPTIONS.items() if (found := re.fullmatch(form, option, re.IGNORECASE))),
+        name, match = next(
+            ((name, match) for name, form in _OPTIONS.items() if (match := re.fullmatch(form, option, re.IGNORECASE))),
             ("", None),
         )
-        if found is None or name in among:
+        if match is None or name in among:
             raise ValueError(
                 _(
                     "write which values are possible, such as found among ##### or found among 0 to 99999; then, if "
                     "need be, at most 500, share 1/3 or chance 1/100, with commas between"
                 )
             )
-        among[name] = int(found[1]) if name == "most" else found[1]
+        among[name] = int(match[1]) if name == "most" else match[1]
     return among
 
 
@@ -99,5 +99,5 @@ def write_rule(among: Mapping[str, Any]) -> str:
         patterns = among.get("pattern", "")
         rule = patterns if isinstance(patterns, str) else " or ".join(patterns)
     options = {"at most": among.get("most"), "share": among.get("share"), "chance": among.get("chance")}
-    said = (f", {word} {value}" for word, value in options.items() if value is not None)
-    return f"{rule}{''.join(said)}"
+    stated = (f", {word} {value}" for word, value in options.items() if value is not None)
+    return f"{rule}{''.join(stated)}"

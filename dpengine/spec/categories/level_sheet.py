@@ -55,10 +55,10 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
                 listed=", ".join(header[:5]),
             )
         )
-    whole = [row for row in rows if len(row) == len(header)]
-    places = {name: place for place, name in enumerate(header) if name and name != mine}
+    complete = [row for row in rows if len(row) == len(header)]
+    places = {name: index for index, name in enumerate(header) if name and name != mine}
     column = header.index(mine)
-    pairs = {name: len({(row[place], row[column]) for row in whole}) for name, place in places.items()}
+    pairs = {name: len({(row[index], row[column]) for row in complete}) for name, index in places.items()}
     as_many = {name for name in places if values[name] == values[mine] == pairs[name]}  # another name for each value
     groups = [name for name in places if values[name] <= values[mine] and name not in as_many]
     coarser = sorted(groups, key=lambda name: (values[name], -places[name]))
@@ -66,8 +66,8 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
         raise PlanError(_("{column!r} has no coarser level in this file: add a column, such as state", column=mine))
     levels = [*coarser, mine]
     try:
-        found = trees.from_rows(header, rows, levels)
-        trees.check_tree(levels, found["values"], found["parents"])
+        tree = trees.from_rows(header, rows, levels)
+        trees.check_tree(levels, tree["values"], tree["parents"])
     except ValueError as error:
         raise PlanError(str(error)) from None
-    return {"name": mine, "kind": "category", **found, "levels": levels}
+    return {"name": mine, "kind": "category", **tree, "levels": levels}

@@ -25,15 +25,15 @@ def coarser_level(column: ColumnBase, name: str) -> Category:
     ('county@state', ('CA', 'TX'))
     """
     names = [*column.groupings]
-    place = names.index(name)
-    rows = zip(*(column.groupings[each] for each in names[: place + 1]), strict=True)
+    index = names.index(name)
+    rows = zip(*(column.groupings[each] for each in names[: index + 1]), strict=True)
     paths = [*dict.fromkeys(rows)]  # a group as the path to it
     values = [path[-1] for path in paths]
     words = column.group_words
     return Category(
         name=f"{column.name}{trees.MARK}{name}", label=column.level_heading(name), values=values, other=column.other,
-        missing=column.missing, source=column.source, levels=names[: place + 1] if place else (),
-        parents=[[path[k] for path in paths] for k in range(place)],
+        missing=column.missing, source=column.source, levels=names[: index + 1] if index else (),
+        parents=[[path[k] for path in paths] for k in range(index)],
         words={value: words[value] for value in values if value in words},
         shapes=_shapes(column, column.groupings[name]) if isinstance(column, Category) and column.shapes else {},
     )  # fmt: skip
@@ -44,8 +44,8 @@ def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
     inside: dict[str, list[str]] = {}
     for value, group in zip(column.values, groups, strict=True):
         inside.setdefault(group, []).append(column.shapes.get(value, ""))
-    found = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
-    return {group: outline for group, outline in found.items() if outline}
+    shapes = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
+    return {group: outline for group, outline in shapes.items() if outline}
 
 
 def cell_groups(column: ColumnBase, name: str) -> Ints:

@@ -57,8 +57,8 @@ def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tup
     """
     if not isinstance(level, Decimal):
         return tuple(level)
-    whole = int((edges[-1] - edges[0]) / level)
-    starts = [edges[0] + k * level for k in range(whole + 1)]
+    steps = int((edges[-1] - edges[0]) / level)
+    starts = [edges[0] + k * level for k in range(steps + 1)]
     return tuple(starts) if starts[-1] == edges[-1] else (*starts, edges[-1])
 
 
@@ -84,7 +84,7 @@ def nested_bins(edges: Sequence[Decimal], levels: Any) -> dict[str, Decimal | tu
         )
     if len(levels) >= MAX_LEVELS:
         raise ValueError(_("a column has at most {most} levels", most=MAX_LEVELS))
-    found: dict[str, tuple[Decimal | tuple[Decimal, ...], tuple[Decimal, ...]]] = {}
+    by_level: dict[str, tuple[Decimal | tuple[Decimal, ...], tuple[Decimal, ...]]] = {}
     for name, given in levels.items():
         if not isinstance(name, str) or not name.strip() or MARK in name:
             raise ValueError(_("a level needs a name without {mark}; {level!r} is none", mark=MARK, level=str(name)))
@@ -92,15 +92,15 @@ def nested_bins(edges: Sequence[Decimal], levels: Any) -> dict[str, Decimal | tu
             read = read_bins(given)
             if isinstance(read, Decimal) and (edges[-1] - edges[0]) / read >= len(edges) - 1:
                 raise ValueError(_("its bins are not wider than those of the column"))
-            found[name] = (read, bins_of(edges, read))
+            by_level[name] = (read, bins_of(edges, read))
         except ValueError as error:
             raise ValueError(_("level {level!r}: {error}", level=name, error=error)) from None
-    chain = sorted(found, key=lambda name: len(found[name][1]))
+    chain = sorted(by_level, key=lambda name: len(by_level[name][1]))
     inner = [*chain[1:], ""]
     for coarse, fine in zip(chain, inner, strict=True):
-        wide, narrow = found[coarse][1], found[fine][1] if fine else edges
+        wide, narrow = by_level[coarse][1], by_level[fine][1] if fine else edges
         _check_within(coarse, wide, fine, narrow)
-    return {name: found[name][0] for name in chain}
+    return {name: by_level[name][0] for name in chain}
 
 
 def _check_within(coarse: str, wide: Sequence[Decimal], fine: str, narrow: Sequence[Decimal]) -> None:

@@ -47,8 +47,8 @@ class WithParts:
         """The columns, sorted, of each ranges table, except sums of another one."""
         wide = [tuple(sorted(table.columns)) for table in self._plan.listed
                 if isinstance(table, PublishedTable) and table.ranges]  # fmt: skip
-        held = self._plan.resolution.held
-        return tuple(one for one in wide if not any(one != other and held(one, other) is not None for other in wide))
+        finer = self._plan.resolution.finer_columns
+        return tuple(one for one in wide if not any(one != other and finer(one, other) is not None for other in wide))
 
     @cached_property
     def parts(self) -> Parts:
@@ -80,10 +80,10 @@ def parts_of(plan: Plan) -> Parts:
     ((('pay',),), [(('age',), ('age@20-year', 'ill'))], None)
     """
     listed = dict(zip(plan.marginals, plan.listed or plan.marginals, strict=True))
-    held = plan.resolution.held
+    finer = plan.resolution.finer_columns
     # Sums of a ranges table are free; amounts are measured separately.
     left = [table for table in plan.marginals
-            if plan.amounts(table) or not any(held(table, one) is not None for one in plan.ranged)]  # fmt: skip
+            if plan.amounts(table) or not any(finer(table, one) is not None for one in plan.ranged)]  # fmt: skip
     if not left:
         return Parts(plan.ranged, (), None)
     families = _families(_only(plan, map(listed.__getitem__, left)), left)
@@ -102,15 +102,15 @@ def parts_of(plan: Plan) -> Parts:
 def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
     """Return the tables of each set of columns with several levels that share a table."""
     chains = plan.resolution.chains
-    found: list[tuple[set[str], list[Columns]]] = []
+    families: list[tuple[set[str], list[Columns]]] = []
     for table in tables:
         columns = {*plan.resolution.declared(table)} & chains.keys()
         if not columns:
             continue
-        with_it = [each for each in found if each[0] & columns]
+        with_it = [each for each in families if each[0] & columns]
         joined = columns.union(*(each[0] for each in with_it)), [*(one for each in with_it for one in each[1]), table]
-        found = [*(each for each in found if each not in with_it), joined]
-    return [family for _, family in found]
+        families = [*(each for each in families if each not in with_it), joined]
+    return [family for _, family in families]
 
 
 def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:

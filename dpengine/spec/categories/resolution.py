@@ -26,14 +26,14 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
     """Return the columns of all coarser levels by their names, such as county@state. Raises ValueError."""
     columns = list(columns)
     taken = {column.name for column in columns}
-    found: dict[str, Column] = {}
+    coarser: dict[str, Column] = {}
     for column in columns:
-        found |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
-    if twice := taken & found.keys():
+        coarser |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
+    if twice := taken & coarser.keys():
         raise ValueError(
             _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
         )
-    return found
+    return coarser
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class Resolution:
     def chains(self) -> dict[str, Columns]:
         """For each declared column used at several levels, sorted, the names at which it is used."""
         times = Counter(self.declared(self.used))
-        found = {}
+        chains = {}
         for declared in sorted(name for name in times if times[name] > 1):
             names = (*(f"{declared}{MARK}{level}" for level in self.columns[declared].groupings), declared)
-            found[declared] = tuple(name for name in names if name in self.used)
-        return found
+            chains[declared] = tuple(name for name in names if name in self.used)
+        return chains
 
     @cached_property
     def column(self) -> str | None:
         """Name of the declared column that is measured at several levels, that of most parts; None if there is none."""
-        parts = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
-        return max(parts, key=lambda name: parts[name], default=None)
+        ratios = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
+        return max(ratios, key=lambda name: ratios[name], default=None)
 
     @cached_property
     def levels(self) -> Columns:
@@ -102,7 +102,7 @@ class Resolution:
         """Return `table`, and the same at all used levels that are coarser than its own."""
         return list(product(*map(self.coarser, table)))
 
-    def held(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
+    def finer_columns(self, table: Iterable[str], columns: Iterable[str]) -> Columns | None:
         """Return the `columns` that determine those of `table`, at its level or a finer one; None if one is missing."""
         table, columns = tuple(table), tuple(columns)
         if not self.chains and {*table} <= {*columns}:  # each column has one level
@@ -110,13 +110,13 @@ class Resolution:
         by_column: dict[str, list[str]] = {}
         for name in columns:
             by_column.setdefault(self.declared((name,))[0], []).append(name)
-        found: list[str] = []
+        determining: list[str] = []
         for name in table:
             able = [each for each in by_column.get(self.declared((name,))[0], ()) if self._is_finer(each, name)]
             if not able:
                 return None
-            found.append(able[0])
-        return tuple(found)
+            determining.append(able[0])
+        return tuple(determining)
 
     def _is_finer(self, fine: str, coarse: str) -> bool:
         """Return whether `fine` is the level `coarse` of the same column, or a finer one."""
@@ -128,27 +128,27 @@ class Resolution:
     def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
         """Return the finest columns that two tables both determine, in the order of the first."""
         other = tuple(other)
-        found = []
+        finest = []
         for name in one:
             of = [each for each in other if self.declared((each,)) == self.declared((name,))]
             if any(self._is_finer(each, name) for each in of):
-                found.append(name)
+                finest.append(name)
             elif of:
-                found.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
-        return tuple(found)
+                finest.append(next(each for each in of if all(self._is_finer(each, than) for than in of)))
+        return tuple(finest)
 
     def known(self, table: Iterable[str]) -> Columns:
         """Return the columns that a table determines: its own, then the coarser levels in use."""
-        own = tuple(table)
-        return (*own, *(each for name in own for each in self.coarser(name)[1:]))
+        names = tuple(table)
+        return (*names, *(each for name in names for each in self.coarser(name)[1:]))
 
     def groups(self, fine: str, coarse: str) -> Ints:
         """Return for each cell of a level the index of its cell at a coarser one."""
         return cell_groups(self.columns[fine], split_name(coarse)[1])
 
-    def coarsen(self, counts: Numbers, held: Sequence[str], wanted: Sequence[str]) -> Numbers:
-        """Add up `counts` over the columns `held` to the levels that `wanted` names in the same places."""
-        for axis, (fine, coarse) in enumerate(zip(held, wanted, strict=True)):
+    def coarsen(self, counts: Numbers, finer: Sequence[str], coarser: Sequence[str]) -> Numbers:
+        """Add up `counts` over the columns `finer` to the levels that `coarser` names in the same places."""
+        for axis, (fine, coarse) in enumerate(zip(finer, coarser, strict=True)):
             if fine != coarse:
                 counts = sum_groups(counts, axis, self.groups(fine, coarse))
         return counts
@@ -160,12 +160,12 @@ class Resolution:
 
     def payload(self, table: Iterable[str]) -> list[dict[str, object]]:
         """Return the part of a plan's identity that assigns values to cells at the coarser levels among `table`."""
-        found: list[dict[str, object]] = []
+        entries: list[dict[str, object]] = []
         for name in table:
             if parent := self._parent_of(name):
                 groups = parent.groupings[split_name(name)[1]]
-                found.append({**cells_payload(self.columns[name]), "groups": list(groups)})
-        return found
+                entries.append({**cells_payload(self.columns[name]), "groups": list(groups)})
+        return entries
 
     def check(self, tables: Sequence[Columns], *, together: bool) -> None:
         """Raise ValueError for tables whose levels cannot be published; `together` if all are sums of one table."""

@@ -71,17 +71,17 @@ def from_rows(header: Sequence[str], rows: Sequence[Sequence[str]], levels: Sequ
             )
         )
     places = [list(header).index(level) for level in levels]
-    found = []
+    listed = []
     for line, row in enumerate(rows, start=2):
-        path = [row[place].strip() if place < len(row) else "" for place in places]
+        path = [row[index].strip() if index < len(row) else "" for index in places]
         if not any(path):
             continue
         for level, value in zip(levels, path, strict=True):
             if not value:
                 known = path[-1] or next(filter(None, path))
                 raise ValueError(_("line {line}: {value!r} has no {level}", line=line, value=known, level=level))
-        found.append(path)
-    paths = list(dict.fromkeys(tuple(path) for path in found))  # the same line twice says nothing new
+        listed.append(path)
+    paths = list(dict.fromkeys(tuple(path) for path in listed))  # the same line twice says nothing new
     return {"values": [path[-1] for path in paths], "parents": [[p[k] for p in paths] for k in range(len(levels) - 1)]}
 
 
@@ -114,18 +114,18 @@ def check_tree(levels: Sequence[str], values: Sequence[str], parents: Sequence[S
         raise ValueError(_("every value needs a parent at each level"))
     named = [*zip(levels, (*parents, values), strict=True)]
     for (upper, above), (lower, below) in pairwise(named):
-        found: dict[str, str] = {}
+        parent_of: dict[str, str] = {}
         for parent, child in zip(above, below, strict=True):
             if not parent:
                 raise ValueError(_("{value!r} has no {level}", value=child, level=upper))
-            if found.setdefault(child, parent) != parent:
+            if parent_of.setdefault(child, parent) != parent:
                 raise ValueError(
                     _(
                         "{value!r} ({lower}) has two parents, {first!r} and {second!r} ({upper}): levels are a tree, "
                         "in which everything has one parent",
                         value=child,
                         lower=lower,
-                        first=found[child],
+                        first=parent_of[child],
                         second=parent,
                         upper=upper,
                     )
@@ -153,8 +153,8 @@ def groups(fine: Sequence[str], coarse: Sequence[str], extra: int) -> Ints:
     >>> groups(["CA", "CA", "TX"], ["CA", "TX"], extra=1)
     array([0, 0, 1, 2])
     """
-    place = {name: k for k, name in enumerate(coarse)}
-    return np.array([*(place[name] for name in fine), *range(len(coarse), len(coarse) + extra)], dtype=np.int64)
+    index = {name: k for k, name in enumerate(coarse)}
+    return np.array([*(index[name] for name in fine), *range(len(coarse), len(coarse) + extra)], dtype=np.int64)
 
 
 def sum_groups(counts: Numbers, axis: int, group: Ints) -> Numbers:

@@ -157,13 +157,13 @@ class Universe(Declared):
     @cached_property
     def _alphabet(self) -> str:
         """The letters in the given order, with ranges such as a-z expanded."""
-        found = ""
+        letters = ""
         for low, high, single in re.findall(r"([^-])-([^-])|(.)", self.letters):
             within = "".join(map(chr, range(ord(low), ord(high) + 1))) if low else single
             if low and not (within and low.isalnum() and high.isalnum() and len(within) <= _MAX_LETTERS):
                 raise ValueError(_("{letters!r} is no range of letters", letters=f"{low}-{high}"))
-            found += within
-        return found
+            letters += within
+        return letters
 
     @cached_property
     def _slots(self) -> list[list[str]]:

@@ -17,7 +17,7 @@ from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.codebook import from_columns
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
-from dpengine.spec.exchange.found import BOUNDS, Draft, Found, bounded, dated, texts
+from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded, dated, texts
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read", "write"]
@@ -28,11 +28,11 @@ CONTEXT = [
 ]
 MANY_ROWS = 10**12  # a bound on the rows of any table, so that it says nothing about this one
 _PREFIXES = ("csvw-eo:", "csvw-safe:", "csvw-dp:", "csvw:", "public.", "bounds.", "synth.")
-_WHOLE = {
+_INTEGERS = {
     "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedLong", "unsignedInt",
     "unsignedShort", "unsignedByte", "nonPositiveInteger", "negativeInteger",
 }  # fmt: skip
-_NUMBERS = _WHOLE | {"decimal", "double", "float", "number"}
+_NUMBERS = _INTEGERS | {"decimal", "double", "float", "number"}
 _DATES = {"date", "dateTime", "datetime", "dateTimeStamp"}
 _OF_TABLE = {
     "publicLength": mark("the number of rows"),
@@ -49,7 +49,7 @@ _OF_COLUMN = {
 }
 
 
-def read(document: Mapping[str, Any]) -> Found:
+def read(document: Mapping[str, Any]) -> ReadCodebook:
     """Return the codebook in a CSVW or CSVW-EO document. Raises `PlanError`.
 
     >>> column = {"name": "sex", "datatype": "string", "keyValues": ["f", "m"], "nullableProportion": 0.1}
@@ -86,13 +86,13 @@ def _one_table(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry without the prefixes that some versions of the vocabulary write, and without null."""
-    found = {}
+    plain = {}
     for key, value in entry.items():
         for prefix in _PREFIXES:
             key = key.removeprefix(prefix)
         if value is not None:
-            found[key] = value
-    return found
+            plain[key] = value
+    return plain
 
 
 def _listed(value: object) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ def _cells(name: str, column: Mapping[str, Any], kind: str, low: Any, high: Any)
     if values:
         return {"kind": "category", "values": values}
     if kind in _NUMBERS:
-        return bounded(low, high, whole=kind in _WHOLE)
+        return bounded(low, high, whole=kind in _INTEGERS)
     return dated(low, high) if kind in _DATES else {}
 
 
@@ -193,12 +193,12 @@ def _edges(name: str, bins: Sequence[tuple[Any, Any]]) -> list[str]:
 
 def _dates(name: str, bins: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     """Return the column of dates whose periods are as many as the bins."""
-    found = dated(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
-    for by in ("year", "quarter", "month", "week", "day") if found else ():
-        (column,) = from_columns([{"name": name, **found, "by": by}], {}).columns
+    period = dated(min(str(low) for low, _high in bins), max(str(high) for _low, high in bins))
+    for by in ("year", "quarter", "month", "week", "day") if period else ():
+        (column,) = from_columns([{"name": name, **period, "by": by}], {}).columns
         if column.declared_size == len(bins):
-            return found | {"by": by}
-    return found
+            return period | {"by": by}
+    return period
 
 
 def write(columns: Iterable[Column], unit: Mapping[str, Any] | None = None, title: str = "") -> bytes:

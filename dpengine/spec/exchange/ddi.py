@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpengine.errors import PlanError
-from dpengine.spec.exchange.found import BOUNDS, Draft, Found, bounded
+from dpengine.spec.exchange.draft import BOUNDS, Draft, ReadCodebook, bounded
 from dpengine.spec.strict_yaml import MAX_BYTES
 from dpengine.translation.catalogue import _, mark
 
@@ -32,7 +32,7 @@ _MEASURED = {
 _TEXTS = {"labl", "txt", "qstnLit", "catValu", "titl", *_MEASURED}
 
 
-def read(content: bytes) -> Found:
+def read(content: bytes) -> ReadCodebook:
     """Return the codebook in a DDI Codebook file. Raises `PlanError` for other files, or if it is not safe to read.
 
     >>> found = read(b"<codeBook><dataDscr><var name='q1'><labl>Sex</labl><catgry><catValu>1</catValu>"
@@ -56,7 +56,7 @@ def read(content: bytes) -> Found:
         raise PlanError(_("this is not readable XML")) from None
     if reader.root != "codeBook":
         raise PlanError(_("this is XML, but no DDI Codebook: its first element is to be codeBook"))
-    return reader.found()
+    return reader.finish()
 
 
 def _refuse_doctype(*_ignored: object) -> None:
@@ -103,20 +103,20 @@ class _Reader:
             self._texts[-1].append(text)
 
     def end(self, tag: str) -> None:
-        name, said = self._path.pop(), " ".join("".join(self._texts.pop()).split())[:MAX_TEXT]
+        name, text = self._path.pop(), " ".join("".join(self._texts.pop()).split())[:MAX_TEXT]
         variable, category = self._variable, self._category
-        if name in _MEASURED and said:
+        if name in _MEASURED and text:
             self._refused.append((variable["name"] if variable else "", _MEASURED[name]))
         elif name == "titl" and not self._title and "stdyDscr" in self._path:
-            self._title = said
+            self._title = text
         elif name == "var":
             self._variable = None
         elif name == "catgry":
             self._category = None
         elif variable is not None and name in ("labl", "txt", "qstnLit", "catValu"):
-            (variable if category is None else category).setdefault(name, said)
+            (variable if category is None else category).setdefault(name, text)
 
-    def found(self) -> Found:
+    def finish(self) -> ReadCodebook:
         """Return the codebook of all variables."""
         draft = Draft(title=self._title)
         for place, what in self._refused:
@@ -135,8 +135,8 @@ def _add(draft: Draft, variable: Mapping[str, Any], *, doubtful: bool) -> None:
     valid = {each["catValu"]: each.get("labl", "") for each in coded if each["catValu"] not in marks}
     fields: dict[str, Any] = {}
     if valid:
-        told = {code: word for code, word in valid.items() if word and word != code}
-        fields = {"kind": "category", "values": list(valid)} | ({"words": told} if told else {})
+        words = {code: word for code, word in valid.items() if word and word != code}
+        fields = {"kind": "category", "values": list(valid)} | ({"words": words} if words else {})
     elif variable.get("range") and variable.get("type", "numeric") == "numeric":
         if doubtful:
             draft.refuse(variable["name"], BOUNDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.spec.exchange import csvw_eo, ddi, table_schema
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.spec.strict_yaml import MAX_BYTES, MAX_VALUES
 from dpengine.translation.catalogue import _
 
@@ -16,7 +16,7 @@ __all__ = ["ENDINGS", "is_described", "read", "read_json"]
 ENDINGS = (".json", ".jsonld", ".json-ld", ".xml")
 
 
-def read(content: bytes, suffix: str) -> Found:
+def read(content: bytes, suffix: str) -> ReadCodebook:
     """Return the codebook in a file with one of `ENDINGS`: CSVW-EO, Table Schema, Data Package or DDI Codebook.
 
     Raises `PlanError` if it is none of these.
@@ -48,7 +48,7 @@ def is_described(document: object) -> bool:
     return bool(keys & {"tableSchema", "tables", "resources"}) or isinstance(document.get("fields"), list)
 
 
-def read_json(document: object) -> Found:
+def read_json(document: object) -> ReadCodebook:
     """Return the codebook in a JSON document. Raises `PlanError` for an unknown format."""
     if not isinstance(document, dict) or not is_described(document):
         raise PlanError(

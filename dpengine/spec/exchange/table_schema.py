@@ -10,7 +10,7 @@ from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.exchange.found import Draft, Found, bounded, dated, texts
+from dpengine.spec.exchange.draft import Draft, ReadCodebook, bounded, dated, texts
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read"]
@@ -19,7 +19,7 @@ _YES_NO = [{"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"}]
 _MARKS = {(".", ","): "1,234.5", (",", "."): "1.234,5"}
 
 
-def read(document: Mapping[str, Any]) -> Found:
+def read(document: Mapping[str, Any]) -> ReadCodebook:
     """Return the codebook in a Table Schema or in a Data Package, whose tables may share columns. Raises `PlanError`.
 
     >>> field = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
@@ -68,8 +68,8 @@ def _add(draft: Draft, name: str, field: Mapping[str, Any], missing_values: obje
         marks = _coded(field.get("missingValues", missing_values))[0]
         fields |= {"missing": limits.get("required") is not True} | ({"missing_as": marks} if marks else {})
     if fields.get("kind") == "category":
-        told = {value: word for value, word in words.items() if word and word != value and value in values}
-        fields |= {"words": told} if told else {}
+        meanings = {value: word for value, word in words.items() if word and word != value and value in values}
+        fields |= {"words": meanings} if meanings else {}
     draft.add(name, fields, label=_text(field.get("title")), text=_text(field.get("description")))
 
 
@@ -97,12 +97,12 @@ def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str
     if values:
         return {"kind": "category", "values": values}
     if kind in ("integer", "number", "year"):
-        found = bounded(low, high, whole=kind != "number")
+        bounds = bounded(low, high, whole=kind != "number")
         marks = _MARKS.get((_text(field.get("decimalChar")) or ".", _text(field.get("groupChar"))))
-        return found | ({"format": marks} if found and marks else {})
+        return bounds | ({"format": marks} if bounds and marks else {})
     if kind in ("date", "datetime"):
-        found, form = dated(low, high), _text(field.get("format"))
-        return found | ({"format": form} if found and "%" in form else {})
+        bounds, form = dated(low, high), _text(field.get("format"))
+        return bounds | ({"format": form} if bounds and "%" in form else {})
     return {}
 
 

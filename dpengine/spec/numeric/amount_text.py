@@ -29,13 +29,13 @@ def read_amount(text: str) -> dict[str, Any]:
     >>> read_amount("0, 10, 50, 100 by 10")["knots"], read_amount("0 to 100 by 10 in 5 parts")["knots"]
     (['0', '10', '50', '100'], ['0', '20', '40', '60', '80', '100'])
     """
-    found = _TEXT.fullmatch(_plain(text))
-    if found is None or (found[5] and found[3]):
+    match = _TEXT.fullmatch(_plain(text))
+    if match is None or (match[5] and match[3]):
         raise ValueError(_("write the lowest and the highest value and a step, such as 0 to 200000 by 100"))
-    listed = found[3].split() if found[3] else [found[1], found[2]]
-    numbers = [decimal(each) for each in (*listed, found[4] or "1")]
+    listed = match[3].split() if match[3] else [match[1], match[2]]
+    numbers = [decimal(each) for each in (*listed, match[4] or "1")]
     *knots, step = [f"{each:f}" for each in numbers]
-    if parts := int(found[5] or 0):
+    if parts := int(match[5] or 0):
         low, high, width = numbers
         if width <= 0 or not low < high or not parts <= (high - low) / width:
             raise ValueError(_("write the lower number first, and no more parts than there are steps between them"))

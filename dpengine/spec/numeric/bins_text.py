@@ -36,12 +36,12 @@ def read_bins_text(text: str) -> dict[str, Any]:
     >>> read_bins_text("0 to 90 by 5 in 4 found bins, share 1/5")
     {'edges': [], 'from': '0', 'to': '90', 'step': '5', 'bins': {'count': 4, 'share': '0.2'}}
     """
-    found = _FOUND.fullmatch(text.strip())
-    assert found is not None, "a text that says that bins are to be found"
-    low, high, step = (f"{decimal(each):f}" for each in (found[1], found[2], found[3] or "1"))
-    share = read_share(found[5]) if found[5] else DEFAULT_SHARE
+    match = _FOUND.fullmatch(text.strip())
+    assert match is not None, "a text that says that bins are to be found"
+    low, high, step = (f"{decimal(each):f}" for each in (match[1], match[2], match[3] or "1"))
+    share = read_share(match[5]) if match[5] else DEFAULT_SHARE
     return {"edges": [], "from": low, "to": high, "step": step,
-            "bins": {"count": int(found[4]), "share": exact_text(share)}}  # fmt: skip
+            "bins": {"count": int(match[4]), "share": exact_text(share)}}  # fmt: skip
 
 
 def write_bins_text(column: Mapping[str, Any]) -> str:

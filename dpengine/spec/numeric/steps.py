@@ -37,8 +37,8 @@ class AmountAtSteps(Amount):
     @property
     def middles(self) -> Ints:
         """The place on the grid of the middle of each bin."""
-        found: Ints = np.minimum(np.arange(self.declared_size) * self.width + (self.width - 1) // 2, self.grid.steps)
-        return found
+        places: Ints = np.minimum(np.arange(self.declared_size) * self.width + (self.width - 1) // 2, self.grid.steps)
+        return places
 
     def split(self, places: Ints) -> tuple[Ints, Ints]:
         """Return the bin of each row, and zeros: no part of it belongs to the next bin.

@@ -84,8 +84,8 @@ class Condition(Declared):
     @property
     def codes(self) -> tuple[int, ...]:
         """Indices of the chosen cells, in order."""
-        place = {label: code for code, label in enumerate(self.column.labels)}
-        return tuple(sorted(place[label] for label in self.labels))
+        index = {label: code for code, label in enumerate(self.column.labels)}
+        return tuple(sorted(index[label] for label in self.labels))
 
     @property
     def description(self) -> str:

@@ -53,8 +53,8 @@ def accounts_of(person: Person) -> list[Account]:
     if isinstance(rules.sign_in, NoSignIn):
         local = DEMO_ACCOUNT if is_demo() else LOCAL_ACCOUNT
         return [local] if person == LOCAL else []
-    found = [_account(name, group, person.name) for name, group in sorted(rules.groups.items()) if person.name]
-    groups = [account for account in found if account is not None]
+    accounts = [_account(name, group, person.name) for name, group in sorted(rules.groups.items()) if person.name]
+    groups = [account for account in accounts if account is not None]
     if groups or not rules.sign_in.personal:
         return groups
     return [Account(f"{OF_A_PERSON}{person.identity}", "your own account", frozenset({May.PUBLISH, May.CAP}))]

@@ -151,20 +151,20 @@ def read(secrets: Mapping[str, Any], variable: str = "") -> Access:
         raise AccessError(f"{VARIABLE} and [sign_in] of the secrets file name different ways; keep one of them.")
     sign_in.setdefault("way", "none")
     try:
-        found = Access.model_validate({"sign_in": sign_in, "groups": secrets.get("groups", {})})
+        access = Access.model_validate({"sign_in": sign_in, "groups": secrets.get("groups", {})})
     except ValidationError as error:
         raise AccessError(*(_in_words(each["loc"], each["msg"]) for each in error.errors())) from None
-    if ("auth" in secrets) != isinstance(found.sign_in, Oidc):
+    if ("auth" in secrets) != isinstance(access.sign_in, Oidc):
         raise AccessError(f'[auth] and way = "oidc" in [sign_in] of the secrets file belong together ({HELP}).')
     unknown = {
         (name, each)
-        for name, group in found.groups.items()
+        for name, group in access.groups.items()
         for each in group.connections
         if each not in secrets.get(CONNECTIONS, {})
     }
     if unknown:
         raise AccessError(*(f"[groups.{name}]: there is no [{CONNECTIONS}.{each}]" for name, each in sorted(unknown)))
-    return found
+    return access
 
 
 def _way_out() -> str:

@@ -148,8 +148,8 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         faults.append(f"enter public bounds for {name}")
         return None
     missing_as = () if column is None else column.missing_as
-    found: Grid | None = _try(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
-    return found
+    grid: Grid | None = _try(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
+    return grid
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
@@ -164,7 +164,7 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
     chosen = st.multiselect(
         label, names, key=visit().key(key), placeholder="all rows; choose columns to narrow it down"
     )
-    found = []
+    conditions = []
     for name in chosen:
         with st.container(border=True):
             try:
@@ -175,8 +175,8 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
             if condition is None:
                 faults.append(f"choose values of {name}")
             else:
-                found.append(condition)
-    return tuple(found)
+                conditions.append(condition)
+    return tuple(conditions)
 
 
 def _condition(key: str, column: Column) -> Condition | None:

@@ -37,20 +37,20 @@ def audit_tab() -> None:
     epsilon = st.select_slider(
         "ε that is promised", rungs("0.5", "3"), value=Fraction(1), format_func=exact_text, key="attacks_claimed"
     )
-    found: dict[str, Audit] | None = visit().kept("audit", epsilon)
+    audits: dict[str, Audit] | None = visit().kept("audit", epsilon)
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Try to break it" if found is None else "Run it again"
+        label = "Try to break it" if audits is None else "Run it again"
         st.button(
             label, type="primary", icon=":material/play_arrow:", key="attacks_break",
             on_click=lambda: visit().keep("audit", epsilon, {}),
         )  # fmt: skip
         st.caption(f"{4 * RUNS:,} releases; a few seconds. Changing a setting stops it.", width="content")
-    if found is None:
+    if audits is None:
         st.caption("Nothing has been run at this ε yet.")
         return
-    if not found:
-        found.update(_run(epsilon))
-    _show(epsilon, found)
+    if not audits:
+        audits.update(_run(epsilon))
+    _show(epsilon, audits)
 
 
 def _run(epsilon: Fraction) -> dict[str, Audit]:
@@ -70,8 +70,8 @@ def _run(epsilon: Fraction) -> dict[str, Audit]:
     return {name: audit(here, there) for name, (here, there) in drawn.items()}
 
 
-def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
-    ours, faulty = found[OURS], found[FAULTY]
+def _show(epsilon: Fraction, audits: dict[str, Audit]) -> None:
+    ours, faulty = audits[OURS], audits[FAULTY]
     kept = ours.least_epsilon <= epsilon
     with st.grid(3, min_column_width=170):
         st.metric("Promised", f"ε = {exact_text(epsilon)}", border=True)
@@ -94,7 +94,7 @@ def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
         {"release": name, "event": f"published count {each.event}",
          "often": f"{each.frequent.successes:,} of {each.frequent.tries:,}",
          "seldom": f"{each.rare.successes:,} of {each.rare.tries:,}", "least": each.least_epsilon}
-        for name, each in found.items()
+        for name, each in audits.items()
     ]  # fmt: skip
     shown = {"often": "on one table", "seldom": "on the other",
              "least": st.column_config.NumberColumn("ε is at least", format="%.3f")}  # fmt: skip

@@ -59,13 +59,13 @@ def _levels(figure: go.Figure, bound: float) -> None:
         figure.add_hline(y=y, name=name, showlegend=True, line={"color": tone[colour], "width": 1.5, "dash": dash})
 
 
-def people_figure(found: Reconstruction) -> go.Figure:
+def people_figure(reconstruction: Reconstruction) -> go.Figure:
     """Draw every person as a tile: filled if the guess is right, crossed out if it is wrong."""
     tone = tones()
     figure = go.Figure()
-    right = found.secret == found.guess
+    right = reconstruction.secret == reconstruction.guess
     place = np.arange(right.size)
-    named = np.where(found.secret, "in the register", "not in it")
+    named = np.where(reconstruction.secret, "in the register", "not in it")
     for name, those, symbol, colour in (
         ("guessed right", right, "square", tone["accent"]),
         ("guessed wrong", ~right, "x-thin-open", tone["other"]),

@@ -67,8 +67,8 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
     def run() -> dict[str, Verdicts]:
         return {sampler.name: attack_sampler(sampler, epsilon, GAMES), OURS: attack_engine(epsilon, GAMES)}
 
-    found = measure("sampler", (sampler.name, epsilon), run)
-    theirs, bound = found[sampler.name], posterior(0.5, epsilon)
+    results = measure("sampler", (sampler.name, epsilon), run)
+    theirs, bound = results[sampler.name], posterior(0.5, epsilon)
     low, high = theirs.proved.interval()
     with st.grid(3, min_column_width=170):
         st.metric("Proved", f"{100 * theirs.proved.share:.1f} %", border=True,
@@ -88,15 +88,16 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
         )
     line = (
         f"{sampler.name}: {theirs.proved.successes:,} of {GAMES:,} outputs prove the true answer at ε = "
-        f"{exact_text(epsilon)}. {OURS}: {found[OURS].proved.successes}, since every whole number is possible for both"
+        f"{exact_text(epsilon)}. {OURS}: {results[OURS].proved.successes}, since every whole number is possible for "
+        "both"
     )
     st.markdown(f"**{line}**")
-    draw(samplers_figure({name: each.right for name, each in found.items()}, OURS, bound), line, "attacks-bits", 300)
+    draw(samplers_figure({name: each.right for name, each in results.items()}, OURS, bound), line, "attacks-bits", 300)
     run_again_button(f"{GAMES:,} outputs of each, drawn just now.")
     rows = [
         {"noise": name, "proved": each.proved.successes, "right": each.right.successes, "of": GAMES, "low": ends[0],
          "high": ends[1]}
-        for name, each in found.items() for ends in [each.right.interval()]
+        for name, each in results.items() for ends in [each.right.interval()]
     ]  # fmt: skip
     twin(pd.DataFrame(rows), "attacks-bits", RATE_COLUMNS)
 

@@ -89,12 +89,12 @@ def _work(job: Job) -> None:
         name, questions = job.left[0]
         bar.progress(1 - len(job.left) / total, text=f"{name}: {questions:,} questions")
         try:
-            found = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
+            reconstruction = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
         except PlanError as timeout:
             job.fault = all_faults(timeout)
             job.left.clear()
             break
-        job.found.setdefault(name, {})[questions] = found
+        job.found.setdefault(name, {})[questions] = reconstruction
         job.left[:1] = []
     place.empty()
 
@@ -107,7 +107,7 @@ def _show(job: Job) -> None:
         st.caption("Stopped before anything was found.")
         return
     bound = posterior(0.5, epsilon)
-    lines = {each: {k: found.rate for k, found in steps.items()} for each, steps in job.found.items()}
+    lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in job.found.items()}
     show_rates(lines, bound, "questions")
     line = verdict(name, lines[name], bound, "questions")
     st.markdown(f"**{line}**")

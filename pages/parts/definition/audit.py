@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.audit.exact_checks import Check, checks
-from dpengine.audit.publications import WAYS, Shown, show
+from dpengine.audit.publications import WAYS, EmpiricalBound, audit_publications
 from dpengine.exact import exact_text
 from pages.parts.shared.data_twin import twin
 from pages.parts.visit.state import visit
@@ -35,16 +35,16 @@ def audit_part(epsilon: Fraction) -> None:
             "Audit it", icon=":material/play_arrow:", key="definition_audit",
             on_click=lambda: visit().keep("definition audit", asked, []),
         )  # fmt: skip
-    found: list[tuple[Shown, list[Check]]] | None = visit().kept("definition audit", asked)
-    if found is None:
+    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().kept("definition audit", asked)
+    if outcome is None:
         st.caption(f"{2 * RUNS:,} publications, which takes up to a minute. Changing a setting stops it.")
         return
-    if not found:
-        found.append(_run(way, epsilon))
-    _show(*found[0])
+    if not outcome:
+        outcome.append(_run(way, epsilon))
+    _show(*outcome[0])
 
 
-def _run(way: str, epsilon: Fraction) -> tuple[Shown, list[Check]]:
+def _run(way: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:
     place = st.empty()
     bar = place.progress(0.0, text="exact checks")
     exact = list(checks(epsilon))
@@ -52,30 +52,30 @@ def _run(way: str, epsilon: Fraction) -> tuple[Shown, list[Check]]:
     def report(part: float) -> None:
         bar.progress(part, text=f"publishing: {way}")
 
-    shown = show(way, epsilon, RUNS, progress=report)
+    bound = audit_publications(way, epsilon, RUNS, progress=report)
     place.empty()
-    return shown, exact
+    return bound, exact
 
 
-def _show(shown: Shown, exact: list[Check]) -> None:
-    broken = [check.what for check in exact if not check.kept] + ([] if shown.kept else [shown.way])
+def _show(bound: EmpiricalBound, exact: list[Check]) -> None:
+    broken = [check.what for check in exact if not check.holds] + ([] if bound.holds else [bound.way])
     with st.grid(3, min_column_width=170):
-        st.metric("Claimed", f"ε = {exact_text(shown.claimed)}", border=True)
+        st.metric("Claimed", f"ε = {exact_text(bound.claimed)}", border=True)
         st.metric(
-            "Shown by outputs", f"ε ≥ {shown.least_epsilon:.2f}", border=True,
+            "Shown by outputs", f"ε ≥ {bound.least_epsilon:.2f}", border=True,
             help="Clopper–Pearson, 95 % confidence: one audit in twenty may show too much. More runs show more.",
         )  # fmt: skip
-        st.metric("Exact checks that hold", f"{sum(check.kept for check in exact)} of {len(exact)}", border=True)
+        st.metric("Exact checks that hold", f"{sum(check.holds for check in exact)} of {len(exact)}", border=True)
     line = (
-        f"{shown.hits} of {shown.runs} outputs speak for the person when the person is there, and "
-        f"{shown.hits_without} when not"
+        f"{bound.hits} of {bound.runs} outputs speak for the person when the person is there, and "
+        f"{bound.hits_without} when not"
     )
     if broken:
         st.error(f"**More than the ε that is claimed was found:** {', '.join(broken)}.", icon=":material/gpp_bad:")
     st.markdown(f"**{line}.** An audit can show that a promise is broken, never that it is kept.")
     st.caption("`private-release audit` runs all of this on the command line, as often as you like.")
     frame = pd.DataFrame(
-        {"check": check.what, "found": check.found, "claimed": float(check.claimed), "cases": check.cases}
+        {"check": check.what, "found": check.largest, "claimed": float(check.claimed), "cases": check.cases}
         for check in exact
     )
     number = st.column_config.NumberColumn

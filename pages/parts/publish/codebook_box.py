@@ -16,7 +16,7 @@ from dpengine.sources.codebook_file import open_codebook
 from dpengine.spec import codebook_sheet, strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.exchange import formats
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
@@ -51,7 +51,7 @@ def show() -> None:
         for place, (label, name, mime, write) in zip(st.columns(len(SHEETS)), SHEETS, strict=True):
             place.download_button(
                 label,
-                made_on_click(partial(write, columns, entries.told), name, mime),
+                made_on_click(partial(write, columns, entries.texts), name, mime),
                 file_name=name,
                 mime=mime,
                 icon=":material/download:",
@@ -105,12 +105,12 @@ def _take_files(files: Sequence[UploadedFile]) -> None:
         st.warning(all_faults(error), icon=":material/report:")
 
 
-def _take(found_books: Sequence[Found]) -> None:
+def _take(found_books: Sequence[ReadCodebook]) -> None:
     """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it."""
     books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
-    declared, told = visit().entries.declared, visit().entries.told
+    declared, texts = visit().entries.declared, visit().entries.texts
     found = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
     if not found and not about.keys() & declared.keys():
         names = ", ".join(plain(column.name) for column in columns[:5])
@@ -121,12 +121,12 @@ def _take(found_books: Sequence[Found]) -> None:
     if to_confirm:
         found = {name: entry | {"suggested": True} for name, entry in found.items()}
     words = {c.name: c.model_dump(include={*FOR_READERS}, exclude_defaults=True) for c in columns}
-    said = {
-        name: told.get(name, {}) | words.get(name, {}) | ({"description": about[name]} if name in about else {})
+    read = {
+        name: texts.get(name, {}) | words.get(name, {}) | ({"description": about[name]} if name in about else {})
         for name in declared
         if name in found or name in about
     }
-    filled = visit().entries.with_(declared=declared | found, told=told | said)
+    filled = visit().entries.with_(declared=declared | found, texts=texts | read)
     visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(found)))
     text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
     st.toast(text, icon=":material/menu_book:")
@@ -165,21 +165,21 @@ def _take_shapes(file: str, text: str) -> None:
     entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
     for name in plan_form.used(entries):
         values = listed(entries.declared[name])
-        words = {str(word): str(value) for value, word in entries.told.get(name, {}).get("words", {}).items()}
+        words = {str(word): str(value) for value, word in entries.texts.get(name, {}).get("words", {}).items()}
         try:
-            found = shapes.from_geojson(text, values, words) if values else {}
+            outlines = shapes.from_geojson(text, values, words) if values else {}
         except ValueError as error:
             why = str(error)
             continue
-        best = max(best, (name, found), key=lambda one: len(one[1]))
-    name, found = best
-    if not found:
+        best = max(best, (name, outlines), key=lambda one: len(one[1]))
+    name, outlines = best
+    if not outlines:
         st.warning(f"{plain(file)}: {why}.", icon=":material/report:")
         return
-    visit().refresh(entries.with_(told=entries.told | {name: entries.told.get(name, {}) | {"shapes": found}}))
+    visit().refresh(entries.with_(texts=entries.texts | {name: entries.texts.get(name, {}) | {"shapes": outlines}}))
     column = plain(name)
     text = plural(
-        "{column} has a map with {n} shape.", "{column} has a map with {n} shapes.", len(found), column=column
+        "{column} has a map with {n} shape.", "{column} has a map with {n} shapes.", len(outlines), column=column
     )
     st.toast(text, icon=":material/map:")
     st.rerun()

@@ -62,8 +62,8 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         case _:
             entered = {}
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-    now, found = column.get("source", "typed"), finds_cells(entered)
-    sources = {now: FOUND} if found else SEEN if now in SEEN else SOURCE_NAMES
+    now, by_release = column.get("source", "typed"), finds_cells(entered)
+    sources = {now: FOUND} if by_release else SEEN if now in SEEN else SOURCE_NAMES
     kept = {
         "other": other.checkbox(
             _("cell *(other)*"),
@@ -82,9 +82,9 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             list(sources),
             index=list(sources).index(now),
             format_func=lambda key: _(sources[key]),
-            key=visit().key(f"{'found' if found else 'source'}-{name}-{now}-{turn}"),
+            key=visit().key(f"{'found' if by_release else 'source'}-{name}-{now}-{turn}"),
             help=_(SOURCE_HELP),
-            disabled=found,
+            disabled=by_release,
         ),
     }
     after = column | entered | kept

@@ -60,7 +60,9 @@ def choose_columns() -> None:
         )
         for field in fresh
     }
-    told = entries.told | {field.name: found for field in fresh if (found := plan_form.said(field.label, field.words))}
+    texts = entries.texts | {
+        field.name: known for field in fresh if (known := plan_form.texts_from_file(field.label, field.words))
+    }
     layout = st.radio(
         _("Published as"),
         list(plan_form.LAYOUTS),
@@ -70,8 +72,8 @@ def choose_columns() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
-    entries = entries.with_(chosen=tuple(chosen), declared=declared, told=told, layout=layout)
-    visit().change(chosen=entries.chosen, declared=declared, told=told, layout=layout)
+    entries = entries.with_(chosen=tuple(chosen), declared=declared, texts=texts, layout=layout)
+    visit().change(chosen=entries.chosen, declared=declared, texts=texts, layout=layout)
     if layout == "own":
         levels_box.show(chosen)  # placed before the tables, which can then use these levels
         entries = ask_own_tables(entries)
@@ -89,8 +91,8 @@ def choose_columns() -> None:
             ),
         )
     visit().change(
-        chosen=entries.chosen, declared=entries.declared, told=told, layout=layout, own=entries.own, more=entries.more,
-        of_amounts=entries.of_amounts, margins=margins,
+        chosen=entries.chosen, declared=entries.declared, texts=texts, layout=layout, own=entries.own,
+        more=entries.more, of_amounts=entries.of_amounts, margins=margins,
     )  # fmt: skip
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(

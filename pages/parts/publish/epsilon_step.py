@@ -194,8 +194,8 @@ def _computed(plan: Plan, half_width: float) -> Fraction | None:
 
 def _widths(plan: Plan) -> dict[tuple[str, ...], float]:
     predicted = predict(plan)
-    found = dict(zip(predicted["table"], predicted["half_width_95"], strict=True))
-    return {table: float(found[name_of(table)]) for table in plan.marginals}
+    by_name = dict(zip(predicted["table"], predicted["half_width_95"], strict=True))
+    return {table: float(by_name[name_of(table)]) for table in plan.marginals}
 
 
 def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fraction, half_width: float) -> str:
@@ -236,16 +236,16 @@ def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | No
     if not clicked and background_read.held("epsilon-by-trials", question) is None:
         st.caption(_("For this plan the error cannot be computed, so values of ε are tried out on made-up people."))
         return None
-    found = background_read.read(
+    result = background_read.read(
         "epsilon-by-trials",
         partial(_try_ladder, plan, half_width),
         None,
         question=question,
         doing=mark("Trying values of ε"),
     )
-    if found is None:
+    if result is None:
         return None
-    if (needed := found[0]) is None:
+    if (needed := result[0]) is None:
         st.caption(":material/report: " + _("No ε up to {epsilon} was enough.", epsilon=exactly(TRIED[-1])))
     else:
         st.caption(

@@ -126,11 +126,11 @@ def typed_into(
 
     A column in `of_a_kind` keeps its kind, whatever its text says.
     """
-    found = dict(declared)
+    entries = dict(declared)
     for row, cells in edits.items():
         name = names[row]
-        found[name] = _edited(name, found[name], cells, strict=name in of_a_kind)
-    return found
+        entries[name] = _edited(name, entries[name], cells, strict=name in of_a_kind)
+    return entries
 
 
 def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
@@ -203,19 +203,19 @@ def _same(one: Entries, other: Entries) -> bool:
 
 
 def _rows(names: list[str]) -> pd.DataFrame:
-    entries, found = visit().entries, checked(names)
-    rows = [_row(entries.declared[name], found[name], name in entries.chosen) for name in names]
+    entries, checks = visit().entries, checked(names)
+    rows = [_row(entries.declared[name], checks[name], name in entries.chosen) for name in names]
     return pd.DataFrame(rows, columns=list(WIDTHS))
 
 
-def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, ...]:
+def _row(column: dict[str, Any], check: Checked, published: bool) -> tuple[Any, ...]:
     text = _text(column)
     return (
         column["name"],
         KIND_NAMES[column["kind"]],
         text,
-        (_state(column, found) if text else _("to fill in")) if published else _("left out"),
-        not found.faults,
+        (_state(column, check) if text else _("to fill in")) if published else _("left out"),
+        not check.faults,
         column["kind"] != "amount" and bool(column.get("other", True)),
         bool(column.get("missing", True)),
         _source(column),
@@ -232,13 +232,13 @@ def _text(column: dict[str, Any]) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
 
 
-def _state(column: Mapping[str, Any], found: Checked) -> str:
-    size = found.size or 0
-    if found.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
+def _state(column: Mapping[str, Any], check: Checked) -> str:
+    size = check.size or 0
+    if check.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
         return "? " + _("suggested: averages")
-    if found.faults == (plan_form.TO_CONFIRM,):
+    if check.faults == (plan_form.TO_CONFIRM,):
         return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
-    wrong = next((fault for fault in found.faults if fault != plan_form.TO_CONFIRM), "")
+    wrong = next((fault for fault in check.faults if fault != plan_form.TO_CONFIRM), "")
     if wrong:
         return "✗ " + _(wrong)
     if column["kind"] == "amount":

@@ -59,9 +59,9 @@ def publish_step(plan: Plan) -> None:
     price = Fraction(0) if published else plan.epsilon
     table = visit().table
     assert table is not None
-    found = [] if published else resembling(table, plan, data, ledger)
-    others = other_people(data, found)
-    alike = [] if others else found
+    resemblances = [] if published else resembling(table, plan, data, ledger)
+    others = other_people(data, resemblances)
+    alike = [] if others else resemblances
     spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
     bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(price)}
     if cap is not None and cap - spent < price:  # the ledger would refuse it, and charge nothing
@@ -72,7 +72,7 @@ def publish_step(plan: Plan) -> None:
         for label, value in bill.items():
             st.metric(label, value)
     first = spent == 0 and not published
-    if first and not found:
+    if first and not resemblances:
         _say_who_has_these_columns(dataset.strip(), ledger)
     if cap is None and May.CAP in visit().account.may:
         _offer_cap(plan.dataset, asked=first)
@@ -96,7 +96,7 @@ def publish_step(plan: Plan) -> None:
             ),
             help=term("trust"),
         )
-    asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, found)
+    asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, resemblances)
     if not published and not asks and visit().person.identity:
         box = st.expander(
             _("Have a colleague look at it first"),

@@ -53,13 +53,13 @@ def _columns() -> dict[str, Any]:
 
 
 def _show_exact(table: Table, id_column: str) -> None:
-    found = background_read.read(
+    facts = background_read.read(
         "rows-kept", lambda _progress: owner.rows_kept(table, id_column), table, question=id_column
     )
-    if found is None:
+    if facts is None:
         return
-    part = [100 * kept / max(found.rows, 1) for kept in found.kept]
-    frame = pd.DataFrame({"at most": found.bounds, "rows kept": found.kept, "of all": part})
+    part = [100 * kept / max(facts.rows, 1) for kept in facts.kept]
+    frame = pd.DataFrame({"at most": facts.bounds, "rows kept": facts.kept, "of all": part})
     with st.container(key="private-kept", border=True):
         show_numbers(frame, _columns())
         st.caption(
@@ -68,7 +68,7 @@ def _show_exact(table: Table, id_column: str) -> None:
                 "this; never share it.",
                 "{n} rows have a value in *{column}*. The more rows a person may keep, the wider the noise. Only you "
                 "see this; never share it.",
-                found.rows,
+                facts.rows,
                 column=plain(id_column),
             )
         )

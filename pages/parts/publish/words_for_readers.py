@@ -171,23 +171,23 @@ def _notes(key: str, _field: str) -> Row:
 
 
 def _names(key: str, _field: str) -> Row:
-    edits, told = _typed(key), visit().entries.told
+    edits, texts = _typed(key), visit().entries.texts
     rows = with_edits(visit().kept(GRID, key) or [], edits)
     changed = {
-        (row := rows[k])["column"]: told.get(row["column"], {}) | {FIELDS[cell]: row[cell] for cell in FIELDS}
+        (row := rows[k])["column"]: texts.get(row["column"], {}) | {FIELDS[cell]: row[cell] for cell in FIELDS}
         for k in edits
     }
-    return {"told": told | changed}
+    return {"texts": texts | changed}
 
 
 def _codes(key: str, name: str) -> Row:
-    told = visit().entries.told
+    texts = visit().entries.texts
     column = plan_form.to_plan(visit().entries).column(name)
     assert isinstance(column, Category)
     words, unknown = words_of(st.session_state[key], column.values)
     if unknown:
         raise PlanError(_("No such value: {values}.", values=", ".join(unknown[:5])))
-    return {"told": told | {name: told.get(name, {}) | {"words": words}}}
+    return {"texts": texts | {name: texts.get(name, {}) | {"words": words}}}
 
 
 def _take(key: str, changes: Callable[[str, str], Row], field: str) -> None:

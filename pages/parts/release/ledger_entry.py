@@ -22,10 +22,10 @@ ASK = "pages/ask.py"
 def show_entry(kind: Kind, payload: bytes) -> None:
     """Show a stored answer, a choice, or the result of a mechanism that a user added; all may be published."""
     if kind is Kind.MECHANISM:
-        found = mechanism.reopen(payload)
+        result = mechanism.reopen(payload)
         with st.container(border=True):
-            st.markdown(_("What the mechanism {name} gave", name=f"**{plain(found.mechanism)}**"))
-            st.json(found.value)
+            st.markdown(_("What the mechanism {name} gave", name=f"**{plain(result.mechanism)}**"))
+            st.json(result.value)
         return
     if kind is Kind.CHOICE:
         with st.container(border=True):

@@ -80,12 +80,12 @@ def show_truth(release: Release, shown: Columns, measure: Measure | None = None)
             )
             return
         ledger, plan = visit().ledger, release.plan
-        found = background_read.read(
+        facts = background_read.read(
             "truth", lambda _progress: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
         )
-        if found is None:
+        if facts is None:
             return
-        counted, tables, columns = found
+        counted, tables, columns = facts
         _show_sample_share(tables, heading_of(release.plan, shown))
         if len(columns) > 1:
             st.caption(_("All columns, the worst first:"))
@@ -174,7 +174,7 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     if plan.cells(columns) > MAX_CELLS:
         st.caption(_("These columns have too many cells together. Choose others."))
         return
-    found = background_read.read(
+    facts = background_read.read(
         "conclusions",
         lambda _progress: (
             true_counts(table, plan, ledger, [columns])[columns],
@@ -183,9 +183,9 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
         table,
         question=(release.release_id, plan.key, columns),
     )
-    if found is None:
+    if facts is None:
         return
-    true, published = found
+    true, published = facts
     _show_means(plan, columns, true, published)
     _show_regression(plan, columns, true, published)
 

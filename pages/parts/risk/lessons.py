@@ -149,10 +149,10 @@ def names_back() -> None:
     )
     seed = _seed("names")
     born = st.segmented_control("Date of birth as", list(COARSE), default="exact date", required=True, key="risk_birth")
-    found = numbers.names_found(seed, COARSE[born])
+    linked = numbers.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
-        st.metric("Names found", _share(found.rate), border=True, help="Rows that get their own name back.")
-        sure = percent(found.right / found.claimed) if found.claimed else "no claims"
+        st.metric("Names found", _share(linked.rate), border=True, help="Rows that get their own name back.")
+        sure = percent(linked.right / linked.claimed) if linked.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
     st.markdown(
         "**Names are not needed.** How often does someone guess a patient's condition, knowing …", help=term("linkage")
@@ -204,17 +204,17 @@ def films() -> None:
     wrong = right.select_slider("Wrong films among them", (0, 1, 2), key="risk_wrong")
     epsilon = "1"
     seed = _seed("films")
-    found = numbers.films(seed, epsilon, wrong)
+    searches = numbers.films(seed, epsilon, wrong)
     at = numbers.KNOWN.index(known)
     with st.grid(3, min_column_width=150):
-        for name, each in found.items():
+        for name, each in searches.items():
             st.metric(name.capitalize(), _share(each[at].rate), border=True, help="People whose record is found.")
     line = (
-        f"Knowing {plural(known, 'film')} finds {_share(found['names removed'][at].rate)} of people if only names were "
-        f"removed, and {_share(found['our release'][at].rate)} in our release"
+        f"Knowing {plural(known, 'film')} finds {_share(searches['names removed'][at].rate)} of people if only names "
+        f"were removed, and {_share(searches['our release'][at].rate)} in our release"
     )
     st.markdown(f"**{line}.**")
-    rates = {name: [each.rate for each in own] for name, own in found.items()}
+    rates = {name: [each.rate for each in own] for name, own in searches.items()}
     draw(curve_figure(numbers.KNOWN, rates, known, ("films known", "people found")), f"{line}.", "risk-films", 340)
     rows = [
         {"films known": each, **{name: _interval(own[place]) for name, own in rates.items()}}

@@ -103,9 +103,9 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
 def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:
     """Show which columns, alone or together, single people out."""
     ranked = sorted(alone.items(), key=lambda item: (-item[1].people, len(item[0])))
-    named = {" × ".join(names): found for names, found in ranked}
+    named = {" × ".join(names): each for names, each in ranked}
     top = list(named.items())[:MAX_BARS]
-    singly = max(found.people for names, found in alone.items() if len(names) == 1)
+    singly = max(each.people for names, each in alone.items() if len(names) == 1)
     one = f"at most {percent_at_most(singly / people)} of people" if singly else "nobody"
     together = f"{plural(max(map(len, alone)), 'column')} together single out {percent(ranked[0][1].people / people)}"
     line = f"One column alone singles out {one}; {together}"
@@ -114,11 +114,11 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     st.markdown(f"**{line}**")
     if not ranked[0][1].people:
         return
-    figure = alone_figure([name for name, _ in top], [found.people / people for _, found in top])
+    figure = alone_figure([name for name, _ in top], [each.people / people for _, each in top])
     draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)
     rows = [
-        {"columns": name, "alone": found.people, "of all": found.people / people, "classes": found.classes}
-        for name, found in named.items()
+        {"columns": name, "alone": each.people, "of all": each.people / people, "classes": each.classes}
+        for name, each in named.items()
     ]
     number = st.column_config.NumberColumn
     columns = {"of all": number("of all", format="percent")} | {

@@ -25,19 +25,19 @@ def show_profile(
     classes: Classes, people: int, unique: int, key: str, *, across: int = 4, private: bool = False
 ) -> None:
     """Show the numbers of the worst class, and people by size of class; `unique` of `people` are alone."""
-    found = syntactic.profile(classes, C)
+    profile = syntactic.profile(classes, C)
     with st.grid(across, min_column_width=150):
         share = f"{percent(unique / people)} of people"
         st.metric("Alone", f"{unique:,}", share, help="People with whom no one else agrees on these columns.", **BESIDE)
-        st.metric("k", f"{found.k:,}", help=term("k-anonymity"), border=True)
-        if found.distinct is not None:
+        st.metric("k", f"{profile.k:,}", help=term("k-anonymity"), border=True)
+        if profile.distinct is not None:
             note = "Different sensitive values in the class with the fewest; beside it, two stricter definitions."
-            stricter = f"entropy {found.entropy:.2g}, (c, ℓ) {found.recursive}"
-            st.metric("ℓ", f"{found.distinct:,}", stricter, help=note, **BESIDE)
+            stricter = f"entropy {profile.entropy:.2g}, (c, ℓ) {profile.recursive}"
+            st.metric("ℓ", f"{profile.distinct:,}", stricter, help=note, **BESIDE)
             note = "The largest distance of a class's sensitive values from those of the whole table."
-            st.metric("t", f"{found.t_equal:.2g}", f"ordered {found.t_ordered:.2g}", help=note, **BESIDE)
+            st.metric("t", f"{profile.t_equal:.2g}", f"ordered {profile.t_ordered:.2g}", help=note, **BESIDE)
     bands = syntactic.size_bands(classes)
-    classes_in_all = plural(found.classes, "class", "classes")
+    classes_in_all = plural(profile.classes, "class", "classes")
     line = (
         f"{unique:,} of {plural(people, 'person', 'people')} {'is' if unique == 1 else 'are'} alone; {classes_in_all}"
     )

@@ -40,15 +40,15 @@ def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) ->
     shown, config = frame.copy(), dict(columns)
     for name in frame.columns:
         column = columns.get(name)
-        found = _FORMAT.fullmatch(str(column["type_config"].get("format"))) if isinstance(column, dict) else None
-        if not isinstance(column, dict) or found is None:
+        match = _FORMAT.fullmatch(str(column["type_config"].get("format"))) if isinstance(column, dict) else None
+        if not isinstance(column, dict) or match is None:
             continue
-        kind, digits = found["kind"], int(found["digits"] or 0)
-        if kind != "g" and digits <= 3 and found["flags"] in ("", ",") and not found["after"] and _speaks(locale):
+        kind, digits = match["kind"], int(match["digits"] or 0)
+        if kind != "g" and digits <= 3 and match["flags"] in ("", ",") and not match["after"] and _speaks(locale):
             shown[name] = frame[name].round(digits)
             config[name] = column | {"type_config": column["type_config"] | {"format": "localized"}}
         else:
-            shown[name] = [None if pd.isna(value) else _written(float(value), found) for value in frame[name]]
+            shown[name] = [None if pd.isna(value) else _written(float(value), match) for value in frame[name]]
             config[name] = st.column_config.TextColumn(column["label"], help=column["help"], alignment="right")
     return shown, config
 

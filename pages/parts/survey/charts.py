@@ -73,10 +73,10 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
         ("coins, in one run", [each.local_observed for each in spreads], "accent", "circle"),
         ("curator, in one run", [each.curator_observed for each in spreads], "other", "square"),
     )
-    for name, found, colour, symbol in dots:
+    for name, values, colour, symbol in dots:
         figure.add_scatter(
             x=sizes,
-            y=[None if each is None else max(each, 0.1) for each in found],
+            y=[None if each is None else max(each, 0.1) for each in values],
             name=name,
             mode="markers",
             marker={

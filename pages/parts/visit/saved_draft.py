@@ -17,7 +17,15 @@ from dpengine import PlanError
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan.plan_form import LAYOUTS, Draft, Entries, said, shareable, to_plan, waits_for_a_list
+from pages.parts.visit.plan.plan_form import (
+    LAYOUTS,
+    Draft,
+    Entries,
+    shareable,
+    texts_from_file,
+    to_plan,
+    waits_for_a_list,
+)
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit
@@ -178,13 +186,13 @@ def carry_over(table: Table) -> bool:
 
 def _with_lists_of(table: Table, entries: Entries) -> Entries:
     """Return the entries with suggestions from the table's file, which are not kept until a person confirms them."""
-    declared, told = dict(entries.declared), dict(entries.told)
+    declared, texts = dict(entries.declared), dict(entries.texts)
     for column in table.columns:
         entry = declared.get(column.name, {})
         if column.words and waits_for_a_list(entry):
             declared[column.name] = entry | {"values": [code for code, _ in column.words]}
-            told[column.name] = said(column.label, column.words) | told.get(column.name, {})
-    return entries.with_(declared=declared, told=told)
+            texts[column.name] = texts_from_file(column.label, column.words) | texts.get(column.name, {})
+    return entries.with_(declared=declared, texts=texts)
 
 
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The desk where plans are sent and decided on: two people, one plan, one decision, kept whole."""
+"""Requests for approval: one person sends a plan, another decides, and both are recorded."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_plan_that_waits_or_is_approved_is_not_sent_twice(stored_url: str) -> 
     assert found.state is State.WAITING
 
 
-def test_what_is_decided_or_withdrawn_stays_so(stored_url: str) -> None:
+def test_a_decision_or_withdrawal_is_final(stored_url: str) -> None:
     desk = Ledger(stored_url).approvals
     for end in (
         lambda request_id: desk.decline(request_id, SAM),

@@ -1,4 +1,4 @@
-"""A charge that needs approval has one, of exactly its plan, and uses it up with the same commit; or it is refused."""
+"""A charge that needs approval is refused without one of exactly its plan, and uses it up in the same transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIGEST = plan_digest(PLAN)
 
 
 def ruled(url: str, owner: str = "", dataset: str = "") -> Ledger:
-    """A ledger of which a dataset, or every one, needs approval."""
+    """A ledger in which one dataset, or every dataset, needs approval."""
     ledger = Ledger(url, owner)
     ledger.approvals.set_rule(dataset, needed=True)
     return ledger
@@ -71,7 +71,7 @@ def test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up(
     ledger.verify_chain()
 
 
-def test_what_was_published_is_had_again_without_another_approval(stored_url: str) -> None:
+def test_publishing_again_needs_no_further_approval(stored_url: str) -> None:
     ledger = ruled(stored_url)
     approved(ledger)
     assert spend(ledger) == spend(ledger)
@@ -98,7 +98,7 @@ def test_an_approval_is_for_exactly_its_plan(ledger_url: str, changed: str) -> N
 
 
 @pytest.mark.parametrize("forged", [{"epsilon": Fraction(2)}, {"dataset": "wages"}, {"plan_sha256": b""}])
-def test_a_charge_that_says_the_digest_of_another_plan_is_refused(ledger_url: str, forged: dict[str, object]) -> None:
+def test_a_charge_with_the_digest_of_another_plan_is_refused(ledger_url: str, forged: dict[str, object]) -> None:
     ledger = ruled(ledger_url)
     approved(ledger)
     given = {"dataset": "clinic", "epsilon": PLAN.epsilon, "plan_sha256": DIGEST} | forged
@@ -107,7 +107,7 @@ def test_a_charge_that_says_the_digest_of_another_plan_is_refused(ledger_url: st
 
 
 @pytest.mark.parametrize("end", ["withdrawn by who asked", "withdrawn by who approved", "declined"])
-def test_what_was_withdrawn_or_declined_buys_nothing(stored_url: str, end: str) -> None:
+def test_a_withdrawn_or_declined_request_allows_no_charge(stored_url: str, end: str) -> None:
     ledger = ruled(stored_url)
     request = ledger.approvals.send(PLAN, ANN)
     if end == "declined":
@@ -119,7 +119,7 @@ def test_what_was_withdrawn_or_declined_buys_nothing(stored_url: str, end: str) 
         spend(ledger)
 
 
-def test_the_approval_of_another_owner_buys_nothing(stored_url: str) -> None:
+def test_the_approval_of_another_owner_allows_no_charge(stored_url: str) -> None:
     clinic, school = ruled(stored_url, "group:clinic"), ruled(stored_url, "group:school")
     request = approved(school)
     with pytest.raises(BudgetError, match="needs the approval"):
@@ -163,7 +163,7 @@ def test_a_release_is_sent_approved_and_published_once(ledger_url: str) -> None:
         dpe.release(other, CLINIC_PLAN, ledger)
 
 
-def test_a_statement_of_other_people_is_approved_too_and_gets_nobody_round_a_rule(ledger_url: str) -> None:
+def test_stating_other_people_needs_approval_too_and_evades_no_rule(ledger_url: str) -> None:
     ledger = Ledger(ledger_url)
     dpe.release(TABLE, CLINIC_PLAN, ledger)
     ledger.approvals.set_rule("clinic-2026", needed=True)
@@ -190,7 +190,7 @@ def test_an_approval_lapses_with_the_charge_that_the_budget_refuses(stored_url: 
     dpe.release(TABLE, CLINIC_PLAN, ledger)
 
 
-def test_an_approval_lapses_too_where_a_near_copy_has_spent_the_budget(ledger_url: str) -> None:
+def test_an_approval_also_lapses_if_a_near_copy_has_spent_the_budget(ledger_url: str) -> None:
     ledger = Ledger(ledger_url)
     dpe.release(TABLE, CLINIC_PLAN, ledger)
     ledger.set_cap("clinic-2026", 1)
@@ -219,7 +219,7 @@ def test_questions_and_choices_are_refused_under_the_rule(ledger_url: str) -> No
 # ---- races and sudden death ----
 
 
-def test_of_four_processes_that_want_one_approval_one_gets_it(stored_url: str) -> None:
+def test_one_of_four_processes_gets_the_only_approval(stored_url: str) -> None:
     ledger = ruled(stored_url)
     for round_ in range(3):
         plan = survey(title=f"round {round_}", epsilon=1)
@@ -243,7 +243,7 @@ def test_death_at_any_point_uses_charge_and_approval_or_neither(stored_url: str,
     ledger.verify_chain()
 
 
-def test_whatever_is_tried_in_any_order_each_charge_has_an_approval_of_its_own(ledger_url: str) -> None:
+def test_in_any_order_of_actions_each_charge_has_an_approval_of_its_own(ledger_url: str) -> None:
     ledger, chance = ruled(ledger_url), random.Random(7)
     plans = [survey(title=title) for title in "ab"]
     for step in range(150):

@@ -169,7 +169,7 @@ def test_columns_are_described_as_they_are(bundle: bytes) -> None:
     assert package["licenses"] == [{"path": "https://creativecommons.org/licenses/by/4.0/", "title": "CC BY 4.0"}]
 
 
-def test_nothing_is_said_that_the_owner_did_not_say() -> None:
+def test_descriptions_state_only_what_the_owner_stated() -> None:
     silent = "\n".join(line for line in RICH.splitlines() if "licence" not in line and "about: " not in line)
     members = members_of(write.pack(preview(Plan.loads(silent))))
     for name in PORTALS:

@@ -86,7 +86,7 @@ def test_a_category_is_a_number_s_own_text(type_name, number):
         assert boundaries.code(bits) == 0
 
 
-def test_the_words_of_yes_and_no_have_their_codes():
+def test_words_for_yes_and_no_have_their_codes():
     boundaries = boundaries_of(YesNo(name="x"), "DOUBLE", 100)
     assert [boundaries.code(value) for value in (1.0, 0.0, -0.0, 2.0, math.inf)] == [0, 1, 1, 2, 2]
     assert [boundaries_of(YesNo(name="x"), "BOOLEAN", 100).code(value) for value in (True, False)] == [0, 1]

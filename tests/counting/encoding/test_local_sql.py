@@ -85,7 +85,7 @@ def test_an_edge_belongs_to_the_bin_above_in_every_type(tenths, type):
     [(1950, 2025, 10, 1957.5, 1), (0, 1, 4, 0.75, 3), (-1, 1, 10, 0.0, 5), (1000, 1100, 10, 1099, 9),
      (0, 100_000, 100_000, 54321.5, 54321)],
 )  # fmt: skip
-def test_as_many_bins_as_were_asked_for(low, high, bins, value, expected):
+def test_there_are_as_many_bins_as_requested(low, high, bins, value, expected):
     plan = plan_of({"kind": "number", "edges": {"from": low, "to": high, "bins": bins}})
     array = counted([float(value)], plan)
     assert len(array) == bins + 2
@@ -140,7 +140,7 @@ def test_a_declared_text_falls_in_its_own_cell(value):
         (None, MISSING),
     ],
 )  # fmt: skip
-def test_other_texts_fall_where_one_declared_value_is_meant_or_in_other(value, cell):
+def test_other_texts_fall_in_the_one_declared_value_that_they_can_mean_or_in_other(value, cell):
     assert cell_of(PLACE, value, pa.string()) == cell
 
 

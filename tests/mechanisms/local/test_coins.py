@@ -44,7 +44,7 @@ def test_sixteen_bits_decide_a_coin_of_sixteen(k: int) -> None:
     assert len(script.parts) == (k % 256 == 0), "an equal byte is decided at once where nothing follows"
 
 
-def test_a_third_is_told_from_its_neighbours_however_long_they_agree() -> None:
+def test_a_third_is_distinguished_from_neighbours_however_many_bits_agree() -> None:
     for last, wanted in ((0x54, True), (0x56, False)):  # 1/3 is 0x55 for ever
         heads = np.empty(1, dtype=np.bool_)
         flip(heads, Fraction(1, 3), Script(*[[0x55]] * 20, [last]))
@@ -54,13 +54,13 @@ def test_a_third_is_told_from_its_neighbours_however_long_they_agree() -> None:
 @pytest.mark.parametrize(
     "chance", [Fraction(1, 3), Fraction(1, 1000), Fraction(37, 256), Fraction(COIN_STEPS - 1, COIN_STEPS)]
 )
-def test_heads_come_as_often_as_said(chance: Fraction) -> None:
+def test_heads_are_as_frequent_as_stated(chance: Fraction) -> None:
     people = 600_001  # more than one block, and an odd number of them
     seen = int(coins(chance, people).sum())
     assert stats.binomtest(seen, people, float(chance)).pvalue > ALPHA
 
 
-def test_another_chance_is_told_apart() -> None:
+def test_another_probability_is_detected() -> None:
     seen = int(coins(Fraction(1, 3), 600_001).sum())
     assert stats.binomtest(seen, 600_001, 1 / 3 + 0.01).pvalue < ALPHA
 
@@ -72,7 +72,7 @@ def test_coins_are_drawn_afresh_each_time() -> None:
 
 
 @pytest.mark.parametrize("chance", [Fraction(-1, 9), Fraction(10, 9)])
-def test_what_is_no_chance_is_refused(chance: Fraction) -> None:
+def test_an_invalid_probability_is_refused(chance: Fraction) -> None:
     with pytest.raises(PlanError, match="between 0 and 1"):
         coins(chance, 3)
 

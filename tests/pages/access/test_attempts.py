@@ -1,8 +1,8 @@
 """Attempts to get at what belongs to another owner: each at something that is there, and each refused.
 
 Ann's group has a release, an answer, a choice, a cap, a release under way, a place for uploads, a question to a tab and
-a plan in a tab. Others try to read, spend, change or join them, by ways that a browser has and some that it has not.
-That Ann herself succeeds is tested beside: else a refusal would say nothing.
+a plan in a tab. Others try to read, spend, change or join them, as a browser could and in some ways that it could not.
+Ann herself must succeed in each case: otherwise a refusal would prove nothing.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ def test_nobody_sends_anything_to_her_session(session: Open, sender: str, method
 
 
 @pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_she_does(session: Open, method: str, path: str) -> None:
+def test_she_sends_files_to_her_own_session(session: Open, method: str, path: str) -> None:
     assert put(session, HERSELF, path, method) in (200, 204)
 
 

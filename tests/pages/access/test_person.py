@@ -1,4 +1,4 @@
-"""Who a person is: what a provider says and what a proxy says, taken at their word only where they may be."""
+"""Identities of people, from a sign-in provider or a proxy, each trusted only as far as the settings allow."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_an_operator_may_name_people_by_another_claim() -> None:
         {"sub": ""}, {"sub": 7}, {"iat": None}, {"iat": "now"}, {"iat": 0}, {"iat": time.time() - 13 * 3600},
     ],
 )  # fmt: skip
-def test_who_is_not_signed_in_or_was_long_ago_is_nobody(changes: dict[str, Any]) -> None:
+def test_without_a_recent_sign_in_a_visitor_is_nobody(changes: dict[str, Any]) -> None:
     assert person._of_claims(claims(ANN, **changes), oidc()) is None
 
 
@@ -104,7 +104,7 @@ def signed(monkeypatch: pytest.MonkeyPatch, secret: str = "0123456789abcdef" * 2
     return request(("Cookie", f"{USER_COOKIE_NAME}={cookie}"), path="/media/a.csv")
 
 
-def test_the_cookie_of_who_signed_in_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cookie_of_a_signed_in_person_identifies_them(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, PROVIDER)
     asked = signed(monkeypatch)
     found = of_request(asked)
@@ -113,7 +113,7 @@ def test_the_cookie_of_who_signed_in_names_them(monkeypatch: pytest.MonkeyPatch)
     assert not refused(asked)
 
 
-def test_a_cookie_that_is_forged_old_or_of_elsewhere_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cookie_that_is_forged_old_or_foreign_identifies_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, PROVIDER)
     bad = [
         signed(monkeypatch, secret="f" * 32),
@@ -183,7 +183,7 @@ SPOOFS: list[tuple[Sequence[tuple[str, str]], str]] = [
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(("headers", "client"), SPOOFS)
-def test_nobody_else_names_anybody(
+def test_only_the_proxy_identifies_people(
     monkeypatch: pytest.MonkeyPatch, headers: Sequence[tuple[str, str]], client: str, kind: str
 ) -> None:
     monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
@@ -202,7 +202,7 @@ def test_the_address_that_a_request_tells_is_passed_over_where_the_server_does_n
     assert refused(request(*told, client="127.0.0.1"))
 
 
-def test_health_is_told_to_anybody_at_any_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_health_check_answers_anybody_at_any_address(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, HEADER)
     assert not refused(request(client="127.0.0.1", path="/health"))
     assert not refused(request(client="127.0.0.1", path="/_stcore/health"))

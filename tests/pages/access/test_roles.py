@@ -70,7 +70,7 @@ def accounts(email: str) -> dict[str, Account]:
         ("", "your own account", {May.PUBLISH, May.CAP}),
     ],
 )
-def test_roles(email: str, group: str, may: set[May]) -> None:
+def test_each_role_allows_what_its_name_says(email: str, group: str, may: set[May]) -> None:
     assert accounts(email)[group].may == may
 
 
@@ -88,7 +88,7 @@ def test_no_letter_of_another_script_passes_for_one_of_a_name(monkeypatch: pytes
     assert list(accounts("Root")) == ["clinic"]
 
 
-def test_who_is_in_no_group_comes_no_further_if_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_in_no_group_is_refused_if_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, RULES.replace('"oidc"', '"oidc"\npersonal = false'))
     assert accounts_of(Person("provider zoe", "zoe@example.org")) == []
     page = page_of(monkeypatch, "zoe@example.org")
@@ -121,7 +121,7 @@ ROLES = [frozenset[May](), *(frozenset({may}) for may in May), frozenset(May)]
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("act", ACTS)
-def test_what_acts_asks_for_the_role(act: str, role: frozenset[May], tmp_path: Path) -> None:
+def test_every_action_checks_the_role(act: str, role: frozenset[May], tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n")
     needed, do = ACTS[act]
@@ -197,7 +197,7 @@ def test_who_is_not_signed_in_sees_the_door_on_every_page(monkeypatch: pytest.Mo
         assert VISIT not in shown.session_state
 
 
-def test_who_is_in_two_groups_changes_from_one_to_the_other_with_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_in_two_groups_takes_nothing_from_one_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger().for_owner("group:clinic").set_cap("of-the-clinic", "4")
     ledger().for_owner("group:school").set_cap("of-the-school", "4")
     page = page_of(monkeypatch, ANN)

@@ -1,4 +1,4 @@
-"""The operator's settings: each that lets in whom it should not is refused before anything is served."""
+"""The operator's settings: a setting that would let in the wrong people is refused before anything is served."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_without_settings_nobody_signs_in_and_only_this_machine_is_served() -> N
     assert of("", "open").sign_in == NoSignIn(way="open")
 
 
-def test_ways_to_sign_in() -> None:
+def test_each_way_to_sign_in_is_recognised() -> None:
     assert isinstance(of(PROVIDER).sign_in, Oidc)
     proxy = of(HEADER).sign_in
     assert isinstance(proxy, Header)
@@ -65,7 +65,7 @@ def test_ways_to_sign_in() -> None:
         (PROVIDER + '[groups." "]\nowners = ["a"]', "groups"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_named(text: str, told: str) -> None:
+def test_contradictory_settings_are_refused_and_named(text: str, told: str) -> None:
     with pytest.raises(AccessError) as refused:
         of(text)
     assert told in str(refused.value)

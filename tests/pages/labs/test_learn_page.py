@@ -94,7 +94,7 @@ def test_a_learner_without_a_proven_rate_is_not_drawn() -> None:
     assert "no private learner chosen" in texts(at)
 
 
-def test_an_own_table_is_learned_from() -> None:
+def test_learners_run_on_a_table_of_the_visitor() -> None:
     at = own(TABLE)
     assert "2 experts, 60 rounds" in texts(at)
     assert "follow the leader" in lines(at, 0)

@@ -62,7 +62,7 @@ def test_no_step_says_anything_in_english() -> None:
         page.button(key="sample_rand").click()
         settled(whole(page.run()))
     entries, names = held(page).entries, {field.name for field in held(page).table.columns}
-    names |= {words["label"] for words in entries.told.values()}
+    names |= {words["label"] for words in entries.texts.values()}
     for step in ("columns", "domain", "unit", ""):
         if step:
             held(page).open_step(step)

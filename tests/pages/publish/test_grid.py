@@ -64,7 +64,7 @@ def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_ro
     assert labelled(page.button, "Go on").disabled
 
 
-def test_a_suggestion_is_nothing_until_it_is_confirmed(page: AppTest) -> None:
+def test_a_suggestion_has_no_effect_until_it_is_confirmed(page: AppTest) -> None:
     press(page, "Confirm 2 suggestions")  # the date still waits for how it is written
     assert grid(page)[CONFIRMED].to_dict() == {"age": True, "region": False, "visit_date": False, "smoker": True,
                                                "score": False}  # fmt: skip
@@ -191,7 +191,7 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.xlsx", workbook).run()
     assert not page.exception
     assert declared(page, "region") == written.declared["region"]
-    assert held(page).entries.told["region"] == {"label": "Area", "words": {"North": "up"}}
+    assert held(page).entries.texts["region"] == {"label": "Area", "words": {"North": "up"}}
 
 
 def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
@@ -202,11 +202,11 @@ def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest
     labelled(page.get("file_uploader"), "Bring a codebook").upload("survey.sav", content).run()
     assert not page.exception
     assert grid(page)[STATE].to_dict()["region"] == "? suggested: 4 cells"
-    told = held(page).entries.told
-    assert (told["region"]["words"], told["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
+    known = held(page).entries.texts
+    assert (known["region"]["words"], known["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
-def test_a_codebook_of_another_house_is_read_without_what_was_measured(page: AppTest) -> None:
+def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTest) -> None:
     columns: list[dict[str, Any]] = [
         {"name": "region", "datatype": "string", "keyValues": ["North", "South"]},
         {"name": "score", "datatype": "integer", "minimum": 0, "maximum": 30},
@@ -240,6 +240,6 @@ def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTes
     text = json.dumps({"type": "FeatureCollection", "features": features}).encode()
     labelled(page.get("file_uploader"), "Bring a codebook").upload("lands.geojson", text).run()
     assert not page.exception
-    assert set(held(page).entries.told["region"]["shapes"]) == {"North"}
+    assert set(held(page).entries.texts["region"]["shapes"]) == {"North"}
     labelled(page.get("file_uploader"), "Bring a codebook").upload("other.geojson", b"{}").run()
     assert "not GeoJSON" in page.warning[0].value

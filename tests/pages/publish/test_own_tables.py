@@ -60,7 +60,7 @@ def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_t
     assert not people.exception
 
 
-def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: AppTest) -> None:
+def test_own_tables_can_have_averages_and_weights_and_can_be_removed(people: AppTest) -> None:
     people.radio[0].set_value("own").run()
     labelled(people.multiselect, "First table: also").set_value([("mean", "income")]).run()
     assert "Pick the columns by which this is shown" in texts(people)

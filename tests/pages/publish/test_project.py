@@ -1,4 +1,4 @@
-"""A project: every decision is undone and made again, saved and opened, copied to next year, and nobody else's."""
+"""Projects: decisions can be undone and redone, saved and opened, copied for next year, and stay private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table that arrives is read first where it can do no harm."""
+"""An uploaded table is first read in an isolated process."""
 
 from __future__ import annotations
 

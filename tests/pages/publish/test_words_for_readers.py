@@ -64,7 +64,7 @@ def test_ages_are_whole_numbers_unless_said_otherwise() -> None:
     entries = plan_form.from_plan(Plan.loads(CODED.replace("size", "age").replace(", whole: true", "")))
     entries = entries.with_(several_rows=False)
     assert plan_form.to_plan(entries).column("age").shown[0] == "0 to <2", "a loaded plan says it itself"
-    assert plan_form.to_plan(entries.with_(told={})).column("age").shown[0] == "0–1"
+    assert plan_form.to_plan(entries.with_(texts={})).column("age").shown[0] == "0–1"
 
 
 def test_what_is_typed_is_taken_without_a_button_and_costs_nothing(census: AppTest) -> None:
@@ -91,12 +91,12 @@ def test_names_typed_into_the_grid_are_taken_and_drawn_anew_after_undo(census: A
     key = census.data_editor[0].key
     typed_into_grid(census, {"0": {"name for readers": " First "}})
     first = plan_form.to_plan(held(census).entries).used[0]
-    assert held(census).entries.told[first]["label"] == "First"
+    assert held(census).entries.texts[first]["label"] == "First"
     assert census.data_editor[0].key == key, "a person goes on typing in the same grid"
     held(census).undo()
     census.session_state[held(census).key("words")] = True
     census.run()
-    assert held(census).entries.told[first]["label"] == "Age"
+    assert held(census).entries.texts[first]["label"] == "Age"
     assert census.data_editor[0].value["name for readers"][0] == "Age"
 
 

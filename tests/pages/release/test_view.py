@@ -201,7 +201,7 @@ def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() ->
     at.button(key="sample_census").click().run()
     entries = held(at).entries
     shapes = {"Female": "POLYGON ((0 0, 1 0, 1 1, 0 0))", "Male": "POLYGON ((2 0, 3 0, 3 1, 2 0))"}
-    held(at).change(told=entries.told | {"sex": {"label": "Sex at birth", "shapes": shapes}})
+    held(at).change(texts=entries.texts | {"sex": {"label": "Sex at birth", "shapes": shapes}})
     at.run()
     assert not at.exception
     assert "Sex at birth" in at.get("plotly_chart")[0].proto.spec

@@ -1,4 +1,4 @@
-"""What a first visit need not wait for: all that it needs was loaded, and drawn once, as the server started."""
+"""A first visit waits for nothing: the server loaded all that it needs, and drew the screen once, as it started."""
 
 from __future__ import annotations
 

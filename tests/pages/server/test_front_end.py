@@ -22,7 +22,7 @@ FONT = next(FOLDER.glob("static/media/SourceSansVF-Upright.*.woff2"))
 
 
 class Behind:
-    """What is asked if the front end does not answer by itself; it answers all with `body`."""
+    """The application behind the front end; it answers every request with `body`."""
 
     def __init__(self, body: bytes, kind: str = "text/html; charset=utf-8", status: int = 200) -> None:
         self.body, self.kind, self.status = body, kind, status

@@ -1,4 +1,4 @@
-"""The health check tells of a ledger that does not answer, and begins none."""
+"""The health check fails if the ledger does not answer, and creates none."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpengine import Plan
 from dpengine.spec.codebook import Codebook
-from dpengine.spec.exchange.found import Found
+from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.translation import catalogue
 from dpengine.translation.catalogue import speaking
 from pages.parts.publish import codebook_box, columns_step
@@ -70,7 +70,7 @@ def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> No
 def test_so_are_plans_and_codebooks_that_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     age = {"name": "age", "kind": "number", "edges": [0, 18]}
     plan = Plan(dataset="visits", epsilon="1", columns=[age], tables=[["age"]])
-    books = [Found(Codebook(about={}, columns=plan.columns), doubtful=True)]
+    books = [ReadCodebook(Codebook(about={}, columns=plan.columns), doubtful=True)]
     here = VisitState(table=SimpleNamespace(columns=[SimpleNamespace(name="age", words=())]))
     here.settle = lambda *_steps: None
     for module in (saved_draft, codebook_box, columns_step):

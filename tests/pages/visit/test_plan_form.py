@@ -88,7 +88,7 @@ def test_amounts_measures_and_levels_come_back_as_they_were(plan: Plan) -> None:
     assert [column.declared for column in again.columns] == [column.declared for column in plan.columns]
 
 
-def test_an_amount_is_no_column_of_a_table_but_said_in_it() -> None:
+def test_an_amount_belongs_to_a_table_without_being_one_of_its_columns() -> None:
     entries = from_plan(Plan.loads(PAY)).with_(layout="together", margins=True, of_amounts=("sum", "median"))
     tables = {table.columns: measures_of(table) for table in published(entries)}
     each = [("sum", "pay"), ("sum", "hours"), ("median", "pay"), ("median", "hours")]
@@ -98,7 +98,7 @@ def test_an_amount_is_no_column_of_a_table_but_said_in_it() -> None:
     assert len(plan.amount("pay").all_knots) == 5, "and the declared ones where they were"
 
 
-def test_single_columns_that_come_for_nothing_say_what_their_tables_say() -> None:
+def test_single_columns_within_a_table_have_its_means() -> None:
     plan = to_plan(from_plan(Plan.loads(PAY)).with_(own=(("state", "sex"),), margins=True))
     assert plan.means(("state",)) == ("pay",)
     assert plan.means(("sex",)) == ("pay",)
@@ -107,7 +107,7 @@ def test_single_columns_that_come_for_nothing_say_what_their_tables_say() -> Non
     assert to_plan(again).key == plan.key
 
 
-def test_what_is_left_out_takes_its_measures_and_levels_along() -> None:
+def test_a_removed_column_takes_its_amounts_and_levels_along() -> None:
     entries = from_plan(Plan.loads(PAY)).with_(chosen=("sex", "state", "hours"))
     assert to_plan(entries).amounts(("state", "sex")) == ("hours",)
     places = from_plan(geography_plan(3))
@@ -134,7 +134,7 @@ def test_a_value_that_belongs_to_no_group_is_named() -> None:
         ({"from": "0", "to": "many", "step": "1"}, "finite number"),
     ],
 )
-def test_wrong_bounds_of_an_amount_are_said_before_anything_is_spent(fields: dict[str, str], said: str) -> None:
+def test_wrong_bounds_of_an_amount_are_reported_before_anything_is_spent(fields: dict[str, str], said: str) -> None:
     entries = Entries(declared={"pay": {"name": "pay", "kind": "amount", **fields}})
     assert any(said in fault for fault in column_faults(entries, "pay"))
     assert size_of(entries, "pay") is None

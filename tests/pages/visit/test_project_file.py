@@ -31,7 +31,7 @@ def half() -> Entries:
         rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
         notes="two\nlines", language="de", about={"period": "2025"},
-        told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
+        texts={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_a_plan_file_is_a_project_that_is_complete() -> None:
 
 
 def test_slopes_of_a_plan_file_are_kept() -> None:
-    """Nothing of it is lost in silence."""
+    """Nothing of it is silently lost."""
     amounts = [{"name": name, "kind": "amount", "from": 0, "to": 9} for name in ("pay", "hours")]
     tables = [{"columns": ["sex"], "mean": ["pay"], "slope": [{"of": "pay", "on": "hours"}]}]
     plan = Plan(dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "yesno"}, *amounts], tables=tables)
@@ -105,7 +105,7 @@ def test_slopes_of_a_plan_file_are_kept() -> None:
         ("project:", "project: &x", "cannot be read"),
     ],
 )
-def test_what_is_no_project_is_refused_with_its_place(changed: str, to: str, said: str) -> None:
+def test_a_file_that_is_not_a_project_is_refused_with_the_place_of_the_fault(changed: str, to: str, said: str) -> None:
     text = file.write(Draft("a.csv", "", (), half()))
     assert changed in text
     if said == "cannot be read":
@@ -117,13 +117,13 @@ def test_what_is_no_project_is_refused_with_its_place(changed: str, to: str, sai
 
 def test_a_list_that_the_data_file_suggests_leaves_only_once_confirmed() -> None:
     secret = plan_form.suggestion("town", "category", codes=("Oslo", "Bergen"))
-    told = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
-    waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, told=told))
+    town = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
+    waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, texts=town))
     for text in (file.write(waits), saved_draft.to_text(waits) or ""):
         assert not any(word in text for word in ("Oslo", "Bergen", "capital", "Rome"))
     again = file.read(file.write(waits)).entries
     assert plan_form.TO_CONFIRM in plan_form.column_faults(again, "town")
-    assert again.told == {"town": {"label": "Town"}}
+    assert again.texts == {"town": {"label": "Town"}}
     public = replace(waits, entries=waits.entries.with_(declared={"town": plan_form.confirmed(secret)}))
     text = file.write(public)
     assert "Bergen" in text

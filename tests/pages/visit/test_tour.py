@@ -115,7 +115,7 @@ def test_the_last_step_has_no_next() -> None:
     assert "tour_return" in keys(at)
 
 
-def test_the_numbers_that_the_tour_tells_are_those_of_the_engine() -> None:
+def test_the_numbers_in_the_tour_are_those_of_the_engine() -> None:
     plan = Plan.load(ENTRY.parent / "data" / "census.plan.yaml")
     off = predict(plan, ["0.1", "1"]).query("table == 'age × sex'").set_index("epsilon")["mean_abs_error"]
     assert f"**off by about {off[1]:.0f}** at ε = 1, and by about {off[0.1]:.0f} at ε = 0.1" in STEPS[3].text

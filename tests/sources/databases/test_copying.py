@@ -178,7 +178,7 @@ def test_a_cell_of_sqlite_is_read_by_its_own_type_and_not_by_what_its_column_say
 # What cannot be copied
 
 
-def test_an_engine_that_cannot_be_read_is_told_with_those_that_can_be(tmp_path: Path) -> None:
+def test_an_unreadable_engine_is_refused_with_a_list_of_readable_ones(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "t.db") as connection:
         connection.execute(f"CREATE TABLE brief AS SELECT '{CANARY}' AS x")
         source = ibis.sqlite.connect(tmp_path / "t.db").table("brief")
@@ -188,7 +188,7 @@ def test_an_engine_that_cannot_be_read_is_told_with_those_that_can_be(tmp_path: 
     assert not any(hidden in str(caught.value) for hidden in (CANARY, "brief", str(tmp_path)))
 
 
-def test_of_an_engine_that_is_none_the_log_says_which_are_tested(caplog: pytest.LogCaptureFixture) -> None:
+def test_for_an_unknown_engine_the_log_names_the_tested_ones(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(TableError, match="'registry' cannot be read just now"):
         connections.open_connection("registry", {"url": f"nosuch://reader:{CANARY}@db.example.org/t"}, "t")
     (record,) = caplog.records

@@ -60,13 +60,13 @@ def test_a_view_cannot_read_other_files_of_the_machine(tmp_path, reader):
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_what_is_no_database_or_is_being_written_is_refused(tmp_path):
+def test_a_file_that_is_no_database_or_is_being_written_is_refused(tmp_path):
     (tmp_path / "t.duckdb").write_bytes(b"not a database" * 1000)
     with pytest.raises(TableError, match="not a DuckDB database"):
         open_table(tmp_path / "t.duckdb")
 
 
-def test_a_damaged_database_is_not_said_to_be_in_use(tmp_path):
+def test_a_damaged_database_is_not_reported_as_in_use(tmp_path):
     path = database(tmp_path / "c.duckdb", "CREATE TABLE t AS SELECT range AS n FROM range(100000)")
     content = bytearray(path.read_bytes())
     content[4096 * 2 + 100 : 4096 * 3] = bytes(4096 - 100)  # in a block with a checksum

@@ -66,7 +66,7 @@ def test_a_running_statement_is_cancelled_and_its_connection_stays_usable(in_eng
         assert ledger.history() == []
 
 
-def test_an_order_to_cancel_reaches_no_other_table_and_no_later_statement(in_engine):
+def test_a_cancellation_affects_no_other_table_and_no_later_statement(in_engine):
     source = in_engine(HUNDRED)
     with open_table(source) as table, open_table(source) as other, ThreadPoolExecutor(1) as pool:
         over = threading.Event()
@@ -87,7 +87,7 @@ def test_closing_cancels_a_statement_and_ends_a_connection_that_the_table_owns(i
     assert left == [True]
 
 
-def test_an_engine_s_errors_are_replaced_and_quote_nothing(postgres):
+def test_errors_of_an_engine_are_replaced_by_ones_that_quote_nothing(postgres):
     with psycopg.connect(postgres) as connection:
         connection.execute(f"CREATE TABLE brief AS SELECT '{CANARY}' AS x")
     engine = ibis.connect(postgres)

@@ -1,4 +1,4 @@
-"""Titles above the names are skipped, and a table without names gets some; each row is read as it stands."""
+"""Titles above the column names are skipped, and a table without names gets some; each row is read unchanged."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_each_line_above_the_names_is_left_out_once(
         ("t.csv", b"a,b\n", {"skip_rows": -1}, "0 or more"),
     ],
 )
-def test_what_cannot_be_skipped_is_refused(
+def test_lines_that_cannot_be_skipped_are_refused(
     name: str, content: bytes, options: dict[str, int], fragment: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)

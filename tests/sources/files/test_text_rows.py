@@ -54,7 +54,7 @@ def test_a_quote_left_open_is_refused_and_leaves_no_row_out(tmp_path_factory, pa
 @given(st.lists(PARTS, max_size=40), st.sampled_from([4, 16, 1 << 20]))
 @example(['"a"', ",", '"b"', "\n"] * 4, 16)
 @example(['"a', "\n", '"', '"b"', "\n"], 4)
-def test_what_is_quickly_seen_of_quotes_changes_no_verdict(tmp_path_factory, parts, at_once):
+def test_the_quick_check_of_quotes_agrees_with_the_full_one(tmp_path_factory, parts, at_once):
     def verdict():
         try:
             simple.append(text_rows.check_quotes(path, ","))
@@ -129,7 +129,7 @@ def test_quotes_are_checked_whatever_the_delimiter(tmp_path, delimiter, cells, c
         (b"\n1,2\n", False), (b"1,2\n\n", False),
     ],
 )  # fmt: skip
-def test_lines_without_quotes_and_blanks_are_told_in_any_pieces(tmp_path, monkeypatch, rows, plain):
+def test_lines_without_quotes_and_blanks_are_recognised_in_any_pieces(tmp_path, monkeypatch, rows, plain):
     (path := tmp_path / "rows.csv").write_bytes(b'"a","b"\n' + rows)
     for chunk in range(1, 9):
         monkeypatch.setattr(text_rows, "_CHUNK", chunk)

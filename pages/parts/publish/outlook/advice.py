@@ -110,15 +110,15 @@ def _helps(way: WayOut | None, share: float) -> TypeGuard[WayOut]:
 
 def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str, Any]]]:
     widest = max(plan.marginals, key=plan.cells)
-    found: list[tuple[str, str, dict[str, Any]]] = []
+    alternatives: list[tuple[str, str, dict[str, Any]]] = []
     if len(widest) > 2:
-        found.append(("pairs", _("Publish every pair instead"), {"layout": "pairs"}))
+        alternatives.append(("pairs", _("Publish every pair instead"), {"layout": "pairs"}))
     if len(widest) > 1:
         largest = max(widest, key=lambda name: plan.column(name).size)
         rest = tuple(name for name in entries.chosen if name != largest)
-        found.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
-        found.append(("single", _("Publish each column by itself"), {"layout": "single"}))
-    return found
+        alternatives.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
+        alternatives.append(("single", _("Publish each column by itself"), {"layout": "single"}))
+    return alternatives
 
 
 def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float) -> WayOut | None:

@@ -52,13 +52,13 @@ def warn(plan: Plan) -> None:
     assert table is not None
     columns = _with_other(plan.columns)
     amounts = _amounts(plan)
-    found = background_read.glance(
+    facts = background_read.glance(
         "misfits", lambda _progress: (_misfits(table, columns), owner.beyond_bounds(table, amounts)), table,
         question=repr((columns, amounts)),
     )  # fmt: skip
-    if found is None:
+    if facts is None:
         return
-    (shares, better), beyond = found
+    (shares, better), beyond = facts
     for name, each in beyond.items():
         share = (each.below + each.above) / max(each.rows, 1)
         if (how_many := _coarse(OUTSIDE, share)) is not None:
@@ -152,10 +152,10 @@ def show_on_request(used: list[str]) -> None:
         clicked = st.button(_("Look at my real data"), key=visit().key("fit-look"))
         if not clicked and background_read.held("fit", plan.key) is None:
             return
-        found = background_read.read("fit", partial(_looked_at, table, columns, amounts), table, question=plan.key)
-        if found is None:
+        facts = background_read.read("fit", partial(_looked_at, table, columns, amounts), table, question=plan.key)
+        if facts is None:
             return
-        shares, beyond = found
+        shares, beyond = facts
         background_read.drop("fit")  # the result is not kept
         for name, share in shares.items():
             st.markdown(
@@ -176,25 +176,25 @@ def _looked_at(
     return (_shares(table, columns, progress) if columns else {}), beyond
 
 
-def _say_beyond(amount: Amount, found: owner.BeyondBounds) -> None:
+def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
     """Say how many rows lie outside the bounds of an amount, and whether its range is much wider than they need."""
-    rows = max(found.rows, 1)
+    rows = max(beyond.rows, 1)
     low, high = localised(f"{amount.low:f}"), localised(f"{amount.high:f}")
     st.markdown(
         _(
             "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "
             "Readers see the bounds alone.",
             column=plain(amount.name),
-            below=percent(found.below / rows),
+            below=percent(beyond.below / rows),
             low=low,
-            above=percent(found.above / rows),
+            above=percent(beyond.above / rows),
             high=high,
         )
     )
-    if found.unread:
-        share = percent(found.unread / (found.rows + found.unread))
+    if beyond.unread:
+        share = percent(beyond.unread / (beyond.rows + beyond.unread))
         st.markdown(_("{share} hold no number as declared, and count as missing.", share=share))
-    if found.upper <= FEW * rows:
+    if beyond.upper <= FEW * rows:
         st.caption(
             _(
                 "Almost no rows lie in the upper half of the range. With half the range, averages are about twice as "

@@ -178,8 +178,8 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
     drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
     if drawn.plan.columns == plan.columns:
         return drawn
-    told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed
-    return replace(drawn, plan=told)
+    shown = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed
+    return replace(drawn, plan=shown)
 
 
 def in_words(plan: Plan) -> str:

@@ -90,14 +90,14 @@ def _read(chosen: UploadedFile) -> Draft | PlanError:
 
 
 def _choose_recent() -> None:
-    found = recent.listed()
-    if not found:
+    plans = recent.listed()
+    if not plans:
         return
     chosen: Recent | None = st.selectbox(
         _("Recent: put aside, or published on this server")
         if not visit().person.identity
         else _("Recent in this account"),
-        found,
+        plans,
         index=None,
         format_func=lambda each: each.name,
         placeholder=_("Choose one to go on with"),

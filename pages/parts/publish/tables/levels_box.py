@@ -43,9 +43,9 @@ def show(chosen: Sequence[str]) -> None:
                 "Declare its levels here; then pick one of them in each table."
             )
         )
-        found = {name: _asked(name, declared[name]) for name in with_periods_or_bins}
-        if any(not plan_form.same_cells(declared[name], column) for name, column in found.items()):
-            visit().change(declared=declared | found)
+        with_levels = {name: _asked(name, declared[name]) for name in with_periods_or_bins}
+        if any(not plan_form.same_cells(declared[name], column) for name, column in with_levels.items()):
+            visit().change(declared=declared | with_levels)
             st.rerun()
         if categories:
             codebook_box.bring_levels(categories)

@@ -260,10 +260,10 @@ def _numeric(entries: Entries) -> list[str]:
     hints = {field.name: field.kind_hint for field in table.columns}
     amounts = [name for name in entries.chosen if entries.declared[name]["kind"] == "amount"]
     numbers = [name for name in entries.chosen if hints.get(name) == "number"]
-    untold = [
+    undeclared = [
         name for name in entries.chosen if hints.get(name) == "category" and _is_undeclared(entries.declared[name])
     ]
-    return [*dict.fromkeys([*amounts, *numbers, *untold])]
+    return [*dict.fromkeys([*amounts, *numbers, *undeclared])]
 
 
 def _is_undeclared(column: dict[str, Any]) -> bool:
@@ -280,12 +280,12 @@ def _without_amounts(name: str) -> str:
 
 def _names(entries: Entries) -> dict[str, str]:
     """Return by what people can be counted, in the order of the box: each column after its coarser levels."""
-    found = {}
+    names = {}
     for name in entries.chosen:
         for level in plan_form.coarser(entries.declared[name]):
-            found[f"{name}{MARK}{level}"] = asked.level_of(name, level)
-        found[name] = name
-    return found
+            names[f"{name}{MARK}{level}"] = asked.level_of(name, level)
+        names[name] = name
+    return names
 
 
 def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:

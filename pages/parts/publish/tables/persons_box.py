@@ -77,10 +77,10 @@ def _widths(entries: Entries, table: PublishedTable) -> tuple[float, float] | No
     """Return the predicted half-widths of a cell: in a table that counts persons, and in the same one with rows."""
     as_rows = [each if each is not table else each.model_copy(update=ROWS) for each in entries.more]
     try:
-        found = [plan_form.to_plan(each) for each in (entries, entries.with_(more=saying_more(as_rows)))]
+        plans = [plan_form.to_plan(each) for each in (entries, entries.with_(more=saying_more(as_rows)))]
     except PlanError:
         return None
-    here, rows = (float(predict_table(plan, table.columns)["half_width_95"].iloc[0]) for plan in found)
+    here, rows = (float(predict_table(plan, table.columns)["half_width_95"].iloc[0]) for plan in plans)
     return here, rows
 
 
@@ -107,19 +107,19 @@ def _show_kept(table: PublishedTable, entries: Entries) -> None:
             return
         data, question = visit().table, (named(table), repr(columns), person)
         assert data is not None
-        found = background_read.read(
+        cells = background_read.read(
             f"cells-{name}", lambda _job: owner.cells_kept(data, columns, person, SHOWN), data, question=question
         )
-        if found is not None:
-            _show(found)
+        if cells is not None:
+            _show(cells)
 
 
-def _show(found: owner.CellsKept) -> None:
+def _show(cells: owner.CellsKept) -> None:
     config = st.column_config
-    part = [100 * kept / max(found.cells, 1) for kept in found.kept]
+    part = [100 * kept / max(cells.cells, 1) for kept in cells.kept]
     with st.container(border=True):
         show_numbers(
-            pd.DataFrame({"bound": found.bounds, "kept": found.kept, "share": part, "people": found.people}),
+            pd.DataFrame({"bound": cells.bounds, "kept": cells.kept, "share": part, "people": cells.people}),
             {
                 "bound": config.NumberColumn(_("cells per person, at most"), format="%,d"),
                 "kept": config.NumberColumn(_("kept"), format="%,d"),
@@ -133,7 +133,7 @@ def _show(found: owner.CellsKept) -> None:
                 "more. Only you see this; never share it.",
                 "People are in {n} cells in all, each counted once in a cell. The bound on rows of step 4 may leave "
                 "out more. Only you see this; never share it.",
-                found.cells,
+                cells.cells,
             )
         )
 

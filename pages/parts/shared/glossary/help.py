@@ -18,7 +18,7 @@ def term(key: str, note: str = "") -> str:
     <BLANKLINE>
     [More in the glossary](glossary?term=interval)
     """
-    found = GLOSSARY[key]
-    said = f"**{_(found.name)}.** {_(found.meaning)}"
+    entry = GLOSSARY[key]
+    meaning = f"**{_(entry.name)}.** {_(entry.meaning)}"
     more = _("More in the glossary")
-    return "\n\n".join(filter(None, (note, said, f"[{more}](glossary?term={key})")))
+    return "\n\n".join(filter(None, (note, meaning, f"[{more}](glossary?term={key})")))

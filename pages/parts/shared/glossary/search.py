@@ -89,11 +89,11 @@ def _best(wanted: list[str], texts: Mapping[str, Mapping[str, int]], *, whole: b
 
 def _score(wanted: list[str], fields: Mapping[str, int], *, whole: bool) -> int:
     held = {field: [word for word in wanted if _holds(field, word)] for field in fields}
-    found = set().union(*held.values())
-    if not found or (whole and len(found) < len(set(wanted))):
+    matched = set().union(*held.values())
+    if not matched or (whole and len(matched) < len(set(wanted))):
         return 0
-    best = sum(max(fields[field] for field, words in held.items() if word in words) for word in found)
-    together = max((fields[field] for field, words in held.items() if len(set(words)) == len(found)), default=0)
+    best = sum(max(fields[field] for field, words in held.items() if word in words) for word in matched)
+    together = max((fields[field] for field, words in held.items() if len(set(words)) == len(matched)), default=0)
     return best + WHOLE * together
 
 

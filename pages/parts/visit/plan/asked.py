@@ -53,14 +53,14 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
     >>> table_of(("sex",), [("mean", "pay"), ("median", "pay")]).quantiles
     {'pay': (Decimal('0.5'),)}
     """
-    found: dict[str, list[tuple[str, ...]]] = {}
+    by_measure: dict[str, list[tuple[str, ...]]] = {}
     for what, *of in measures:
-        found.setdefault(what, []).append(tuple(of))
-    mean, total = (tuple(name for (name,) in found.pop(kind, [])) for kind in ("mean", "sum"))
-    correlation, slope, covariance = (found.pop(kind, []) for kind in OF_TWO)
-    ranges, persons = (bool(found.pop(kind, [])) for (kind,) in (RANGES, PERSONS))
+        by_measure.setdefault(what, []).append(tuple(of))
+    mean, total = (tuple(name for (name,) in by_measure.pop(kind, [])) for kind in ("mean", "sum"))
+    correlation, slope, covariance = (by_measure.pop(kind, []) for kind in OF_TWO)
+    ranges, persons = (bool(by_measure.pop(kind, [])) for (kind,) in (RANGES, PERSONS))
     parts: dict[str, tuple[str, ...]] = {}
-    for what, names in found.items():
+    for what, names in by_measure.items():
         for (name,) in names:
             parts[name] = (*parts.get(name, ()), *PARTS.get(what, what.split()))
     return PublishedTable(
@@ -89,8 +89,8 @@ def measures_of(table: PublishedTable) -> list[Measure]:
 
 def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
     """Return the table of these columns that publishes all that the given tables publish of amounts."""
-    found = dict.fromkeys(measure for table in tables for measure in measures_of(table))
-    return table_of(columns, [measure for measure in found if measure not in (RANGES, PERSONS)])
+    measures = dict.fromkeys(measure for table in tables for measure in measures_of(table))
+    return table_of(columns, [measure for measure in measures if measure not in (RANGES, PERSONS)])
 
 
 def in_words(measure: Measure) -> str:

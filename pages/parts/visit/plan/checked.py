@@ -23,28 +23,28 @@ class Checked:
 def checked(names: Iterable[str]) -> dict[str, Checked]:
     """Return the faults and the number of cells of each of these columns."""
     here = visit()
-    entries, found = here.entries, {}
+    entries, results = here.entries, {}
     for name in names:
         column = entries.declared[name], language()
         known: Checked | None = here.kept(f"column-{name}", column)
         if known is None:
             known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
             here.keep(f"column-{name}", column, known)
-        found[name] = known
-    return found
+        results[name] = known
+    return results
 
 
 def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
     """Return the numbers of cells of columns and of their levels; None while an entry is incomplete."""
-    here, found = visit(), {}
+    here, sizes = visit(), {}
     for name in names:
         column = here.entries.declared[plan_form.declared_name(here.entries, name) or name]
         known: tuple[int | None] | None = here.kept(f"size-{name}", column)
         if known is None:
             known = (plan_form.size_of(here.entries, name),)
             here.keep(f"size-{name}", column, known)
-        found[name] = known[0]
-    return found
+        sizes[name] = known[0]
+    return sizes
 
 
 def faults_of(name: str) -> tuple[str, ...]:

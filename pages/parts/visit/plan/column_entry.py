@@ -22,8 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "finds_cells", "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "said", "same_cells",
-    "suggestion", "undressed", "waits_for_a_list", "with_even_knots",
+    "finds_cells", "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "same_cells", "suggestion",
+    "texts_from_file", "undressed", "waits_for_a_list", "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -57,15 +57,15 @@ def suggestion(
     return column | _blank(fields["kind"], as_text) | fields | {"source": "standard", "suggested": True}
 
 
-def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def texts_from_file(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the words for readers that a file has for a column: a short label is a name, a long one a description.
 
-    >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
+    >>> texts_from_file("Sex", [("1", "male"), ("2", "female"), ("9", "")])
     {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
     """
-    found = {code: word for code, word in words if word}
+    meanings = {code: word for code, word in words if word}
     heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
-    return heading | ({"words": found} if found else {})
+    return heading | ({"words": meanings} if meanings else {})
 
 
 def _blank(kind: str, as_text: bool) -> dict[str, Any]:

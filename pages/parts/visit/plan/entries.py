@@ -49,7 +49,7 @@ class Entries:
     notes: str = ""
     language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: words for readers
+    texts: dict[str, dict[str, Any]] = field(default_factory=dict)  # for readers, by column
 
     def with_(self, **changes: Any) -> Entries:
         """Return the entries with some of them changed."""
@@ -85,8 +85,8 @@ def shareable(entries: Entries) -> Entries:
     confirms them. So are words and shapes for values that are not listed, or no longer.
     """
     declared = {name: _confirmed_lists(column) for name, column in entries.declared.items()}
-    told = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.told.items()}
-    return entries.with_(declared=declared, told=told)
+    texts = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.texts.items()}
+    return entries.with_(declared=declared, texts=texts)
 
 
 def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
@@ -94,12 +94,13 @@ def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
     return column | {key: blanks[key] for key in blanks if key in column} if is_from_file(column) else column
 
 
-def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what readers are told of a column, with words and shapes only for its listed values."""
-    if not told.keys() & {"words", "shapes"}:
-        return told
+def _of_its_values(texts: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the texts for readers about a column, with words and shapes only for its listed values."""
+    if not texts.keys() & {"words", "shapes"}:
+        return texts
     known = {*listed(column)}
     mine = {
-        key: {value: text for value, text in told.get(key, {}).items() if value in known} for key in ("words", "shapes")
+        key: {value: text for value, text in texts.get(key, {}).items() if value in known}
+        for key in ("words", "shapes")
     }
-    return {key: said for key, said in (told | mine).items() if key not in mine or said}
+    return {key: text for key, text in (texts | mine).items() if key not in mine or text}

@@ -37,13 +37,13 @@ def wider_bins(text: str, name: str, before: Mapping[str, Any]) -> dict[str, Bin
     >>> wider_bins("20", "hours", {"shift": "20"})
     {'shift': '20'}
     """
-    found: dict[str, Bins] = {}
+    levels: dict[str, Bins] = {}
     known = {_text(bins): level for level, bins in before.items()}
     for part in filter(str.strip, text.split(";")):
         numbers = [_number(each) for each in part.replace(",", " ").split()]
         bins = numbers[0] if len(numbers) == 1 else numbers
-        found[known.get(_text(bins)) or _named(name, bins)] = bins
-    return dict(sorted(found.items(), key=lambda level: _width(level[1]), reverse=True))
+        levels[known.get(_text(bins)) or _named(name, bins)] = bins
+    return dict(sorted(levels.items(), key=lambda level: _width(level[1]), reverse=True))
 
 
 def bins_text(levels: Mapping[str, Any]) -> str:

@@ -29,9 +29,9 @@ from pages.parts.visit.plan.column_entry import (
     is_from_file,
     listed,
     open_questions,
-    said,
     same_cells,
     suggestion,
+    texts_from_file,
     undressed,
     waits_for_a_list,
     with_even_knots,
@@ -51,9 +51,9 @@ from pages.parts.visit.plan.tables import (
 
 __all__ = [
     "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
-    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published", "said",
-    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "too_many", "undressed",
-    "used", "waits_for_a_list",
+    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published",
+    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "texts_from_file", "to_plan", "too_many",
+    "undressed", "used", "waits_for_a_list",
 ]  # fmt: skip
 
 
@@ -95,21 +95,21 @@ def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
     column = cleaned(entries.declared[name])
     if parted and column["kind"] == "amount" and not column.get("knots"):
         column = with_even_knots(column)
-    return column | _told(entries, name)
+    return column | _texts(entries, name)
 
 
-def _told(entries: Entries, name: str) -> dict[str, Any]:
-    """Return what readers are told of a column, without what no longer fits its declaration."""
-    told, column = entries.told.get(name, {}), entries.declared[name]
-    fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
-    whole = told.get("whole", bool(COUNTS_YEARS.search(name.lower())))
+def _texts(entries: Entries, name: str) -> dict[str, Any]:
+    """Return the texts for readers about a column, without what no longer fits its declaration."""
+    texts, column = entries.texts.get(name, {}), entries.declared[name]
+    fields: dict[str, Any] = {key: texts[key] for key in ("label", "description") if texts.get(key)}
+    whole = texts.get("whole", bool(COUNTS_YEARS.search(name.lower())))
     ends = [column.get(key, "") for key in ("from", "to", "step")] if has_found_bins(column) else []
     if column["kind"] == "number" and whole and all_whole(column.get("edges") or ends):
         fields["whole"] = True
     if column["kind"] == "category":
         known = {*listed(column)}
         for key in ("words", "shapes"):
-            fields[key] = {value: text for value, text in told.get(key, {}).items() if value in known}
+            fields[key] = {value: text for value, text in texts.get(key, {}).items() if value in known}
     return fields
 
 
@@ -154,7 +154,7 @@ def from_plan(plan: Plan) -> Entries:
         notes=plan.notes,
         language=plan.language,
         about={key: text for key, text in plan.about.model_dump().items() if text},
-        told={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
+        texts={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
         several_rows=plan.unit.id is not None,
         id_column=plan.unit.id,
         rows=plan.unit.rows,

@@ -62,7 +62,7 @@ class ColumnEntry(BaseModel):
 
 
 class ColumnInFile(ColumnEntry):
-    """A column in a project file: its entry, what readers are told of it, and what is still open."""
+    """A column in a project file: its entry, its texts for readers, and what is still open."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -146,7 +146,7 @@ def write(draft: Draft, history: History | None = None) -> str:
         "epsilon": entries.epsilon,
         "unit": {key: value for key, value in unit.items() if value is not None},
         "rows_about": entries.rows_about,
-        "columns": [_written(column, entries.told.get(name, {})) for name, column in entries.declared.items()],
+        "columns": [_written(column, entries.texts.get(name, {})) for name, column in entries.declared.items()],
         "strategy": entries.strategy,
     }
     return HEAD + strict_yaml.dump({key: value for key, value in content.items() if value not in ("", {}, [], None)})
@@ -217,25 +217,25 @@ def _entries(file: _File) -> Entries:
         notes=file.notes,
         language=file.language,
         about={key: said for key, said in file.about.model_dump().items() if said},
-        told={column.name: told for column in file.columns if (told := _told(column))},
+        texts={column.name: texts for column in file.columns if (texts := _texts(column))},
     )
     return entries if unit is None else replace(
         entries, several_rows=unit.several_rows, id_column=unit.id, rows=unit.rows
     )  # fmt: skip
 
 
-def _written(column: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _written(column: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of a column for the file, in which None, for what waits for an answer, cannot be written."""
     fields = {key: value for key, value in column.items() if value is not None}
     opened = {"open": ["format"]} if column.get("format", "") is None else {}
-    return fields | opened | {key: value for key, value in told.items() if value not in ("", {}, None)}
+    return fields | opened | {key: value for key, value in texts.items() if value not in ("", {}, None)}
 
 
 def _declared(column: ColumnInFile) -> dict[str, Any]:
-    told = {*FOR_READERS, "open"}
-    fields = column.model_dump(by_alias=True, exclude_unset=True, exclude=told)
+    not_declared = {*FOR_READERS, "open"}
+    fields = column.model_dump(by_alias=True, exclude_unset=True, exclude=not_declared)
     return fields | ({"format": None} if "format" in column.open else {})
 
 
-def _told(column: ColumnInFile) -> dict[str, Any]:
+def _texts(column: ColumnInFile) -> dict[str, Any]:
     return column.model_dump(exclude_unset=True, include={*FOR_READERS})

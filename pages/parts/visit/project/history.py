@@ -27,7 +27,7 @@ class Moment:
     settled: frozenset[str]
     said: str = ""
     at: str = ""
-    told: Callable[[], str] | None = None  # returns `said` in the page's language
+    translated: Callable[[], str] | None = None  # returns `said` in the page's language
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class History:
     def in_words(self, place: int) -> str:
         """Return what was decided at a moment, in the page's language."""
         moment = self.moments[place]
-        if moment.told is not None:
-            return moment.told()
+        if moment.translated is not None:
+            return moment.translated()
         if language() == ENGLISH or place == 0 or not moment.said:
             return moment.said
         return changes.in_words(self.moments[place - 1].entries, moment.entries) or _(A_CHANGE)

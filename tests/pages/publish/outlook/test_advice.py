@@ -1,4 +1,4 @@
-"""A plan of which most cells would be noise is told, with ways out as buttons."""
+"""If most cells of a plan would be noise, the page says so and offers remedies as buttons."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def planned(columns: int, **entries: object) -> AppTest:
     return settled(page.run())
 
 
-def test_a_plan_that_epsilon_can_pay_for_is_not_advised_against() -> None:
+def test_a_plan_with_enough_epsilon_gets_no_advice() -> None:
     assert "asks for more detail" not in texts(planned(2))
 
 
-def test_a_table_of_too_many_cells_is_told_and_pairs_are_one_click_away() -> None:
+def test_a_table_of_too_many_cells_is_reported_and_pairs_are_one_click_away() -> None:
     page = planned(4)
     assert "of 10,000 cells would be mostly noise" in texts(page)
     labels = [button.label for button in page.button if "mostly noise" in button.label or "model" in button.label]
@@ -43,7 +43,7 @@ def test_a_table_of_too_many_cells_is_told_and_pairs_are_one_click_away() -> Non
     assert "asks for more detail" not in texts(page)
 
 
-def test_too_small_an_epsilon_is_told_with_what_more_of_it_would_give() -> None:
+def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> None:
     page = planned(1, epsilon="0.001")
     button = labelled(page.button, "Spend ε = ")
     assert button.label.startswith("Spend ε = 0.01 instead of 0.001: ")
@@ -54,7 +54,7 @@ def test_too_small_an_epsilon_is_told_with_what_more_of_it_would_give() -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.02", "0.07"])
-def test_of_epsilon_the_least_step_that_helps_is_offered(epsilon: str) -> None:
+def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> None:
     page = planned(3, epsilon=epsilon)
     plan = held(page).plan
     assert plan is not None

@@ -1,4 +1,4 @@
-"""Columns of which nearly all rows fall in (other) are told before the button, with a format that would fit."""
+"""Columns with nearly all rows in (other) are reported before the Publish button, with a format that would fit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def planned() -> AppTest:
     return settled(page.run())
 
 
-def test_a_column_that_does_not_fit_is_told_coarsely_before_the_button(planned: AppTest) -> None:
+def test_a_column_that_does_not_fit_is_reported_roughly_before_the_button(planned: AppTest) -> None:
     told = [warning.value for warning in planned.warning]
     assert len(told) == 2, "whole numbers written 1.0 fit"
     assert "**income**: nearly all rows fall in *(other)*. Only you see this." in told[0]

@@ -1,4 +1,4 @@
-"""An adaptive plan shows its error before anything is spent: tried out beside the page, on made-up people."""
+"""An adaptive plan shows its error before anything is spent, simulated in the background on mock people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def adaptive() -> AppTest:
     return settled(page).run()
 
 
-def test_it_draws_itself_and_says_its_error(adaptive: AppTest) -> None:
+def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     assert not adaptive.exception
     said = texts(adaptive)
     assert re.search(r"At ε = 0\.5 a typical cell of .* is off by about \*\*[\d.,]+\*\*", said)
@@ -38,7 +38,7 @@ def test_it_draws_itself_and_says_its_error(adaptive: AppTest) -> None:
     assert ledger().spent(held(adaptive).entries.dataset) == 0
 
 
-def test_what_was_tried_stays_while_epsilon_moves(adaptive: AppTest) -> None:
+def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
     held(adaptive).entries = held(adaptive).entries.with_(epsilon="0.7")
     adaptive.run()
     assert "At ε = 0.5 a typical cell" in texts(adaptive) or "At ε = 0.7 a typical cell" in texts(adaptive)
@@ -48,7 +48,7 @@ def test_what_was_tried_stays_while_epsilon_moves(adaptive: AppTest) -> None:
     assert "is being" not in said
 
 
-def test_of_a_move_in_steps_the_last_alone_is_tried_out(adaptive: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Mock(wraps=trial.preview_table)
     monkeypatch.setattr(trial, "preview_table", drawn)
     monkeypatch.setattr(trial, "LONG", 0.0)
@@ -60,7 +60,7 @@ def test_of_a_move_in_steps_the_last_alone_is_tried_out(adaptive: AppTest, monke
     assert [float(call.args[0].epsilon) for call in drawn.call_args_list] == [0.8]
 
 
-def test_epsilon_for_an_error_is_tried_out_on_request(adaptive: AppTest) -> None:
+def test_epsilon_for_an_error_is_simulated_on_request(adaptive: AppTest) -> None:
     adaptive.segmented_control[0].set_value("From an error").run()
     assert not any(button.label.startswith("Use ε") for button in adaptive.button)
     press(adaptive, "Try it out")

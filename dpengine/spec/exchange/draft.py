@@ -17,14 +17,14 @@ from dpengine.exact import decimal
 from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["BOUNDS", "Draft", "Found", "bounded", "dated", "texts"]
+__all__ = ["BOUNDS", "Draft", "ReadCodebook", "bounded", "dated", "texts"]
 
 MAX_LABEL = 200
 BOUNDS = mark("the smallest and the largest value")
 _YEARS = 5  # days; longer spans are divided by year, others by month
 
 
-class Found(NamedTuple):
+class ReadCodebook(NamedTuple):
     """A codebook, and sentences about refused facts in its file.
 
     If it is `doubtful`, a program may have taken its values from rows, so a person has to confirm them.
@@ -56,16 +56,16 @@ class Draft:
         if text or label:
             self.about[name] = text or label
         if "kind" in fields:
-            told = {"label": label} if label and label != name else {}
-            self.columns.append({"name": name, **fields, **told})
+            texts_for_readers = {"label": label} if label and label != name else {}
+            self.columns.append({"name": name, **fields, **texts_for_readers})
 
-    def finish(self) -> Found:
+    def finish(self) -> ReadCodebook:
         """Return the content. Raises `PlanError` with every fault of the columns."""
         if not self.columns and not self.about:
             raise PlanError([_("this codebook declares no column"), *self.refused])
-        said = {"title": self.title, "licence": self.licence, "privacy_unit": self.unit}
+        stated = {"title": self.title, "licence": self.licence, "privacy_unit": self.unit}
         refused = tuple(dict.fromkeys(self.refused))
-        return Found(from_columns(self.columns, self.about, said), refused, bool(refused))
+        return ReadCodebook(from_columns(self.columns, self.about, stated), refused, bool(refused))
 
 
 def bounded(low: object, high: object, *, whole: bool) -> dict[str, Any]:

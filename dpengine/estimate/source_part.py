@@ -8,7 +8,7 @@ from dpengine.array_types import Columns
 from dpengine.marginals.plan_levels import may_measure, measured_at
 from dpengine.spec.plan import Plan
 
-__all__ = ["allocated_to", "direct_marginals", "reads"]
+__all__ = ["allocated_to", "direct_marginals", "source_part"]
 
 
 def allocated_to(plan: Plan, columns: Columns) -> int | None:
@@ -16,25 +16,25 @@ def allocated_to(plan: Plan, columns: Columns) -> int | None:
     return next((k for k, part in enumerate(plan.parts.levels) if may_measure(part, columns)), None)
 
 
-def reads(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, int]:
+def source_part(plan: Plan, direct: Sequence[Columns], table: Columns) -> tuple[str, int]:
     """Return the kind and the index of the part from which a table is estimated.
 
     `direct` are the measured marginals outside levels and boxes. A ranges table is read from its boxes, and a table of
     a set of levels from these. Others are read from direct measurements or from the model if these contain them, and
     otherwise from levels, tables with amounts, or boxes. The kind is *none* if nothing contains the table.
     """
-    parts, held, wanted = plan.parts, plan.resolution.held, {*table}
+    parts, finer, wanted = plan.parts, plan.resolution.finer_columns, {*table}
     modelled = parts.rest.marginals if parts.rest is not None and not parts.ranged else ()
     kinds = (
         ("boxes", [wanted == {*one} for one in parts.ranged]),
         ("levels", [wanted in map(set, part.marginals) for part in parts.levels]),
         ("direct", [any(wanted <= {*one} for one in direct if not plan.has_amount(one))]),
         ("model", [any(wanted <= {*one} for one in modelled)]),
-        ("levels", [held(table, measured_at(part)[-1]) is not None for part in parts.levels]),
+        ("levels", [finer(table, measured_at(part)[-1]) is not None for part in parts.levels]),
         ("direct", [any(wanted <= {*one} for one in direct)]),
-        ("boxes", [held(table, one) is not None for one in parts.ranged]),
+        ("boxes", [finer(table, one) is not None for one in parts.ranged]),
     )
-    return next(((kind, told.index(True)) for kind, told in kinds if any(told)), ("none", 0))
+    return next(((kind, contains.index(True)) for kind, contains in kinds if any(contains)), ("none", 0))
 
 
 def direct_marginals(plan: Plan, measured: Iterable[Columns]) -> list[Columns]:
