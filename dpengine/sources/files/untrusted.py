@@ -29,6 +29,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb  # noqa: F401 - each fork would load it again
 import pyarrow as pa
 
 from dpengine.sources.engine import connect
