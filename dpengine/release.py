@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
 from dpengine.counting.steps import count_steps
 from dpengine.estimate.found_cells import resolve
+from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.search import Exact, check_searches, search
 from dpengine.measure.strategy import Strategy, decide, resolved
@@ -112,17 +114,24 @@ def release(
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, unless a `LedgerError` says
     that the release is recorded.
     """
-    if not isinstance(table, Table):
-        with open_table(table) as opened:
-            return release(opened, plan, ledger, progress=progress, other_people=other_people)
-    report = progress or (lambda stage: None)
-    book = ledger if ledger is not None else Ledger.in_memory()
+    if isinstance(table, str | Path | list | tuple):
+        warm()  # what reads files starts while this process tries the plan
     plan = plan.as_written
-    sent = plan_digest(plan)
     strategy = decide(plan)
     strategy.check()
     check_searches(plan)
-    plan, plan_id = strategy.plan, strategy.plan_id
+    book = ledger if ledger is not None else Ledger.in_memory()
+    if not isinstance(table, Table) and not book.holds(strategy.plan_id):
+        check_makeable(strategy.plan)
+    with nullcontext(table) if isinstance(table, Table) else open_table(table) as opened:
+        return _publish(opened, plan, strategy, book, progress or (lambda stage: None), other_people)
+
+
+def _publish(
+    table: Table, plan: Plan, strategy: Strategy, book: Ledger, report: Progress, other_people: bool
+) -> Release:
+    """Publish what `strategy` measures for `plan` of an open table, as `release` does."""
+    sent, plan, plan_id = plan_digest(plan), strategy.plan, strategy.plan_id
     count.check(table, plan)
 
     report("recognising the data")

@@ -6,6 +6,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 import traceback
 import zipfile
 from contextlib import nullcontext
@@ -18,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 import dpengine as dpe
 from dpengine.marginals.measurement import Measurements
@@ -376,6 +379,19 @@ def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledg
     assert ledger.spent("clinic-2026") == 1
     with pytest.raises(dpe.TableError, match="a list of files holds paths"):
         dpe.release([1, 2], plan, ledger)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_that_arrow_reads_is_released_without_loading_the_engine(ending: str, tmp_path: Path) -> None:
+    rows = pa.table({"pay": np.arange(2000) / 250})
+    path = tmp_path / f"t.{ending}"
+    (csv.write_csv if ending == "csv" else parquet.write_table)(rows, path)
+    script = (
+        "import sys, dpengine as dpe; pay = {'name': 'pay', 'kind': 'number', 'edges': [0, 5, 10]}; "
+        "plan = dpe.Plan(dataset='d', epsilon=1, columns=[pay], tables=[['pay']]); "
+        "dpe.release(sys.argv[1], plan); sys.exit('duckdb' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
 
 
 def test_saving_makes_the_folder(plan: dpe.Plan, tmp_path: Path) -> None:

@@ -14,12 +14,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from platformdirs import user_data_path
-from sqlalchemy.pool import NullPool, StaticPool
+from sqlalchemy.pool import NullPool
 
 from dpengine.errors import LedgerBusyError, LedgerError
 from dpengine.translation.catalogue import _, mark
@@ -65,6 +66,7 @@ _BUILD_LOCK = 0x6C6564676572  # any number that no other program is likely to lo
 
 
 Build = Callable[[sa.Connection, LedgerError | None], bool]
+Begin = Callable[[], AbstractContextManager[sa.Connection]]
 
 
 class Store:
@@ -76,6 +78,8 @@ class Store:
 
     def __init__(self, url: str | None, build: Build, refusal: LedgerError | None = None) -> None:
         self.begun = False
+        self._begin_read: Begin
+        self._begin_write: Begin
         # A database in memory is its one connection: threads take turns.
         self._turn: AbstractContextManager[Any] = nullcontext()
         with plain_errors():
@@ -85,24 +89,23 @@ class Store:
                 if address.get_backend_name() == "postgresql":
                     _prepare_connections(engine)
                 # A reader must see one snapshot in all its selects; a writer what the last one committed.
-                self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
-                self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
+                self._begin_read = engine.execution_options(isolation_level="REPEATABLE READ").begin
+                self._begin_write = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES).begin
+                weakref.finalize(self, engine.dispose)
                 fresh = True
+            elif fresh := address.database in (None, "", ":memory:"):
+                connection = _memory_engine().connect()
+                self._begin_read = self._begin_write = partial(_begin, connection)
+                self._turn = threading.Lock()
+                weakref.finalize(self, connection.close)
             else:
-                fresh = address.database in (None, "", ":memory:")
-                if fresh:
-                    engine = _memory_engine()
-                    self._turn = threading.Lock()
-                else:
-                    path = Path(str(address.database)).absolute()
-                    if not path.exists():
-                        if refusal is not None:
-                            raise refusal
-                        self.begun = _create_file(path, build)
-                    engine = _file_engine(path)
-                self._reader = engine.execution_options()
-                self._writer = engine.execution_options(**_WRITES)
-            weakref.finalize(self, engine.dispose)
+                path = Path(str(address.database)).absolute()
+                if not path.exists():
+                    if refusal is not None:
+                        raise refusal
+                    self.begun = _create_file(path, build)
+                engine = _file_engine(path)
+                self._begin_read, self._begin_write = engine.begin, engine.execution_options(**_WRITES).begin
         if fresh:
             with self.writing() as connection:
                 if connection.dialect.name == "postgresql":  # of several programs that start at once, one builds
@@ -112,13 +115,13 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection that sees one consistent snapshot of the database."""
-        with plain_errors(), self._turn, self._reader.begin() as connection:
+        with plain_errors(), self._turn, self._begin_read() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Yield a connection whose changes are committed together at the end, or not at all on an error."""
-        with plain_errors(), self._turn, self._writer.begin() as connection:
+        with plain_errors(), self._turn, self._begin_write() as connection:
             yield connection
 
 
@@ -191,10 +194,20 @@ def new_file(path: Path, journal: str = "WAL") -> Iterator[sa.Connection]:
         fresh.unlink()
 
 
+@cache
 def _memory_engine() -> sa.Engine:
-    engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    """Return the engine of all databases in memory, since an engine compiles each statement once; each connection that
+    it opens is a database of its own."""
+    engine = sa.create_engine("sqlite://", poolclass=NullPool, connect_args={"check_same_thread": False})
     _take_over_begin(engine)
     return engine
+
+
+@contextmanager
+def _begin(connection: sa.Connection) -> Iterator[sa.Connection]:
+    """Yield an open connection, whose changes are committed at the end, or not at all on an error."""
+    with connection.begin():
+        yield connection
 
 
 def _file_engine(path: Path, journal: str = "WAL") -> sa.Engine:

@@ -269,7 +269,11 @@ def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool
             raise LedgerError(_("The ledger is damaged: it has charges, but no key. Restore it from an intact backup."))
     if refusal is not None:
         raise refusal
-    schema.all_tables.create_all(connection, checkfirst=elsewhere)
+    if elsewhere:
+        schema.all_tables.create_all(connection)
+    else:
+        for statement in schema.sqlite_statements():
+            connection.exec_driver_sql(statement)
     secret = secrets.token_bytes(32)
     start = {"entries": 0, "head": _genesis(secret), "caps_seal": _seal(secret, {})}
     connection.execute(sa.insert(schema.meta).values(version=schema.VERSION, secret=secret, **start))

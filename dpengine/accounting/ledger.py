@@ -272,16 +272,19 @@ class Ledger:
         another ε than the charge says, `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent
         then. If the charge is refused, its approval lapses.
         """
-        payload = self.find(charge.fingerprint, charge.plan_id)
+        book = self._read()
+        payload = self._payload(book.published(charge.fingerprint, charge.plan_id))
         if payload is None:
             try:
                 check_texts(**_texts(charge))
-                _refuse(self._read(), charge, [])
+                _refuse(book, charge, [])
                 exact = prepare()
                 if sketch is not None:
                     charge = replace(charge, sketch=sketch(exact))
-                alike = self.resembling(charge.dataset, charge.fingerprint, charge.sketch)
-                _refuse(self._read(), charge, alike)
+                with self._reading() as (connection, book):
+                    data = charge.dataset, charge.fingerprint
+                    alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
+                _refuse(book, charge, alike)
                 if report is not None:
                     report(LAST_STAGE)
                 with signals_deferred():
@@ -308,17 +311,11 @@ class Ledger:
                   epsilon=localised(exact_text(epsilon)))
             )  # fmt: skip
         fields = {
-            "release_id": outcome.release_id,
-            "dataset": charge.dataset,
-            "fingerprint": charge.fingerprint,
-            "plan_key": charge.plan_id,
-            "created": outcome.created,
-            "epsilon": ratio_text(epsilon),
-            "title": charge.title,
-            "summary": charge.summary,
+            "release_id": outcome.release_id, "dataset": charge.dataset, "fingerprint": charge.fingerprint,
+            "plan_key": charge.plan_id, "created": outcome.created, "epsilon": ratio_text(epsilon),
+            "title": charge.title, "summary": charge.summary, "kind": charge.kind.value,
             "payload_sha256": hashlib.sha256(outcome.payload).digest(),
-            "kind": charge.kind.value,
-        }
+        }  # fmt: skip
         sealed = recognition.sealed(self._key, outcome.release_id, charge.sketch)
         check_texts(**_texts(charge), release_id=outcome.release_id, created=outcome.created)
         with self._writing() as (connection, book):
@@ -384,7 +381,8 @@ class Ledger:
 
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
-        witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
+        if self._address is not None:  # nothing is noted of a ledger in memory
+            witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
         return book
 
 

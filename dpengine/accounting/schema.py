@@ -8,9 +8,12 @@ lack stays NULL, and their hash stays as it was sealed. `kind_of` infers a kind 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateTable
 
 from dpengine.accounting.database import locked
 from dpengine.accounting.entry import Kind
@@ -19,7 +22,8 @@ from dpengine.translation.catalogue import _
 
 __all__ = [
     "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "has_meta", "keys", "kind_of", "lacks", "meta",
-    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches", "version_of",
+    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches", "sqlite_statements",
+    "version_of",
 ]  # fmt: skip
 
 VERSION = 4
@@ -114,12 +118,21 @@ requests = sa.Table(
     sqlite_strict=True,
 )
 _TABLES_SINCE = {sketches: 3, keys: 3, rules: 4, requests: 4}  # the version that added a table
+# Every use of a ledger reads all of this, and a statement that is made once is prepared once.
+_SELECT_META, _SELECT_RULES = sa.select(meta), sa.select(rules)
+_SELECT_REQUESTS = sa.select(*(column for column in requests.c if column.name != "plan")).order_by(requests.c.number)
 _SINCE = {"kind": 2, "owner": 3, "recognised": 3, "sketch_sha256": 3}  # the version that added a column
+
+
+@cache
+def sqlite_statements() -> tuple[str, ...]:
+    """Return the statements that create all tables in SQLite; SQLAlchemy would write them anew for each ledger."""
+    return tuple(str(CreateTable(table).compile(dialect=sqlite.dialect())) for table in all_tables.sorted_tables)
 
 
 def only_meta(connection: sa.Connection) -> sa.Row[Any]:
     """Return the one meta row; outside SQLite, a writer holds it locked from here to its commit."""
-    rows = connection.execute(locked(connection, sa.select(meta))).all()
+    rows = connection.execute(locked(connection, _SELECT_META)).all()
     if len(rows) != 1 or rows[0].version < 1:
         raise LedgerError(_("The ledger is damaged: its key is missing. Restore it from an intact backup."))
     if rows[0].version > VERSION:
@@ -145,14 +158,24 @@ def version_of(connection: sa.Connection) -> int:
 
 def charges_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
     """Return the rows of all charges in order, with None in columns that the stored version does not have."""
+    return list(connection.execute(_select_charges(version)))
+
+
+@cache
+def _select_charges(version: int) -> sa.Select[Any]:
     columns = [sa.null().label(c.name) if _SINCE.get(c.name, 1) > version else c for c in charges.c]
-    return list(connection.execute(sa.select(*columns).order_by(charges.c.number)))
+    return sa.select(*columns).order_by(charges.c.number)
 
 
 def caps_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
     """Return the rows of all caps; those of earlier versions are the local owner's."""
+    return list(connection.execute(_select_caps(version)))
+
+
+@cache
+def _select_caps(version: int) -> sa.Select[Any]:
     owner = sa.literal("").label("owner") if version < _SINCE["owner"] else caps.c.owner
-    return list(connection.execute(sa.select(caps.c.dataset, caps.c.cap, owner)))
+    return sa.select(caps.c.dataset, caps.c.cap, owner)
 
 
 def lacks(version: int, table: sa.Table) -> bool:
@@ -164,15 +187,14 @@ def rules_of(connection: sa.Connection, version: int) -> list[tuple[str, str]]:
     """Return owner and dataset of all rules, sorted; earlier versions have none."""
     if lacks(version, rules):
         return []
-    return sorted((row.owner, row.dataset) for row in connection.execute(sa.select(rules)))
+    return sorted((row.owner, row.dataset) for row in connection.execute(_SELECT_RULES))
 
 
 def requests_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
     """Return the rows of all requests in order, without the texts of their plans; earlier versions have none."""
     if lacks(version, requests):
         return []
-    columns = [column for column in requests.c if column.name != "plan"]
-    return list(connection.execute(sa.select(*columns).order_by(requests.c.number)))
+    return list(connection.execute(_SELECT_REQUESTS))
 
 
 def kind_of(charge: sa.Row[Any]) -> Kind:

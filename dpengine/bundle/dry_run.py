@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 12  # tables that are tried; of more, those with a new column, and the widest
+MAX_TABLES = 6  # tables that are tried; of more, the widest and few that have all other columns
 MAX_KNOWN = 1000
 
 _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once
@@ -90,11 +90,12 @@ def _tried(plan: Plan) -> Plan:
 
 
 def _covering(tables: Sequence[Columns]) -> list[Columns]:
-    """Return some of the tables: the widest, the first ones, and all that have a new column."""
+    """Return the widest table, then those of which all columns are new, and then those that have a new column."""
     widest = max(tables, key=len)
     kept, seen = [widest], set(widest)
-    for table in tables:
-        if table is not widest and (len(kept) < MAX_TABLES or not seen.issuperset(table)):
-            kept.append(table)
-            seen.update(table)
+    for has_new in (set.isdisjoint, lambda seen, table: not seen.issuperset(table)):
+        for table in tables:
+            if has_new(seen, table):
+                kept.append(table)
+                seen.update(table)
     return kept

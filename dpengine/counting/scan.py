@@ -12,7 +12,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -55,6 +54,8 @@ class LocalRows:
         faults = []
         for column in columns:
             if isinstance(column, Date) and column.format is not None:
+                import duckdb  # loaded by the connection
+
                 with self.table.connection() as connection:
                     try:
                         connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import duckdb
 
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.sql import literal
@@ -38,8 +37,12 @@ class Engine:
         return self._connection
 
     def interrupt(self) -> None:
-        """Cancel the running query. Raises `duckdb.Error` if the engine was discarded."""
-        if self._connection is not None:
+        """Cancel the running query, if there is one."""
+        if self._connection is None:
+            return
+        import duckdb
+
+        with suppress(duckdb.Error):  # the engine was discarded: nothing is running
             self._connection.interrupt()
 
     def discard(self) -> None:
@@ -54,6 +57,8 @@ def connect(folder: Path, *, threads: int | None = None) -> Any:
 
     It uses `threads`, by default one for each processor.
     """
+    import duckdb  # takes a while to load, and many files are counted without it
+
     connection = duckdb.connect(
         ":memory:",
         config={

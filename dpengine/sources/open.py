@@ -246,14 +246,7 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
         from_arrow(engine.connection(), sheet_rows)
         return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
-        isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder), in_full=options.in_full)
-        place = path.resolve()
-        if (described := parquet.described(place)) is not None:
-            names, types, rows = described
-            engine.prepare = lambda connection: parquet.open_parquet(connection, folder, place)
-            return _Loaded(names, files=(path,), rows=rows, parquet=place, types=types)
-        names, rows = parquet.open_parquet(engine.connection(), folder, path)
-        return _Loaded(names, files=(path,), rows=rows, parquet=place)
+        return _open_parquet(engine, path, options)
     if suffix in ARROW:
         found = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
         frame = read_copy(Path(found["place"]))
@@ -278,6 +271,29 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     raise TableError(
         _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
     )
+
+
+def _open_parquet(engine: Engine, path: Path, options: _Options) -> _Loaded:
+    """Open a Parquet file; one that Arrow reads is tried by DuckDB only once that is started."""
+
+    def trial(*, to_arrow: bool) -> bool:
+        read_by_arrow: bool = isolated.read(
+            "parquet_file", [path], engine.folder,
+            path=str(path), folder=str(engine.folder), in_full=options.in_full, to_arrow=to_arrow,
+        )  # fmt: skip
+        return read_by_arrow
+
+    def prepare(connection: Any) -> None:
+        trial(to_arrow=False)
+        parquet.open_parquet(connection, engine.folder, place)
+
+    place = path.resolve()
+    if trial(to_arrow=True) and (described := parquet.described(place)) is not None:
+        names, types, rows = described
+        engine.prepare = prepare
+        return _Loaded(names, files=(path,), rows=rows, parquet=place, types=types)
+    names, rows = parquet.open_parquet(engine.connection(), engine.folder, path)
+    return _Loaded(names, files=(path,), rows=rows, parquet=place)
 
 
 def _read_by(reader: Callable[[Path], Any], path: Path) -> tuple[list[str], pa.Table]:

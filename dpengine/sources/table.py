@@ -12,12 +12,11 @@ import weakref
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import duckdb
 import pyarrow as pa
 
 from dpengine.array_types import Ints
@@ -158,8 +157,7 @@ class LocalTable(Table):
 
     def interrupt(self) -> None:
         self.interrupts += 1
-        with suppress(duckdb.Error):  # the table is closed: nothing is running
-            self._engine.interrupt()
+        self._engine.interrupt()
 
     def check_unchanged(self) -> None:
         """Raise `TableError` if the stamp of a file has changed since it was opened."""
@@ -189,9 +187,9 @@ def plain_errors() -> Iterator[None]:
     """Replace the readers' errors, which quote rows and paths, by a `TableError`."""
     try:
         yield
-    except (duckdb.OutOfMemoryException, MemoryError):
+    except (_duckdb().OutOfMemoryException, MemoryError):
         raise TableError(_("there is not enough memory for this table; use Parquet, or fewer columns")) from None
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
+    except (_duckdb().ParserException, _duckdb().BinderException, _duckdb().CatalogException):
         raise  # an error in our SQL, not in the table
     except pa.ArrowException:
         raise TableError(_("the file is damaged or not of the kind its name says; write it again")) from None
@@ -202,10 +200,17 @@ def plain_errors() -> Iterator[None]:
                 _("there is no room on the disk for the rows; make room, or unpack the file first")
             ) from None
         raise TableError(_fault(str(error)) if error.errno is None else _(_UNREADABLE)) from None
-    except (duckdb.Error, UnicodeError, NotImplementedError) as error:
+    except (_duckdb().Error, UnicodeError, NotImplementedError) as error:
         raise TableError(_fault(str(error))) from None
     except (EOFError, zlib.error):
         raise TableError(_(_UNREADABLE)) from None
+
+
+def _duckdb() -> Any:
+    """Return DuckDB, which is loaded on an error, or by what needs it: many files are counted without it."""
+    import duckdb
+
+    return duckdb
 
 
 def _fault(message: str) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from dpengine.errors import TableError
 from dpengine.sources.relation import check_names, link, within_calendar
 from dpengine.sql import identifier, literal
@@ -23,6 +21,8 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     `table` is a name, with its schema if that is not `main`. A view in the file may name any other file, so the
     connection can read nothing else afterwards. Raises `TableError`, which lists the tables of the database.
     """
+    import duckdb  # loaded by then
+
     try:
         connection.execute(f"ATTACH {literal(str(link(path, folder, 'source.duckdb')))} AS source (READ_ONLY)")
     except duckdb.Error as error:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -258,6 +257,8 @@ def _without_durations(table: pa.Table) -> pa.Table:
 
 def _times_fit(connection: Any, schema: pa.Schema, source: str = "raw") -> bool:
     """Return whether DuckDB can represent all timestamps in `source` that are stored in milliseconds."""
+    import duckdb  # loaded by then
+
     coarse = [field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ms"]
     place = {name: i for i, name in enumerate(schema.names)}
     try:

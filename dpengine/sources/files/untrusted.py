@@ -9,7 +9,8 @@
 - **Arrow and Feather** files are mapped into memory, and Arrow trusts them: an offset that points elsewhere crashes the
   process that follows it. Each batch is validated in full and rewritten, so later changes of the file do no harm.
 - **Parquet** files stay where they are: their readers check each page that they read, and a copy of 10⁷ rows would
-  take longer than counting them. DuckDB decodes all of their values here once, and Arrow those that it may read.
+  take longer than counting them. Each reader decodes here once what it reads later: Arrow the columns that it may
+  read, DuckDB, which takes longer to start, all of them, but not before it is needed if Arrow reads all.
 - **Files of statistics programs** (SPSS, Stata, SAS) are read in full and rewritten as Arrow. Their reader is written
   in C, and false lengths in a file may crash it.
 
@@ -23,11 +24,12 @@ Databases have no function here: people with an account on this machine open the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb  # noqa: F401 - each fork would load it again
 import pyarrow as pa
 
 from dpengine.sources.engine import connect
@@ -140,14 +142,40 @@ def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
     return columns
 
 
-def parquet_file(path: str, folder: str, in_full: bool) -> None:
-    """Read the footer of a Parquet file, and decode all values: `in_full`, or if it is not too large."""
+def parquet_file(path: str, folder: str, in_full: bool, to_arrow: bool) -> bool:
+    """Read the footer of a Parquet file, and decode all values: `in_full`, or if it is not too large.
+
+    With `to_arrow`, the file may only be meant for Arrow: if that reads every column, DuckDB is not started, and the
+    result is True.
+    """
+    if to_arrow and _arrow_reads(Path(path), in_full):
+        return True
     with _trial(folder) as (place, connection):
         names, rows = parquet.open_parquet(connection, place, Path(path))
         if _decode(connection, len(names), rows, [Path(path)], in_full) and (plain := parquet.plain_types(Path(path))):
             with suppress(pa.ArrowException, OSError):  # such a file is left to DuckDB
-                for _piece in parquet.in_pieces(Path(path), list(plain)):
-                    pass
+                _read_pieces(Path(path), list(plain))
+    return False
+
+
+def _arrow_reads(path: Path, in_full: bool) -> bool:
+    """Return whether Arrow reads every column of a file as DuckDB would, decoding all values if they are few."""
+    with plain_errors():
+        described = parquet.described(path)
+    if described is None:
+        return False
+    names, _types, rows = described
+    try:
+        if _is_decoded(len(names), rows, [path], in_full):
+            _read_pieces(path, range(len(names)))
+    except (pa.ArrowException, OSError):
+        return False
+    return True
+
+
+def _read_pieces(path: Path, places: Sequence[int]) -> None:
+    for _piece in parquet.in_pieces(path, places):
+        pass
 
 
 def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, in_full: bool) -> None:
@@ -160,15 +188,20 @@ def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, i
 
 @contextmanager
 def _trial(folder: str) -> Iterator[tuple[Path, Any]]:
-    (place := Path(folder, "trial")).mkdir()
+    (place := Path(folder, "trial")).mkdir(exist_ok=True)  # another trial may have failed
     with plain_errors(), connect(place, threads=_THREADS) as connection:
         yield place, connection
 
 
 def _decode(connection: Any, columns: int, rows: int, files: list[Path], in_full: bool) -> bool:
     """Decode all values, `in_full` or if there are few; return whether they were decoded."""
+    if not _is_decoded(columns, rows, files, in_full):
+        return False
+    values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))
+    connection.execute(f"SELECT {values} FROM rows").fetchall()
+    return True
+
+
+def _is_decoded(columns: int, rows: int, files: list[Path], in_full: bool) -> bool:
     size = max(sum(path.stat().st_size for path in files), columns * rows * _CELL)
-    if in_full or size <= MAX_READ_AT_ONCE:
-        values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))
-        connection.execute(f"SELECT {values} FROM rows").fetchall()
     return in_full or size <= MAX_READ_AT_ONCE

@@ -11,7 +11,7 @@ from dpengine import Ledger, release
 from dpengine.counting.count import count, digest, row_count
 from dpengine.errors import TableError
 from dpengine.sources.engine import connect
-from dpengine.sources.files import parquet
+from dpengine.sources.files import isolated, parquet
 from dpengine.sources.files.untrusted import MAX_READ_AT_ONCE
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
@@ -27,6 +27,29 @@ def content(source):
     with open_table(source) as table, table.connection() as connection:
         names = [column.name for column in table.columns]
         return names, sorted(connection.execute("SELECT * FROM rows").fetchall(), key=str)
+
+
+def test_a_file_that_arrow_reads_is_tried_by_the_engine_before_that_opens_it(tmp_path, monkeypatch):
+    file, read, asked = write(tmp_path / "t.parquet", n=[1, 2]), isolated.read, []
+
+    def watched(*given, **arguments):
+        asked.append(arguments["to_arrow"])
+        return read(*given, **arguments)
+
+    def refused(*given, **arguments):
+        raise TableError("damaged")
+
+    monkeypatch.setattr(isolated, "read", watched)
+    with open_table(file) as table:
+        assert digest(table)
+        assert asked == [True]
+        monkeypatch.setattr(isolated, "read", refused)
+        for _ in range(2):
+            with pytest.raises(TableError, match="damaged"), table.connection():
+                pass
+        monkeypatch.setattr(isolated, "read", watched)
+        assert row_count(table) == 2
+    assert asked == [True, False]
 
 
 @pytest.fixture
