@@ -101,6 +101,26 @@ def test_where_no_bundle_can_be_written_nothing_is_spent(
     assert sorted(tmp_path.iterdir()) == before, "not even a ledger was begun"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(
+    job: tuple[str, str, str], tmp_path: Path, unbuffered: str
+) -> None:
+    url, plan, table = job
+    bundle = tmp_path / "r.zip"
+    command = [sys.executable, "-m", "dpengine", "release", plan, table, "-o", str(bundle), "--ledger", url]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.returncode == 2
+    _new, line = done.stderr.splitlines()
+    assert line.startswith("private-release: cannot write: No space left on device. What was charged is in the ledger")
+    before = bundle.read_bytes()
+    assert "spent 1 in all" in run("release", plan, table, "-o", bundle, "--ledger", url).stdout
+    assert bundle.read_bytes() == before
+
+
 def test_a_folder_that_may_not_be_written_is_refused_before_the_charge(job: tuple[str, str, str]) -> None:
     url, plan, table = job
     done = subprocess.run(

@@ -92,6 +92,9 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
 def slug(name: str) -> str:
     """Return the plain small letters and digits of a name, the rest as hyphens.
 
+    Letters without a plain form, such as ß and ø, are dropped. This must stay so: the files of bundles are named by it,
+    and `verify` finds them by it in those of earlier versions too.
+
     >>> slug("Größe (cm)")
     'groe-cm'
     """

@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures
+from dpengine.charts.drawing import Drawing
+from dpengine.charts.heatmap import AXIS
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
 from dpengine.results.published_columns import (
@@ -174,7 +176,7 @@ def _figure(result: Result, table: Columns, measure: Measure | None, room: int) 
         "name": heading_of(plan, table) if measure is None else f"{measure.heading(plan)}, {heading_of(plan, table)}",
         "suffix": "" if measure is None else f"-{measure.kind}-{_places(plan, measure)}",
         "fixed": [plan.column(name).heading for name in fixed],
-        "wide": min(900, _width(plan, drawn, measure)),
+        "wide": min(900, _width(plan, drawn, measure, _cell_width(figure))),
         "high": figure.layout["height"] or 380,
     }
 
@@ -184,8 +186,14 @@ def _places(plan: Plan, measure: Measure) -> str:
     return "-".join(str(plan.amounts(()).index(name) + 1) for name in (measure.amount, measure.on) if name)
 
 
-def _width(plan: Plan, drawn: Columns, measure: Measure | None) -> int:
-    """Return the width in pixels below which a chart scrolls sideways instead of shrinking."""
+def _cell_width(figure: Drawing) -> int:
+    """Return the width in pixels of a cell of heatmaps in which the widest number is readable."""
+    widest = max((len(number(int(trace["z"].max()))) for trace in figure.data if "z" in trace), default=0)
+    return max(26, 6 * widest + 2)  # Plotly wants 0.65 of the height of a digit, which is at least 9 pixels
+
+
+def _width(plan: Plan, drawn: Columns, measure: Measure | None, cell: int) -> int:
+    """Return the width in pixels below which a chart scrolls sideways; `cell` is that of a readable cell."""
     if measure is not None:
         return 140 + 150 * min(3, *plan.shape(drawn)) if len(drawn) > 1 else 0
     form = figures.forms(plan, drawn)[0]
@@ -195,8 +203,8 @@ def _width(plan: Plan, drawn: Columns, measure: Measure | None) -> int:
     if form == "bars":
         return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
     if form == "facets":
-        return 140 + 34 * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
-    return 140 + across * (22 if plan.cells(drawn) > 120 else 34)
+        return AXIS + 60 + cell * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
+    return AXIS + across * (22 if plan.cells(drawn) > 120 else cell)
 
 
 def script_json(text: str) -> Markup:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpengine.charts.style import GREY, SAVED_WIDTH
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
+__all__ = ["AXIS", "SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
 TURN = 0.75  # the position of that colour on the scale of square roots

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -52,6 +54,9 @@ MEANINGS = {
     INTERRUPTED: "stopped by Ctrl+C (SIGINT)",
     143: "ended by SIGTERM",
 }
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the disk, of standard output too
+NOT_LOST = "What was charged is in the ledger: the same command gives the same again, and costs nothing"
 
 _CLEAR = "\r\x1b[K"  # the line of a terminal that shows the stage of the work
 
@@ -116,8 +121,21 @@ def faults(command: Callable[..., None]) -> Callable[..., None]:
             finish(error.faults, STATUSES.get(type(error), WRONG_USE), type(error).__name__)
         except KeyboardInterrupt:
             finish(["stopped"], INTERRUPTED)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            _drop_output()
+            finish([f"cannot write: {error.strerror}. {NOT_LOST}"], WRONG_USE)
 
     return guarded
+
+
+def _drop_output() -> None:
+    """Drop what standard output has not taken; Python would try once more as it ends, and say so."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def finish(faults: Iterable[Fault | str], status: int, error: str = "") -> NoReturn:

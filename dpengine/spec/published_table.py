@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
+from dpengine.errors import PlanError
 from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
@@ -96,7 +97,7 @@ class PublishedTable(Declared):
 def read_table(value: Any) -> Any:
     """Read a table: a list of columns, or the fields of a `PublishedTable`."""
     if isinstance(value, dict):
-        value = PublishedTable(**value)
+        value = _read_fields(value)
     if isinstance(value, PublishedTable):
         says_more = value.ranges or value.amounts or value.distinct or value.weight != 1
         return value if says_more else value.columns
@@ -111,3 +112,11 @@ def read_table(value: Any) -> Any:
             )
         )
     return value
+
+
+def _read_fields(fields: dict[str, Any]) -> PublishedTable:
+    """Read the fields of a table. Raises ValueError, so that a plan adds which of its tables it is."""
+    try:
+        return PublishedTable(**fields)
+    except PlanError as error:
+        raise ValueError("; ".join(map(str, error.faults))) from None

@@ -314,3 +314,11 @@ def test_pairs_of_amounts_have_figures_of_their_own() -> None:
     ]
     assert table["figures"][3]["name"] == "slope of pay on hours, sex"
     assert "slope of pay on hours (95 %)" in table["header"], "and stand in the table beside"
+
+
+@pytest.mark.parametrize(("rows", "widest"), [(90, 2), (900_000, 6)])
+def test_on_a_phone_small_heatmaps_are_as_wide_as_their_widest_number_needs(rows: int, widest: int) -> None:
+    result = preview(letters_plan([3, 4, 3], [["a", "b", "c"]], rows_about=rows))
+    (table,) = report_tables.described(result, result.plan.marginals, table_files(result.plan))
+    cell = (table["figures"][0]["wide"] - 230) / (4 * 3)
+    assert (cell - 1) / widest / 0.65 >= 9, "the height of a digit in pixels, as Plotly computes it"

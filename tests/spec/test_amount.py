@@ -71,6 +71,15 @@ def test_the_grain_is_the_least_that_shares_every_point() -> None:
     assert Amount(name="a", low="0", high="40", knots=["0", "10", "16", "40"]).grain == 120
 
 
+def test_a_fault_in_a_table_says_in_which_and_hides_no_other() -> None:
+    tables = [["sex"], {"columns": ["sex"], "means": ["pay"]}]
+    with pytest.raises(PlanError) as wrong:
+        Plan(dataset="d", epsilon=1, columns=[SEX, {"name": "pay", "kind": "amounts"}], tables=tables)
+    column, table = wrong.value.faults
+    assert column.path == ("columns", 2)
+    assert str(table) == "tables → 2: means: this key is not known here; check its spelling"
+
+
 @pytest.mark.parametrize(
     ("columns", "tables", "fragment"),
     [

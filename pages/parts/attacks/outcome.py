@@ -79,11 +79,10 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             last, rate = list(rates.items())[-1]
             low, high = rate.interval()
             note = f"Right guesses after {last:,} {unit}. By chance, the true rate may be anywhere in the interval."
-            share = percent(rate.share) if rate.share < 1 else "100 %"
             interval = f"95 %: {percent(low)} to {percent(high)}"
             st.metric(
                 name,
-                share,
+                _share(rate),
                 interval,
                 delta_color="off",
                 delta_arrow="off",
@@ -97,6 +96,15 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
 
     if OURS in lines and (words := above_by_chance(list(lines[OURS].values())[-1], bound)):
         st.caption(words)
+
+
+def _share(rate: Rate) -> str:
+    """Write a rate with as many digits as the bound beside it.
+
+    >>> _share(Rate(733, 1000)), _share(Rate(730, 1000)), _share(Rate(1000, 1000)), _share(Rate(9999, 10_000))
+    ('73.3 %', '73 %', '100 %', 'over 99.9 %')
+    """
+    return percent(rate.share) if 0.999 < rate.share < 1 else f"{100 * rate.share:.1f}".removesuffix(".0") + " %"
 
 
 def above_by_chance(rate: Rate, bound: float) -> str:

@@ -68,7 +68,7 @@ def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figur
         y=free,
         line={"color": colours["other"], "width": 1.5},
         annotation={"text": "expected without privacy", "font": {"size": 11}},
-        annotation_position="bottom left",
+        annotation_position="top left",
     )
     epsilon_axis(figure, *chosen, right="less regret", span=(-2.1, 2.1))
     figure.update_yaxes(title_text="regret after the last round", tickformat=".2f", range=[0, 4 * top])

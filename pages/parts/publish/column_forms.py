@@ -229,8 +229,11 @@ def _texts(table: Table, name: str) -> list[str]:
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """Ask for the first and last day, the length of a period, and, for days in a text column, how they are written."""
     first, last, by = st.columns(3)
-    start = first.date_input(_("From"), _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name))
-    stop = last.date_input(_("To"), _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name))
+    form = _("YYYY-MM-DD")
+    start = first.date_input(
+        _("From"), _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name), format=form
+    )
+    stop = last.date_input(_("To"), _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name), format=form)
     periods = list(PERIODS)
     period = by.selectbox(
         _("By"),

@@ -244,6 +244,9 @@ def _has_shapes(plan: Plan, name: str) -> bool:
 
 def _room(plan: Plan, drawn: list[str], form: Form) -> str:
     """Return how wide a chart is, as a name in the page's style sheet."""
+    if form == "facets" and len(drawn) > 2:
+        size, facets = plan.column(drawn[1]).size, plan.column(drawn[2]).size + 1
+        return "vast" if size * figures.facets_across(size, facets) > WIDE else "facets"
     if form == "facets" or (form in ("dots", "bars") and len(drawn) > 1):
         return "facets"
     across = plan.column(drawn[1]).size if form == "heatmap" else 0

@@ -8,6 +8,9 @@ with a comment that makes Chromium compile all of it in the background; other br
 Publish has no such chart: there, that file is fetched once the screen is drawn (`LATER`, `focus.js`).
 
 All of these are files of the Streamlit package. None belongs to a visitor.
+
+The front end looks for the server at the page's own address first, where the link of a lab has no server: two requests
+that fail before the one that succeeds. So the page also says where the server is: beside the files (`SERVER`).
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
-__all__ = ["CHART", "ELEMENTS", "FIRST", "LATER", "FrontEnd", "hinted", "needed"]
+__all__ = ["CHART", "ELEMENTS", "FIRST", "LATER", "SERVER", "FrontEnd", "hinted", "needed"]
 
 # Streamlit's names for elements of a first screen other than texts, and for charts, whose script is the largest.
 CHART, ELEMENTS = "PlotlyChart", ("BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
 FIRST = ("", "publish")  # addresses of the page whose first screen has no chart
 # https://v8.dev/blog/explicit-compile-hints
 COMPILED_AT_ONCE, HINT = CHART, b"//# allFunctionsCalledOnLoad\n"
+SERVER = 'window.__streamlit = {BACKEND_BASE_URL: new URL("./", location.href).href}'  # a setting of the front end
 ICONS = "MaterialSymbols-Rounded.*.woff2"
 PIECE = 1 << 18  # bytes sent in one piece
 # Streamlit answers requests for a part of a file, or for whether it has changed.
@@ -44,7 +48,7 @@ class FrontEnd:
         self._app = app
         folder = folder or Path(file_util.get_static_dir())
         base = str(config.get_option("server.baseUrlPath")).strip("/")
-        root = f"/{base}/" if base else "/"
+        self._root = root = f"/{base}/" if base else "/"
         self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
         self._read: dict[str, bytes] = {}  # the files that were asked for
         self._index = (folder / "index.html").read_bytes()
@@ -57,8 +61,11 @@ class FrontEnd:
             await self._app(scope, receive, send)
         elif scope["path"] in self._paths and not any(name in Headers(scope=scope) for name in LEFT_TO_STREAMLIT):
             await self._send_file(scope["path"], send)
+        elif "/" in scope["path"].removeprefix(self._root):
+            await self._app(scope, receive, send)
         else:
-            await self._app(scope, receive, self._with_hints(send, self._pages[scope["path"] in self._first]))
+            page = self._pages[scope["path"] in self._first]
+            await self._app(_uncompressed(scope), receive, self._with_hints(send, page))
 
     async def _send_file(self, path: str, send: Send) -> None:
         if path not in self._read:
@@ -103,6 +110,12 @@ class FrontEnd:
         return replaced
 
 
+def _uncompressed(scope: Scope) -> Scope:
+    """Return a request that is not answered compressed: Streamlit compresses its page, except at the root."""
+    headers = [pair for pair in scope["headers"] if pair[0].lower() != b"accept-encoding"]
+    return {**scope, "headers": headers}
+
+
 def _may_be_page(start: Message, size: int) -> bool:
     headers = Headers(raw=start["headers"])
     is_html = headers.get("content-type", "").startswith("text/html")
@@ -110,8 +123,9 @@ def _may_be_page(start: Message, size: int) -> bool:
 
 
 def hinted(page: bytes, folder: Path, *, with_chart: bool = True) -> bytes:
-    """Return Streamlit's page with the files of a first screen, which are in `folder`, named in its head."""
-    lines = [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
+    """Return Streamlit's page with the server and the files of a first screen, in `folder`, named in its head."""
+    lines = [f"<script>{SERVER}</script>"]
+    lines += [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
              for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
     lines += [
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'

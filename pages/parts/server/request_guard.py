@@ -34,6 +34,7 @@ from pages.parts.access import settings
 from pages.parts.access.person import Person, from_proxy, of_request
 from pages.parts.access.settings import Header, NoSignIn, Oidc, is_loopback
 from pages.parts.server import session_resources
+from pages.parts.server.front_end import SERVER
 from pages.parts.shared.demo import NO_FILES, is_demo
 
 __all__ = [
@@ -53,9 +54,10 @@ SUBPROTOCOLS = b"sec-websocket-protocol"  # Streamlit sends three texts in it: a
 
 
 def _inline_scripts() -> str:
-    """Return the hashes of the inline scripts of Streamlit's own page, as sources for the content security policy."""
+    """Return the hashes of the inline scripts of the page, as sources for the content security policy."""
     page = Path(file_util.get_static_dir(), "index.html").read_bytes()
-    digests = [hashlib.sha256(script).digest() for script in re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)]
+    scripts = [*re.findall(rb"<script>(.*?)</script>", page, re.DOTALL), SERVER.encode()]
+    digests = [hashlib.sha256(script).digest() for script in scripts]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 

@@ -13,7 +13,7 @@ from streamlit import file_util
 
 from pages.parts.server import front_end
 from pages.parts.server.front_end import CHART as CHART_ELEMENT
-from pages.parts.server.front_end import ELEMENTS, HINT, LATER, FrontEnd, needed
+from pages.parts.server.front_end import ELEMENTS, HINT, LATER, SERVER, FrontEnd, needed
 
 FOLDER = Path(file_util.get_static_dir())
 INDEX = (FOLDER / "index.html").read_bytes()
@@ -27,9 +27,11 @@ class Behind:
     def __init__(self, body: bytes, kind: str = "text/html; charset=utf-8", status: int = 200) -> None:
         self.body, self.kind, self.status = body, kind, status
         self.asked: list[str] = []
+        self.headers: list[bytes] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked.append(scope["path"])
+        self.headers += [name for name, _value in scope["headers"]]
         headers = [(b"content-type", self.kind.encode()), (b"content-length", str(len(self.body)).encode())]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body[:100], "more_body": True})
@@ -92,9 +94,16 @@ def test_the_page_names_what_its_first_screen_needs(path: str, first: bool) -> N
     assert all(body.count(f'/js/{name}"'.encode()) == 1 for name in names), "each once"
     assert headers["content-length"] == str(len(body))
     known = {line.strip() for line in INDEX.splitlines()}
-    new = [line for line in map(bytes.strip, body.splitlines()) if line not in known]
+    server, *new = [line for line in map(bytes.strip, body.splitlines()) if line not in known]
+    assert server.endswith(f"<script>{SERVER}</script>".encode())
     assert new
     assert all(line.startswith(b'<link rel="') and b'href="./static/' in line for line in new), "and nothing else"
+
+
+@pytest.mark.parametrize(("path", "compressed"), [("/", False), ("/accuracy", False), ("/media/file", True)])
+def test_a_page_is_not_asked_for_compressed(path: str, compressed: bool) -> None:
+    get(behind := Behind(INDEX), path, accept_encoding="gzip", accept="*/*")
+    assert behind.headers == [*([b"accept-encoding"] if compressed else []), b"accept"]
 
 
 @pytest.mark.parametrize(
@@ -108,9 +117,10 @@ def test_the_page_names_what_its_first_screen_needs(path: str, first: bool) -> N
     ids=["another page", "a download", "a refusal", "a short page"],
 )
 def test_no_other_answer_is_touched(behind: Behind) -> None:
-    assert get(behind, "/media/file")[1] == behind.body
+    for path in ("/media/file", "/file"):
+        assert get(behind, path)[1] == behind.body
 
 
 def test_a_front_end_without_these_scripts_is_served_as_it_is(tmp_path: Path) -> None:
     assert needed(tmp_path, ELEMENTS) == []
-    assert front_end.hinted(INDEX, tmp_path) == INDEX
+    assert front_end.hinted(INDEX, tmp_path).replace(f"<script>{SERVER}</script>\n".encode(), b"") == INDEX
