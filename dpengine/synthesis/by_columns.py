@@ -6,6 +6,8 @@ columns. They first follow the column on which it depends most; then values are 
 closer to the model's. The objective is the sum of worth · (count − expected)² over cells: in a context (values of the
 earlier columns) of m people a cell, the weight (worth) of an error is 1/(1 + m). If rows times tables are few, the rows
 in a column's cells with the largest excess then get other values of it (`estimate.moves`), one column after another.
+There, errors count as in the expected sum of absolute errors, if true counts vary about expected ones like Poisson
+variables: no cell counts more than a person, and a count is best at the median, which is about a sixth below the mean.
 
 Columns of many values come first: late columns are in many tables, which then stay small.
 """
@@ -34,7 +36,8 @@ ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
 MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
 # What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
 PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
-POWER = 0.9  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER
+POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
+BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
 WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
@@ -60,7 +63,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     shape = [model.one[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    triples = Tables.over(of_three, shape) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
+    triples = Tables.over(of_three, shape, LIMIT) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
     # A second thread computes the target tables of the next column while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -168,7 +171,7 @@ def _next(
         found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
         wanted_of = [*tables.values()][len(codes) :]
         for k, (off, wanted) in enumerate(zip(found, wanted_of, strict=True), start=math.comb(len(codes), 3)):
-            triples.fill(k, off, wanted * (rows / model.total), POWER)
+            triples.fill(k, off + BELOW_MEAN, wanted * (rows / model.total), POWER)
     return child[np.argsort(order)]
 
 
