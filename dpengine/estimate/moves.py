@@ -31,8 +31,7 @@ class Tables:
 
     `columns` has a row of columns for each table, and `steps` the strides of their values; tables of fewer columns are
     padded with strides of 0. One more person in a cell adds 2·`price` to the objective, and one fewer subtracts
-    2·(`price` − `worth`) from it. Beyond a `limit`, prices count as the limit: the objective then grows in proportion to
-    the error.
+    2·(`price` − `worth`) from it. Prices count up to a `limit`; beyond it, the objective grows in proportion to the error.
     """
 
     columns: Ints
@@ -54,7 +53,8 @@ class Tables:
                 steps[slot, k] = cells
                 cells *= shape[table[slot]]
             ends.append(ends[-1] + cells)
-        return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)), limit)
+        price, worth = (np.empty(ends[-1], dtype=np.float32) for _ in range(2))
+        return cls(columns, steps, np.array(ends), price, worth, limit)
 
     def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
         """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""

@@ -18,6 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,12 +31,8 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES = 96  # of rows in a pass
-PASSES = 4  # at most
-ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
+BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
 MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
-# What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
-PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
@@ -45,6 +42,22 @@ WORST_PASSES, WORST_BATCHES = 6, 16
 MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**24
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
+
+
+class _Effort(NamedTuple):
+    """The effort spent on a column's values.
+
+    There are up to so many `passes`; one that changes less than the fraction `enough` of the rows is the last. An error
+    in a table of two columns is worth `pairs` times one in a table of three.
+    """
+
+    passes: int
+    enough: float
+    pairs: float
+
+
+# If rows move at the end, and if they do not.
+QUICK, THOROUGH = _Effort(4, 0.02, 2.0), _Effort(8, 0.005, 20.0)
 
 
 def fits(model: Pairwise, rows: int) -> bool:
@@ -146,7 +159,7 @@ def _next(
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
-    for_pairs = MORE_FOR_PAIRS if triples is None else PAIRS
+    effort = THOROUGH if triples is None else QUICK
     order = shuffled(rows, salt)
     mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
     parent = max(codes, key=dependence)
@@ -162,10 +175,10 @@ def _next(
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
-        worth.append((for_pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
+        worth.append((effort.pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
     worths = np.concatenate(worth).astype(np.float32)
     price = np.concatenate(excess) * worths[:, None]
-    _choose(child, contexts, price, worths)
+    _choose(child, contexts, price, worths, effort)
     if triples is not None:
         ends = np.cumsum([len(each) for each in excess])
         found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
@@ -175,15 +188,15 @@ def _next(
     return child[np.argsort(order)]
 
 
-def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
+def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, effort: _Effort) -> None:
     """Change values of a column, `child`, if that brings its counts in its rows' `contexts` closer to the model's.
 
     A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
     its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
-    least, size = sums(worth, contexts), -(-rows // BATCHES)
-    for number in range(PASSES):
+    least, size = sums(worth, contexts), -(-rows // max(BATCHES, rows // LARGE_BATCH))
+    for number in range(effort.passes):
         changed = 0
         for start in range(-(number % 2) * (size // 2), rows, size):
             batch = slice(max(start, 0), start + size)
@@ -204,7 +217,7 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
             _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
             old[tried[:keep]] = best[tried[:keep]]
             changed += keep
-        if changed < ENOUGH * rows:
+        if changed < effort.enough * rows:
             break
 
 
