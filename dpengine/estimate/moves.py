@@ -31,7 +31,8 @@ class Tables:
 
     `columns` has a row of columns for each table, and `steps` the strides of their values; tables of fewer columns are
     padded with strides of 0. One more person in a cell adds 2·`price` to the objective, and one fewer subtracts
-    2·(`price` − `worth`) from it. Prices count up to a `limit`; beyond it, the objective grows in proportion to the error.
+    2·(`price` − `worth`) from it. Prices count up to a `limit`; beyond it, the objective grows in
+    proportion to the error.
     """
 
     columns: Ints
