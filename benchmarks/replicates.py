@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import accuracy
-import ranges
 
 import dpengine as dpe
+from benchmarks.range_shapes import GROUPS
 from dpengine.measure.strategy import decide
 from dpengine.replicates import basis_of, replicate
 from dpengine.results.result import Result, payload_of
@@ -79,7 +79,8 @@ def cases(epsilon: str, chosen: set[str]) -> Iterator[tuple[str, Case]]:
 
 def shapes(epsilon: str) -> Iterator[tuple[str, Case]]:
     """Yield simulated tables whose ranges matter."""
-    for shape, rows in ((ranges.shapes_1d()["salaries"], 100_000), (ranges.shapes_2d()["towns"], 100_000)):
+    lines, squares = GROUPS["set"]
+    for shape, rows in ((lines()["salaries"], 100_000), (squares()["towns"], 100_000)):
         flat = chance.choice(shape.size, rows, p=shape.ravel())
         sizes = dict(zip("ab", shape.shape, strict=False))
         codes = np.stack(np.unravel_index(flat, shape.shape), axis=1)

@@ -31,7 +31,8 @@ class Tables:
 
     `columns` has a row of columns for each table, and `steps` the strides of their values; tables of fewer columns are
     padded with strides of 0. One more person in a cell adds 2·`price` to the objective, and one fewer subtracts
-    2·(`price` − `worth`) from it.
+    2·(`price` − `worth`) from it. Prices count up to a `limit`; beyond it, the objective grows in
+    proportion to the error.
     """
 
     columns: Ints
@@ -39,9 +40,10 @@ class Tables:
     starts: Ints
     price: Reals
     worth: Reals
+    limit: float = math.inf
 
     @classmethod
-    def over(cls, tables: Sequence[Sequence[int]], shape: Sequence[int]) -> Tables:
+    def over(cls, tables: Sequence[Sequence[int]], shape: Sequence[int], limit: float = math.inf) -> Tables:
         """Return empty tables over these columns, whose numbers of values are `shape`."""
         columns = np.zeros((max(map(len, tables), default=0), len(tables)), dtype=np.int64)
         steps, ends = np.zeros_like(columns), [0]
@@ -52,7 +54,8 @@ class Tables:
                 steps[slot, k] = cells
                 cells *= shape[table[slot]]
             ends.append(ends[-1] + cells)
-        return cls(columns, steps, np.array(ends), *(np.empty(ends[-1], dtype=np.float32) for _ in range(2)))
+        price, worth = (np.empty(ends[-1], dtype=np.float32) for _ in range(2))
+        return cls(columns, steps, np.array(ends), price, worth, limit)
 
     def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
         """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""
@@ -78,11 +81,15 @@ class Tables:
             cells += places.take(columns[some], axis=0) * steps[some, None]
         return cells
 
+    def up_to_limit(self, prices: Reals) -> Reals:
+        """Return the prices as they count."""
+        return prices.clip(-self.limit, self.limit) if math.isfinite(self.limit) else prices
+
     def prices_by_column(self, places: Ints) -> Reals:
         """Return the sum of each person's prices in the tables that have a column, a row for each column."""
         sums = np.zeros(places.shape, dtype=np.float32)
         for k in range(self.columns.shape[1]):
-            prices = self.price.take(self.cells(places, np.array([k]))[0])
+            prices = self.up_to_limit(self.price.take(self.cells(places, np.array([k]))[0]))
             for column in self.columns[self.steps[:, k] > 0, k]:
                 sums[column] += prices
         return sums
@@ -130,7 +137,7 @@ def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, 
     before = cells.take(helpful, axis=1)
     now = first.take(helpful, axis=1) + apart * best[helpful]
     _shift(tables, before, now)
-    back = _gain_of_leaving(tables, now).sum() - tables.price.take(before).sum()
+    back = _gain_of_leaving(tables, now).sum() - tables.up_to_limit(tables.price.take(before)).sum()
     keep = kept(helpful.size, float(gain[helpful].sum()), float(back))
     _shift(tables, now[:, keep:], before[:, keep:])
     own[helpful[:keep]] = best[helpful[:keep]]
@@ -142,13 +149,13 @@ def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:
     number = max(1, AT_ONCE // max(1, cost.size))
     for start in range(0, len(first), number):
         some = slice(start, start + number)
-        cost += tables.price.take(first[some, :, None] + along[some, None, :]).sum(axis=0)
+        cost += tables.up_to_limit(tables.price.take(first[some, :, None] + along[some, None, :])).sum(axis=0)
     return cost
 
 
 def _gain_of_leaving(tables: Tables, cells: Ints) -> Reals:
     """Return the gain of removing each person from all of their `cells`."""
-    gain: Reals = (tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
+    gain: Reals = tables.up_to_limit(tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
     return gain
 
 

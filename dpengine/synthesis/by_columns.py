@@ -6,6 +6,8 @@ columns. They first follow the column on which it depends most; then values are 
 closer to the model's. The objective is the sum of worth · (count − expected)² over cells: in a context (values of the
 earlier columns) of m people a cell, the weight (worth) of an error is 1/(1 + m). If rows times tables are few, the rows
 in a column's cells with the largest excess then get other values of it (`estimate.moves`), one column after another.
+There, errors count as in the expected sum of absolute errors, if true counts vary about expected ones like Poisson
+variables: no cell counts more than a person, and a count is best at the median, which is about a sixth below the mean.
 
 Columns of many values come first: late columns are in many tables, which then stay small.
 """
@@ -16,6 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,13 +31,10 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES = 96  # of rows in a pass
-PASSES = 4  # at most
-ENOUGH = 0.02  # of the rows: a pass that changes fewer is the last
+BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
 MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
-# What an error in a table of two columns is worth beside one in a table of three, and where nobody moves at the end.
-PAIRS, MORE_FOR_PAIRS = 2.0, 6.0
-POWER = 0.9  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER
+POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
+BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
 WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
@@ -42,6 +42,22 @@ WORST_PASSES, WORST_BATCHES = 6, 16
 MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**24
 MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
+
+
+class _Effort(NamedTuple):
+    """The effort spent on a column's values.
+
+    There are up to so many `passes`; one that changes less than the fraction `enough` of the rows is the last. An error
+    in a table of two columns is worth `pairs` times one in a table of three.
+    """
+
+    passes: int
+    enough: float
+    pairs: float
+
+
+# If rows move at the end, and if they do not.
+QUICK, THOROUGH = _Effort(4, 0.02, 2.0), _Effort(8, 0.005, 20.0)
 
 
 def fits(model: Pairwise, rows: int) -> bool:
@@ -60,7 +76,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     shape = [model.one[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    triples = Tables.over(of_three, shape) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
+    triples = Tables.over(of_three, shape, LIMIT) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
     # A second thread computes the target tables of the next column while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
         expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
@@ -143,7 +159,7 @@ def _next(
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
-    for_pairs = MORE_FOR_PAIRS if triples is None else PAIRS
+    effort = THOROUGH if triples is None else QUICK
     order = shuffled(rows, salt)
     mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
     parent = max(codes, key=dependence)
@@ -159,28 +175,28 @@ def _next(
         start += len(expected)
         counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
         excess.append((counts - expected).astype(np.float32))
-        worth.append((for_pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
+        worth.append((effort.pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
     worths = np.concatenate(worth).astype(np.float32)
     price = np.concatenate(excess) * worths[:, None]
-    _choose(child, contexts, price, worths)
+    _choose(child, contexts, price, worths, effort)
     if triples is not None:
         ends = np.cumsum([len(each) for each in excess])
         found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
         wanted_of = [*tables.values()][len(codes) :]
         for k, (off, wanted) in enumerate(zip(found, wanted_of, strict=True), start=math.comb(len(codes), 3)):
-            triples.fill(k, off, wanted * (rows / model.total), POWER)
+            triples.fill(k, off + BELOW_MEAN, wanted * (rows / model.total), POWER)
     return child[np.argsort(order)]
 
 
-def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
+def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, effort: _Effort) -> None:
     """Change values of a column, `child`, if that brings its counts in its rows' `contexts` closer to the model's.
 
     A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
     its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
-    least, size = sums(worth, contexts), -(-rows // BATCHES)
-    for number in range(PASSES):
+    least, size = sums(worth, contexts), -(-rows // max(BATCHES, rows // LARGE_BATCH))
+    for number in range(effort.passes):
         changed = 0
         for start in range(-(number % 2) * (size // 2), rows, size):
             batch = slice(max(start, 0), start + size)
@@ -201,7 +217,7 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals) -> None:
             _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
             old[tried[:keep]] = best[tried[:keep]]
             changed += keep
-        if changed < ENOUGH * rows:
+        if changed < effort.enough * rows:
             break
 
 

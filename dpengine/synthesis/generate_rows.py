@@ -6,8 +6,9 @@ are repaired: single values are changed, in a few rows and one column at a time,
 nearer to the model's (`synthesis.repair`). Rows are not sampled: sampling n rows would add an error of the order √n to
 every count, which is more than the noise at usual ε.
 
-Up to `MAX_ONCE` people every row has weight 1. Beyond it, rows stand for several people each (`synthesis.shared_rows`),
-so that time and memory do not grow with the number of people.
+Up to `MAX_ONCE` people every row has weight 1, and up to `COARSE_WIDE` if rows follow tables of three columns. Beyond
+it, rows stand for several people each (`synthesis.shared_rows`), so that time and memory do not grow with the number of
+people.
 
 A fixed function of the model: arbitrary orders follow a hash.
 """
@@ -137,11 +138,11 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     triples = widest > 2 and fits(model, rows)
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
-    if not once:
-        if not triples:
-            return share(model, codes, people, starts, careful=widest > 2)
+    if triples and rows < people:
         shared = share(model, codes.copy(), people, starts, careful=True)
         return _nearest_in_triples(model, (codes, round_to_total(np.ones(rows), people)), shared)
+    if not triples and not once:
+        return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
         power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
         excess = excess_of(model, starts, codes, np.ones(rows))
