@@ -140,7 +140,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     if triples and rows < people:
         shared = share(model, codes.copy(), people, starts, careful=True)
-        return _nearest_in_triples(model, (codes, round_to_total(np.ones(rows), people)), shared)
+        return _nearest_in_triples(model, unique(codes, round_to_total(np.ones(rows), people)), shared)
     if not triples and not once:
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
