@@ -82,16 +82,16 @@ class Ledger:
     """
 
     def __init__(self, url: str | None = None, owner: str = "", *, begin: bool = True) -> None:
-        self._address = public_address(url)
-        seen = witness.seen(self._address)
+        self._place = public_address(url)
+        seen = witness.seen(self._place)
         self._store = Store(
-            url, hash_chain.build, None if begin and seen is None else witness.missing(self._address, seen)
+            url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen)
         )
         with self._store.reading() as connection:
-            hash_chain.check_continues(connection, seen, self._address)
+            hash_chain.check_continues(connection, seen, self._place)
             self._secret = hash_chain.secret_of(connection)
             if self._store.begun:
-                witness.note(self._address, hash_chain.state_of(connection))
+                witness.note(self._place, hash_chain.state_of(connection))
         self._see(owner)
 
     def _see(self, owner: str) -> None:
@@ -108,7 +108,7 @@ class Ledger:
     @property
     def address(self) -> str | None:
         """The ledger's absolute address, without a password; None if it lives in memory. Nothing for the page."""
-        return self._address
+        return self._place
 
     @property
     def begun(self) -> bool:
@@ -363,14 +363,14 @@ class Ledger:
     @contextmanager
     def _reading(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection that sees one snapshot, and the ledger's state in it."""
-        seen = witness.seen(self._address)
+        seen = witness.seen(self._place)
         with self._store.reading() as connection:
             yield connection, self._held or self._book(connection, seen)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
-        seen, self._held = witness.seen(self._address), None
+        seen, self._held = witness.seen(self._place), None
         with self._store.writing() as connection:
             _crash_point("after_begin")
             book = self._book(connection, seen)
@@ -379,12 +379,12 @@ class Ledger:
             yield connection, book
             written = hash_chain.state_of(connection)
         _crash_point("after_commit")
-        witness.note(self._address, written)
+        witness.note(self._place, written)
         _crash_point("after_note")
 
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
-        witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
+        witness.note_growth(self._place, seen, hash_chain.check_continues(connection, seen, self._place))
         return book
 
 

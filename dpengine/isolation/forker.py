@@ -30,12 +30,12 @@ __all__ = ["BEGUN", "answer_alone", "serve"]
 BEGUN = b"!"  # the first byte of an answer: the process has started
 
 
-def serve(address: str) -> NoReturn:
+def serve(place: str) -> NoReturn:
     """Fork for each call that arrives, and end once the other end of the socket is closed.
 
-    `address` is the number of the socket, and the name of a module to load before the first call.
+    `place` is the number of the socket, and the name of a module to load before the first call.
     """
-    number, _, module = address.partition(":")
+    number, _, module = place.partition(":")
     importlib.import_module(module)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
     with socket.socket(fileno=int(number)) as control:
