@@ -138,12 +138,12 @@ def _at(address: str | None, text: str) -> LedgerError:
     return LedgerError(Fault((address,) if address else (), text))
 
 
-def _is_temporary(address: str) -> bool:
-    file = address.removeprefix("sqlite:///")
-    temporary = file != address and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
+def _is_temporary(place: str) -> bool:
+    file = place.removeprefix("sqlite:///")
+    temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
     return temporary and not settings().state
 
 
-def _path(address: str) -> Path:
+def _path(place: str) -> Path:
     folder = settings().state or user_state_path("private-release")
-    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.json"
+    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
