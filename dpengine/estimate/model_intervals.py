@@ -1,14 +1,16 @@
-"""Intervals of cells that a model tells: what the noise of single columns makes of them, and what an audit saw besides.
+"""Intervals of the cells of a fitted model, from the noise of single columns and an audit of the model.
 
-The half-width of a cell is the root of a sum of squares. One for each of its columns: noise of scale λ in a column
-moves a cell by λ times the part of all rows that has its values in the other columns. This is known before anything
-else, and where people are few it is nearly all. The last is for all that a model may miss: counts vary around it, and
-columns depend on each other in ways that were not measured. No theory says by how much, so it follows from the audit
-(`marginals.measurement.Audit`).
+The half-width of a cell is the root of a sum of squares, one for each column of the table and one for the model:
 
-Counts of a cell that has the part p of all rows in one column and q in another, given the counts of these columns, have
-variance m·(1 − p)·(1 − q) around a right expectation m: hardly any where p or q is near 1. So errors of a model are
-taken to be c·m^g·√((1 − p)·(1 − q)) on average; in tables of more columns, p and q are the two smallest parts.
+* Noise of scale λ in a column changes a cell by λ times the fraction of all rows with its values in the other columns.
+  This is known from the plan, and with few people it is nearly all of the error.
+* A model misses how counts vary around their expectations, and dependences that were not measured. No theory says by
+  how much, so it follows from the audit (`marginals.measurement.Audit`).
+
+Take a cell in a table of two columns, with expected count m, whose values have the fractions p and q of all rows. Given
+the counts of the columns, its count has variance m·(1 − p)·(1 − q) if m is right: hardly any if p or q is near 1. So
+errors of a model are taken to be c·m^g·√((1 − p)·(1 − q)) on average; in tables of more columns, p and q are the two
+smallest fractions.
 
 Source: the variance of adjusted residuals, Haberman 1973, "The analysis of residuals in cross-classified tables",
 Biometrics 29. The powers, and what multiple of a mean error holds 95 %, were set on public tables
@@ -44,9 +46,10 @@ def model_half_widths(
 ) -> Floats:
     """Return the 95 % half-width of each cell of a table of `expected` counts.
 
-    `scales` are those of the noise of its columns, one an axis, and `error` is what `error_by_size` found. `own_scale`
-    is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so half-widths are
-    at most `MEASURED_TAIL` times that, and at least `NOISE_TAIL` times where counts stand above that noise.
+    `scales` are those of the noise of its columns, one for each axis, and `error` is the result of `error_by_size`.
+    `own_scale` is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so
+    half-widths are at most `MEASURED_TAIL` times that scale, and at least `NOISE_TAIL` times it for expected counts
+    that exceed it.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[5.03, 5.03],
@@ -77,10 +80,11 @@ def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
 def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]:
     """Return c and g such that cells of expected count m are off by about c·m^g·√((1 − p)·(1 − q)) on average.
 
-    `tables` are the expected counts of the audited tables. Cells below one, of which there may be very many, are off by
-    c·m: nearly all of them by m, and a few by one. The power g is the one that fits sums of errors by size
-    best, near the usual one. Then c gives what all of them add up to, and once the noise besides, so that intervals are
-    wide enough on average over the noise; or more, if the sum of one size is clearly larger than that.
+    `tables` are the expected counts of the audited tables. Cells expected to hold less than one person, of which there
+    may be very many, are taken to be off by c·m: nearly all of them are off by m, and a few by one. The power g is near
+    the usual one, and fits the sums of errors by size best. Then c is such that all errors add up to the audited sum
+    plus the scale of its noise, so that intervals are wide enough on average over the noise. It is larger if the sum of
+    one size is clearly larger than that.
     """
     sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
     size = np.concatenate([np.digitize(each, AUDIT_EDGES[sums.size]).ravel() for each in tables])
@@ -101,10 +105,10 @@ def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]
 
 
 def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
-    """Return about what `error_by_size` finds in a public table of so many rows, at an ε of so much for each of them.
+    """Predict the result of `error_by_size` from the number of rows and the ε of a row, by a fit to public tables.
 
-    What a model misses of how columns depend on each other grows with the rows, and falls as more pairs are measured.
-    The noise of the audit comes on top.
+    The dependence that a model misses grows with the rows, and falls as more pairs are measured. The noise of the audit
+    is added.
 
     >>> [round(usual_error(rows, 1.0)[0], 2) for rows in (1_600, 50_000)]
     [1.79, 1.03]
@@ -115,13 +119,13 @@ def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
 
 
 def _parts(expected: Floats) -> list[Floats]:
-    """Return for each axis the part of all rows that each of its cells holds, to be multiplied with the others."""
+    """Return for each axis the fraction of all rows at each of its places, shaped to be multiplied with the others."""
     axes, total = range(expected.ndim), max(float(expected.sum()), 1e-9)
     return [expected.sum(axis=tuple(k for k in axes if k != axis), keepdims=True) / total for axis in axes]
 
 
 def _freedom(parts: Sequence[Floats]) -> Floats:
-    """Return √((1 − p)·(1 − q)) of every cell, p and q being its two smallest parts."""
+    """Return √((1 − p)·(1 − q)) of every cell, where p and q are the two smallest of its `parts`."""
     first = second = np.zeros(np.broadcast_shapes(*(part.shape for part in parts)))
     for part in parts:
         free = np.clip(1 - part, 0, 1)

@@ -57,7 +57,7 @@ def weighted(rows: int) -> tuple[Workload, Ints]:
 
 
 def stated(rows: int, about: int) -> tuple[Workload, Ints]:
-    """The same, with a stated rough number of rows."""
+    """The same, and about how many rows there are is stated."""
     workload, joint = four_columns(rows, tied=0.8)
     return replace(workload, rows_about=about), joint
 
