@@ -6,7 +6,8 @@
 The peer's environment is that of ``benchmarks/peers/diffprivlib.txt``. Ours is a whole release, which
 recognises the data, draws exact noise and records what it publishes. Both do it in turns, each in a process of its own
 with its imports (*fresh*), and again and again in one that goes on (*running*). Seconds by the clock, and of the
-processor with those of child processes; the least of some turns counts.
+processor with those of child processes; the least of some turns counts. The last line is the least that any durable
+record takes: one transaction of SQLite, with the settings of a ledger's file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,18 @@ def run(system: str, path: Path, times: int) -> tuple[tuple[float, float], tuple
     return (time.perf_counter() - start, processor), (min(each[0] for each in jobs), min(each[1] for each in jobs))
 
 
+def record(path: Path) -> tuple[float, float]:
+    """Open a database, make 9 kB durable in it and close it; return the seconds."""
+    clock, processor = time.perf_counter(), time.process_time()
+    connection = sqlite3.connect(path, isolation_level=None)
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 1"):
+        connection.execute(f"PRAGMA {setting}")
+    connection.execute("CREATE TABLE IF NOT EXISTS releases (payload BLOB)")
+    connection.execute("INSERT INTO releases VALUES (?)", (os.urandom(9000),))
+    connection.close()
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
 def main() -> None:
     last = int(sys.argv[1]) if len(sys.argv) > 1 else 6
     systems = [system for system, python in SYSTEMS.items() if python]
@@ -67,6 +81,9 @@ def main() -> None:
                     shown = "   ".join(f"{clock:7.3f} / {processor:6.3f}" for clock, processor in found)
                     print(f"10^{power} rows, {path.suffix[1:]:<8}{system:<12}{shown}", flush=True)
                 path.unlink()
+    with tempfile.TemporaryDirectory() as name:  # the first turn makes the table
+        clock, processor = map(min, zip(*[record(Path(name, "ledger.db")) for _ in range(RUNNING)][1:], strict=True))
+    print(f"a durable record alone{clock:44.3f} / {processor:6.3f}")
 
 
 if __name__ == "__main__":

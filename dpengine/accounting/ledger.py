@@ -282,8 +282,9 @@ class Ledger:
                 if sketch is not None:
                     charge = replace(charge, sketch=sketch(exact))
                 with self._reading() as (connection, book):
-                    data = charge.dataset, charge.fingerprint
-                    alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
+                    alike = recognition.resembling(
+                        connection, book, self._key, charge.dataset, charge.fingerprint, charge.sketch
+                    )
                 _refuse(book, charge, alike)
                 if report is not None:
                     report(LAST_STAGE)
