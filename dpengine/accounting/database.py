@@ -196,8 +196,10 @@ def new_file(path: Path, journal: str = "WAL") -> Iterator[sa.Connection]:
 
 @cache
 def _memory_engine() -> sa.Engine:
-    """Return the engine of all databases in memory, since an engine compiles each statement once; each connection that
-    it opens is a database of its own."""
+    """Return the engine of all databases in memory; each connection that it opens is a database of its own.
+
+    They share it since an engine compiles each statement once.
+    """
     engine = sa.create_engine("sqlite://", poolclass=NullPool, connect_args={"check_same_thread": False})
     _take_over_begin(engine)
     return engine

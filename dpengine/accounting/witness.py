@@ -23,6 +23,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
+from dpengine.settings import settings
 from dpengine.translation.catalogue import _, number, plural
 
 __all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen"]
@@ -140,15 +141,9 @@ def _at(address: str | None, text: str) -> LedgerError:
 def _is_temporary(address: str) -> bool:
     file = address.removeprefix("sqlite:///")
     temporary = file != address and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
-    return temporary and not _set_state()
+    return temporary and not settings().state
 
 
 def _path(address: str) -> Path:
-    folder = _set_state() or user_state_path("private-release")
+    folder = settings().state or user_state_path("private-release")
     return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.json"
-
-
-def _set_state() -> Path | None:
-    from dpengine.settings import settings  # slow to load, and not needed by a ledger in memory
-
-    return settings().state

@@ -145,14 +145,15 @@ def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
 def parquet_file(path: str, folder: str, in_full: bool, to_arrow: bool) -> bool:
     """Read the footer of a Parquet file, and decode all values: `in_full`, or if it is not too large.
 
-    With `to_arrow`, the file may only be meant for Arrow: if that reads every column, DuckDB is not started, and the
-    result is True.
+    With `to_arrow`, Arrow decodes the columns that it may read. If these are all, DuckDB is not started, and the result
+    is True.
     """
     if to_arrow and _arrow_reads(Path(path), in_full):
         return True
     with _trial(folder) as (place, connection):
         names, rows = parquet.open_parquet(connection, place, Path(path))
-        if _decode(connection, len(names), rows, [Path(path)], in_full) and (plain := parquet.plain_types(Path(path))):
+        decoded = _decode(connection, len(names), rows, [Path(path)], in_full)
+        if decoded and to_arrow and (plain := parquet.plain_types(Path(path))):
             with suppress(pa.ArrowException, OSError):  # such a file is left to DuckDB
                 _read_pieces(Path(path), list(plain))
     return False
