@@ -1,11 +1,12 @@
 """Streamlit's own front end, served from memory, and announced to a browser before it finds out what it needs.
 
 A first visit asks for about a hundred files. Streamlit looks each of them up on the disk in another thread, behind
-several layers for other requests: most of a server's work for a visit. And a browser learns that it needs the largest
-file, which draws charts, only once the first elements of a page have arrived. So the page names the files of the first
-screen in its head: the browser fetches and compiles them while the server draws the page. The largest file also begins
-with a comment that makes Chromium compile all of it in the background; other browsers ignore it. The first screen of
-Publish has no such chart: there, that file is fetched once the screen is drawn (`LATER`, `focus.js`).
+several layers for other requests: most of a server's work for a visit. And a browser learns which files it needs only
+once the first elements of a page have arrived. So the page names the files of the first screen in its head: the browser
+fetches and compiles them while the server draws the page. The largest file, which draws charts, is not named: on two
+busy processors, a page with a chart was drawn later by it. It begins with a comment that makes Chromium compile all of
+it in the background; other browsers ignore it. The first screen of Publish has no such chart: there, that file is
+fetched once the screen is drawn (`LATER`, `focus.js`).
 
 All of these are files of the Streamlit package. None belongs to a visitor.
 
@@ -25,11 +26,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
-__all__ = ["CHART", "ELEMENTS", "FIRST", "LATER", "SERVER", "FrontEnd", "hinted", "needed"]
+__all__ = ["CHART", "ELEMENTS", "LATER", "SERVER", "FrontEnd", "hinted", "needed"]
 
 # Streamlit's names for elements of a first screen other than texts, and for charts, whose script is the largest.
 CHART, ELEMENTS = "PlotlyChart", ("BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
-FIRST = ("", "publish")  # addresses of the page whose first screen has no chart
 # https://v8.dev/blog/explicit-compile-hints
 COMPILED_AT_ONCE, HINT = CHART, b"//# allFunctionsCalledOnLoad\n"
 SERVER = 'window.__streamlit = {BACKEND_BASE_URL: new URL("./", location.href).href}'  # a setting of the front end
@@ -52,8 +52,7 @@ class FrontEnd:
         self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
         self._read: dict[str, bytes] = {}  # the files that were asked for
         self._index = (folder / "index.html").read_bytes()
-        self._first = frozenset(root + name for name in FIRST)
-        self._pages = {first: hinted(self._index, folder, with_chart=not first) for first in (False, True)}
+        self._page = hinted(self._index, folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a file, or pass the request on."""
@@ -64,8 +63,7 @@ class FrontEnd:
         elif "/" in scope["path"].removeprefix(self._root):
             await self._app(scope, receive, send)
         else:
-            page = self._pages[scope["path"] in self._first]
-            await self._app(_uncompressed(scope), receive, self._with_hints(send, page))
+            await self._app(_uncompressed(scope), receive, self._with_hints(send))
 
     async def _send_file(self, path: str, send: Send) -> None:
         if path not in self._read:
@@ -85,8 +83,8 @@ class FrontEnd:
             await send({"type": "http.response.body", "body": content[place : place + PIECE], "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    def _with_hints(self, send: Send, page: bytes) -> Send:
-        """Return a `send` that replaces Streamlit's page by `page`, and leaves every other answer as it is."""
+    def _with_hints(self, send: Send) -> Send:
+        """Return a `send` that replaces Streamlit's page by ours, and leaves every other answer as it is."""
         held: list[Message] = []
         body = bytearray()
 
@@ -102,7 +100,7 @@ class FrontEnd:
                 return
             start, whole = held.pop(), bytes(body)
             if whole == self._index:
-                whole = page
+                whole = self._page
                 MutableHeaders(raw=start["headers"])["content-length"] = str(len(whole))
             await send(start)
             await send({"type": "http.response.body", "body": whole})
@@ -122,14 +120,14 @@ def _may_be_page(start: Message, size: int) -> bool:
     return start["status"] == 200 and is_html and headers.get("content-length") == str(size)
 
 
-def hinted(page: bytes, folder: Path, *, with_chart: bool = True) -> bytes:
+def hinted(page: bytes, folder: Path) -> bytes:
     """Return Streamlit's page with the server and the files of a first screen, in `folder`, named in its head."""
     lines = [f"<script>{SERVER}</script>"]
     lines += [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
              for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
     lines += [
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
-        for name in needed(folder / "static" / "js", (CHART, *ELEMENTS) if with_chart else ELEMENTS)
+        for name in needed(folder / "static" / "js", ELEMENTS)
         if f'/{name}"'.encode() not in page
     ]
     return page.replace(b"</head>", "\n".join([*lines, "</head>"]).encode(), 1)

@@ -12,7 +12,6 @@ from starlette.types import Receive, Scope, Send
 from streamlit import file_util
 
 from pages.parts.server import front_end
-from pages.parts.server.front_end import CHART as CHART_ELEMENT
 from pages.parts.server.front_end import ELEMENTS, HINT, LATER, SERVER, FrontEnd, needed
 
 FOLDER = Path(file_util.get_static_dir())
@@ -83,13 +82,12 @@ def test_all_else_is_left_to_streamlit(path: str, more: dict[str, str]) -> None:
     assert (behind.asked, body) == ([path], b"answered")
 
 
-@pytest.mark.parametrize(("path", "first"), [("/", True), ("/publish", True), ("/accuracy", False), ("/risk", False)])
-def test_the_page_names_what_its_first_screen_needs(path: str, first: bool) -> None:
-    elements = ELEMENTS if first else (CHART_ELEMENT, *ELEMENTS)
+@pytest.mark.parametrize("path", ["/", "/publish", "/accuracy"])
+def test_the_page_names_what_its_first_screen_needs(path: str) -> None:
     headers, body = get(Behind(INDEX), path)
-    names = needed(FOLDER / "static" / "js", elements)
-    assert [name.partition(".")[0] for name in names[: len(elements)]] == list(elements), "Streamlit renamed one"
-    assert (CHART.name.encode() in body) != first
+    names = needed(FOLDER / "static" / "js", ELEMENTS)
+    assert [name.partition(".")[0] for name in names[: len(ELEMENTS)]] == list(ELEMENTS), "Streamlit renamed one"
+    assert CHART.name.encode() not in body
     assert f"./static/js/{CHART.name}" in LATER
     assert all(body.count(f'/js/{name}"'.encode()) == 1 for name in names), "each once"
     assert headers["content-length"] == str(len(body))
