@@ -144,9 +144,10 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples and not once:
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
-        power, limit = (EVEN_POWER, EVEN_LIMIT) if model.even else (POWER, LIMIT)
+        # Beside a model's error, it is little that people leave only cells with too many.
+        power, limit, at_least = (EVEN_POWER, EVEN_LIMIT, -math.inf) if model.even else (POWER, LIMIT, 0.0)
         excess = excess_of(model, starts, codes, np.ones(rows))
-        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, BATCHES, PART)
+        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, BATCHES, PART, at_least)
     return codes, np.ones(people, dtype=np.int64)
 
 

@@ -51,7 +51,6 @@ NO_LIMIT = np.float32(np.inf)
 LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
 MOST = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
-SAFELY = np.float32(0.999)  # sums of floats are not exact
 ENOUGH = 0.03  # of the remaining error: a pass that gains less is the last
 
 
@@ -103,19 +102,18 @@ def repair(
     limit: float = np.inf,
     batches: int = BATCHES,
     part: float = 1.0,
+    at_least: float = -np.inf,
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes, and update `excess`.
 
     `excess` is the excess count of each pair of values, `worth` the weight of its square (`of_pairs`), up to a `limit`.
-    A pass tries only the fraction `part` of the rows, those in the cells with the largest excess, in so many `batches`.
+    A pass tries only the fraction `part` of the rows, those in the cells with the largest excess, in so many `batches`,
+    and a row gets another value of a column only if leaving the old one by itself gains more than `at_least`.
     """
     columns, rows = codes.shape
     step = worth * np.float32(weight)
     # Half of what one more row in a cell adds to the objective, divided by `weight`.
     price: Reals = (worth * excess + step / 2).astype(np.float32)
-    least = np.zeros(starts[-1], dtype=np.float32)
-    if np.isinf(limit):
-        least = np.minimum.reduceat(step, starts[:-1], axis=0).sum(axis=0) * SAFELY
     for salt in range(passes):
         order = np.arange(rows)
         if part < 1:
@@ -126,7 +124,7 @@ def repair(
         gained = 0.0
         for start in range(0, order.size, size):
             batch = slice(start, start + size)
-            gained += improve(values[:, batch], price, step, starts, least, np.float32(limit)) * weight
+            gained += improve(values[:, batch], price, step, starts, np.float32(limit), at_least) * weight
         codes[:, order] = values - starts[:-1, None]
         np.divide(price - step / 2, worth, out=excess, where=worth > 0)
         if gained < ENOUGH * float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2:
@@ -178,32 +176,40 @@ def sums(lines: Reals, places: Ints | Codes) -> Reals:
     return found
 
 
-def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals, limit: np.float32 = NO_LIMIT) -> float:
+def improve(
+    values: Ints,
+    price: Reals,
+    step: Reals,
+    starts: Ints,
+    limit: np.float32 = NO_LIMIT,
+    at_least: float = -np.inf,
+) -> float:
     """Move rows, with `values` of shape (columns, rows), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
-    other columns; their steps add up to at least `least[u]`. A price counts as at most `limit`. Values and prices are
-    updated. Returns the gain.
+    other columns. A price counts as at most `limit`. Only rows for which the sum over u is more than `at_least` are
+    tried. Values and prices are updated. Returns the gain.
     """
-    width, lanes = len(price), np.arange(values.shape[1])
+    width = len(price)
     prices, steps = price.reshape(-1), step.reshape(-1)
     gained = 0.0
     for a, own in enumerate(values):
-        cost = sums(price[:, starts[a] : starts[a + 1]].clip(-limit, limit), values)
-        best = cost.argmin(axis=1)
-        lowest = cost[lanes, best]
-        (movable,) = (cost[lanes, own - starts[a]] - lowest > least.take(own)).nonzero()
-        if movable.size == 0:
-            continue
         # Values of one column occur together with price and step 0, so the column itself need not be left out.
-        here, there, others = own[movable], best[movable] + starts[a], values.take(movable, axis=1)
-        before = others * width + here
-        gain = (prices.take(before) - steps.take(before)).clip(-limit, limit).sum(axis=0) - lowest[movable]
+        before = values * width + own
+        leaving = (prices.take(before) - steps.take(before)).clip(-limit, limit).sum(axis=0)
+        (tried,) = (leaving > at_least).nonzero()
+        if tried.size == 0:
+            continue
+        others = values.take(tried, axis=1)
+        cost = sums(price[:, starts[a] : starts[a + 1]].clip(-limit, limit), others)
+        best = cost.argmin(axis=1)
+        gain = leaving[tried] - cost[np.arange(tried.size), best]
         (helpful,) = (gain > 0).nonzero()
         if helpful.size == 0:
             continue
         helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
-        here, there, others, before = here[helpful], there[helpful], others[:, helpful], before[:, helpful]
+        moved, there, others = tried[helpful], best[helpful] + starts[a], others.take(helpful, axis=1)
+        here, before = own[moved], before.take(moved, axis=1)
         now = before + (there - here)
         seen = here * width + others, there * width + others  # the same cells from the other column
         _shift(prices, steps, before, seen[0], -1)
@@ -214,7 +220,7 @@ def improve(values: Ints, price: Reals, step: Reals, starts: Ints, least: Reals,
         if keep < helpful.size:
             _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
             _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
-        own[movable[helpful[:keep]]] = there[:keep]
+        own[moved[:keep]] = there[:keep]
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
     return gained
