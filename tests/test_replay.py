@@ -287,10 +287,10 @@ def test_law_3_a_stage_that_follows_from_noise_is_noticed(monkeypatch: pytest.Mo
     for number in (0, 20_000):
         tape = Tape()
 
-        def telling(run: Any, error: float, gain: float, tape: Tape = tape) -> None:
+        def telling(run: Any, count: int, error: float, gain: float, tape: Tape = tape) -> None:
             tape.draws.append(Draw("noise", np.zeros(1), (), 0))
-            tape.stage(f"pairs, 1 of {1 if error > 0.02 else 2}")
-            phases(run, error, gain)
+            tape.stage(f"pairs, 1 of {count}")
+            phases(run, count, error, gain)
 
         with monkeypatch.context() as patch:
             patch.setattr(adaptive, "_measure_pairs_in_phases", telling)

@@ -5,7 +5,8 @@ depend too weakly, all the rest measures single columns. Otherwise part measures
 takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model predicts
 worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). The division
 of ε follows from the *public error*: the expected error of the single columns if they had all of ε. It is a function of
-ε, sizes, the noisy total and the number of rows that the plan states, and of nothing else.
+ε, sizes, the noisy total and the number of rows that the plan states, and of nothing else. Where the private answer is
+that pairs gain much, that error matters less, and columns get less of ε.
 
 Exact counts come in; only noisy numbers and private choices go out. All decisions (phases, parts of ε, merged bins,
 candidates) depend on public structure and on what was measured before. So the whole is ε-differentially private by
@@ -65,7 +66,8 @@ TOTAL_PART = 0.01
 WHERE_STATED = 0.2  # times that, if the owner states a rough number of rows
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
 LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
-TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
+TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at an error e, relative to the gain
+USUAL_GAIN = (0.3, 12)  # of a pair picked first, as a fraction of the rows; and of how many columns, at most
 NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
@@ -90,7 +92,7 @@ class _Phase:
     phases: int
     part: float
     budget: int
-    error: float  # the public error
+    error: float  # the public error, relative to the gain
     gain: float  # of a pair picked first, in rows; infinite if unknown
 
 
@@ -111,9 +113,10 @@ def measure_adaptively(
     gain = _gain_of_pairs(run, error, total, for_columns)
     for_classes = None
     if gain > 0:
-        run.measure_columns(for_columns)
+        relative = error * _smaller_by_gain(run, gain / total)
+        run.measure_columns(int((PARTS - for_whole) * _part_for_columns(run, relative)))
         for_classes = part_for_classes(run, total)
-        _measure_pairs_in_phases(run, error, gain)
+        _measure_pairs_in_phases(run, _phases(run, error), relative, gain)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
@@ -201,13 +204,25 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     return gain if gain > worth else 0.0
 
 
-def _measure_pairs_in_phases(run: Run, error: float, gain: float) -> None:
+def _smaller_by_gain(run: Run, gain: float) -> float:
+    """Return by how much the error of single columns matters less if pairs gain more than usual: at most 1.
+
+    `gain` is that of a pair picked first, as a fraction of the rows. In a wide table these pairs are a small part of
+    all, and columns are in every table.
+    """
+    usual, columns = USUAL_GAIN
+    if math.isinf(gain):
+        return 1.0
+    return min(1.0, usual / (gain * min(1.0, columns / len(run.workload.sizes))))
+
+
+def _measure_pairs_in_phases(run: Run, phases: int, error: float, gain: float) -> None:
     """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three.
 
-    `gain` is the gain of a pair picked first, in rows.
+    `gain` is the gain of a pair picked first, in rows, and `error` the public error, relative to it.
     """
     resolutions = merged_bins(run.model())
-    parts = PHASES[_phases(run, error)]
+    parts = PHASES[phases]
     for_pairs = run.left
     for number, part in enumerate(parts):
         budget = int(for_pairs * part) if number + 1 < len(parts) else run.left

@@ -21,6 +21,7 @@ __all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
 
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
+MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured table: they agree as they are
 MEASURE_ALL_LARGER = 1.0  # the same if some of them have three or more columns, about which a model of pairs says less
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
@@ -49,11 +50,14 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
         return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
     if plan.rows_about is None or plan.amounts(()) or junction_order(tables) is not None:
         return False
-    pairs = max(map(len, tables)) < 3
-    most = _most_noise(plan, tables, MEASURE_ALL_OF_FEW) if pairs else MEASURE_ALL_LARGER
-    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE or noise_in_a_table(plan, tables) <= most:
+    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
         return False
-    return len(allocate_directly(plan)) > 1
+    pairs = max(map(len, tables)) < 3
+    if len(allocate_directly(plan)) == 1:
+        return pairs and noise_in_a_table(plan, tables) > MEASURE_ALL_BY_SUMS
+    return noise_in_a_table(plan, tables) > (
+        _most_noise(plan, tables, MEASURE_ALL_OF_FEW) if pairs else MEASURE_ALL_LARGER
+    )
 
 
 def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:
@@ -64,8 +68,15 @@ def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:
 
 
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
+    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows.
+
+    If one table is measured of which these are sums, it is that of the sums, taken as normal.
+    """
     rows = plan.rows_about or ASSUMED_ROWS
+    if not needs_a_model(plan, tables) and len(measured := allocate_directly(plan)) == 1 < len(tables):
+        cells = plan.cells(measured[0].columns)
+        noise = math.fsum(math.sqrt(4 / math.pi * cells * plan.cells(table)) for table in tables)
+        return noise * float(measured[0].scale) / (len(tables) * rows)
     allocations = allocate_by_cells(plan, tables)
     noise = math.fsum(plan.cells(each.columns) * mean_absolute(each.scale) for each in allocations)
     return noise / (len(tables) * rows)

@@ -19,7 +19,7 @@ from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
-from dpengine.measure.adaptive import NOISE_OF_A_PICK, _how_wrong, _later_picks
+from dpengine.measure.adaptive import NOISE_OF_A_PICK, _how_wrong, _later_picks, _smaller_by_gain
 from dpengine.measure.model_error import measure_audit, part_for_audit
 from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
 from dpengine.measure.strategy import decide
@@ -162,6 +162,28 @@ def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_clo
         assert run.choices[-1].sensitivity == len(strengths) * MOVED * GRAIN * 3
         assert run.choices[-1].epsilon == 10**9 * Fraction(1000, 10**6)
     assert measure_dependence(run, 1000, 2, 4) == pytest.approx((4 * 21 + 4 * 1) / 2, abs=0.1), "what is above 4 rows"
+
+
+def columns_part(plan: Plan) -> Fraction:
+    """Return the part of ε that single columns get."""
+    single = [one.allocation.epsilon for one in measured_mock(plan).marginals if len(one.allocation.columns) == 1]
+    return sum(single, Fraction(0)) / plan.epsilon
+
+
+def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a wide table it takes more gain: columns are in many more tables than the pairs that are picked."""
+
+    def smaller(gain: float, columns: int) -> float:
+        return _smaller_by_gain(Run(Workload(dict.fromkeys(map(str, range(columns)), 2), []), {}, Fraction(1), 1), gain)
+
+    assert [smaller(gain, 4) for gain in (0.1, 0.3, 0.6, 1.2, math.inf)] == pytest.approx([1, 1, 0.5, 0.25, 1])
+    assert [smaller(0.9, columns) for columns in (2, 12, 24, 60)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1])
+    plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
+    parts = []
+    for gain in (0.3, 1.2):
+        monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run, gain=gain: gain * 5000)
+        parts.append(columns_part(plan))
+    assert parts[1] < 0.6 * parts[0]
 
 
 def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:

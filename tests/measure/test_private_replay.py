@@ -58,7 +58,7 @@ def weighted(rows: int) -> tuple[Workload, Ints]:
 
 def stated(rows: int, about: int) -> tuple[Workload, Ints]:
     """The same, and about how many rows there are is stated."""
-    workload, joint = four_columns(rows, tied=0.8)
+    workload, joint = four_columns(rows, tied=0.5)
     return replace(workload, rows_about=about), joint
 
 

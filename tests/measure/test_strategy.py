@@ -123,10 +123,18 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
         pairs.at("0.0009"),  # too small to choose anything
         letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05"),  # of nobody knows how many rows
         letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], epsilon="0.05", rows_about=5000),  # a tree
-        letters_plan([2, 2, 2], {"each": 2}, epsilon="0.01", rows_about=1000),  # measured as one table
+        letters_plan([2, 2, 2], {"each": 2}, epsilon="0.03", rows_about=1000),  # sums of one table: noise is 0.21
         triples.model_copy(update={"rows_about": 100_000}),  # a model of pairs tells less of three columns
     ):
         assert decide(measured).closed_form
+
+
+def test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_much() -> None:
+    sums = letters_plan([2, 2, 2], {"each": 2}, epsilon="0.02", rows_about=1000)
+    assert len(decide(sums.model_copy(update={"strategy": "direct"})).allocations) == 1
+    assert "noise of about 32 % of all rows" in decide(sums).why
+    triple = letters_plan([2, 2, 2], [["a", "b", "c"]], epsilon="0.02", rows_about=1000)
+    assert decide(triple).closed_form
 
 
 def test_auto_bears_more_noise_where_few_people_leave_most_cells_of_pairs_empty() -> None:

@@ -73,6 +73,13 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "the part of single columns follows from the exact number of rows",
+        ADAPTIVE,
+        "_smaller_by_gain(run, gain / total)",
+        "_smaller_by_gain(run, gain / float(next(iter(run.counts.values())).sum()))",
+        BY_REPLAY + "::test_no_other_counts_change_anything_but_the_odds",
+    ),
+    Fault(
         "how strongly columns depend is taken to move as little as a single cell",
         PAIRS,
         "MOVED = 4 ",
