@@ -1,7 +1,8 @@
-"""Simulated tables for benchmarks/ranges.py: probabilities of 4096 cells, or of 128 × 128.
+"""Tables for benchmarks/ranges.py: probabilities of 4096 cells, or of 128 × 128.
 
-The parameters of the product were set on the first group. The second was looked at while rules were chosen. The third
-is held out: it is there to judge, and nothing is set on it.
+Most parameters of the product were set on the first group. The second and the third were looked at while rules were
+chosen, and the constant `NOISE` of `measure.box_questions` was set on these and on real columns
+(benchmarks/range_columns.py). `mechanisms` only judges: nothing is set on it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers.range_methods import SIDE
+from benchmarks.range_columns import columns_1d, columns_2d
 
 __all__ = ["GROUPS"]
 
@@ -92,7 +94,7 @@ def fresh_2d() -> dict[str, np.ndarray]:
 
 
 def held_out_1d() -> dict[str, np.ndarray]:
-    """Probabilities of 4096 cells that nobody looks at but to judge."""
+    """Probabilities of 4096 cells that were held out at first."""
     fixed, x = np.random.default_rng(29), np.arange(CELLS)
     ends = np.sort(fixed.choice(CELLS, 24, replace=False))
     drift = np.cumsum(fixed.normal(0, 0.03, CELLS))
@@ -114,7 +116,7 @@ def held_out_1d() -> dict[str, np.ndarray]:
 
 
 def held_out_2d() -> dict[str, np.ndarray]:
-    """Probabilities of 128 × 128 cells that nobody looks at but to judge."""
+    """Probabilities of 128 × 128 cells that were held out at first."""
     fixed, (x, y) = np.random.default_rng(30), np.indices((SIDE, SIDE))
     cuts = [np.sort(fixed.choice(SIDE, 6, replace=False)) for _ in range(2)]
     rows, columns = (np.searchsorted(cut, each, side="right") for cut, each in zip(cuts, (x, y), strict=True))
@@ -136,6 +138,60 @@ def held_out_2d() -> dict[str, np.ndarray]:
         * np.where(y % 10 == 0, 5.0, 1.0)
         * np.exp(-(((x - y) / 50) ** 2)),
         "blocks": fixed.permutation(np.repeat([0.0, 0.0, 1.0, 3.0], 64)).reshape(16, 16).repeat(8, 0).repeat(8, 1),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def mechanisms_1d() -> dict[str, np.ndarray]:
+    """Probabilities of 4096 cells, as people, machines and forms would give them."""
+    fixed, x, people = np.random.default_rng(41), np.arange(CELLS), 300_000
+    wages = np.minimum(np.exp(fixed.normal(np.log(700), 0.6, people)), 3000)
+    step = fixed.choice([1, 10, 50, 100], people, p=[0.4, 0.25, 0.2, 0.15])
+    costs = np.where(fixed.random(people) < 0.95, 0, np.exp(fixed.normal(4.5, 1.4, people)))
+    flows = np.where(fixed.random(CELLS) < 0.15, fixed.pareto(0.7, CELLS), 0.0)
+    day = x % 1024 / 1024
+    codes = fixed.permutation(np.repeat(fixed.pareto(1, 40), 100)) * (fixed.random(4000) < 0.3)
+    bursts = sum(np.where(x >= at, np.exp(-(x - at) / 30), 0.0) * size for at, size in zip(fixed.integers(0, CELLS, 9),
+                 fixed.pareto(1, 9), strict=True))  # fmt: skip
+    found = {
+        "heaped wages": _counted(np.round(wages / step) * step),
+        "medical costs": _counted(costs),
+        "traffic": flows,
+        "searches": np.exp(x / 3000) * (1 + 0.8 * np.sin(x / 12)) + 5 * bursts,
+        "patents": 1 / (1 + np.exp(-(x - 3000) / 500)) + 0.02,
+        "post codes": np.r_[codes, np.zeros(CELLS - codes.size)],
+        "arrivals": np.exp(-(((day - 0.35) / 0.05) ** 2)) + np.exp(-(((day - 0.7) / 0.1) ** 2)) + 0.03,
+        "loans": np.exp(-x / 900) * np.where(x % 400 == 0, 60.0, np.where(x % 40 == 0, 8.0, 0.05)),
+    }
+    return {name: shape / shape.sum() for name, shape in found.items()}
+
+
+def mechanisms_2d() -> dict[str, np.ndarray]:
+    """Probabilities of 128 × 128 cells, as places, pairs of amounts and ways between places would give them."""
+    fixed, people, (x, y) = np.random.default_rng(42), 200_000, np.indices((SIDE, SIDE))
+    junctions = fixed.random((40, 2))
+    start, end = junctions[fixed.integers(0, 40, (2, 60))]
+    road = fixed.choice(60, people, p=fixed.dirichlet(np.full(60, 0.5)))
+    along = fixed.beta(0.5, 0.5, (people, 1))
+    roads = start[road] + (end - start)[road] * along + fixed.normal(0, 2e-3, (people, 2))
+    centres = fixed.normal(fixed.random((6, 2))[fixed.integers(0, 6, 900)], 0.08)
+    ranks = 1 / np.arange(1, 901) ** 1.1
+    checked = fixed.normal(centres[fixed.choice(900, people, p=ranks / ranks.sum())], 0.003)
+    either, both = fixed.random((2, people))
+    gains = np.where((either < 0.08)[:, None] & np.c_[both < 0.65, both > 0.6], fixed.beta(1, 9, (people, 2)), 0)
+    age = np.where(both < 0.3, fixed.integers(18, 80, people) // 5 * 5, fixed.integers(18, 80, people))
+    wage = np.exp(fixed.normal(-2.2 + 0.012 * np.minimum(age, 50), 0.5, people))
+    sizes, places = fixed.pareto(1.2, SIDE) + 0.05, np.sort(fixed.random(SIDE))
+    streets = np.where((x % 5 == 0) | (y % 7 == 0), 1.0, 0.08) * np.exp(-((x - 70) ** 2 + (y - 55) ** 2) / 900)
+    found = {
+        "roads": _binned(roads),
+        "check-ins": _binned(checked),
+        "gains and losses": _binned(gains),
+        "ages and wages": _binned(np.c_[age / 100, wage]),
+        "commuters": np.outer(sizes, sizes) / (0.1 + np.abs(places[:, None] - places)) ** 2,
+        "streets": streets,
+        "strokes": np.exp(-(((x - 90) / 14) ** 2) - y / 9),
+        "loans by term": np.exp(-x / 40) * np.where(x % 8 == 0, 9.0, 1.0) * np.isin(y, [36, 60, 120]),
     }
     return {name: shape / shape.sum() for name, shape in found.items()}
 
@@ -163,4 +219,6 @@ GROUPS: dict[str, tuple[Callable[[], dict[str, np.ndarray]], Callable[[], dict[s
     "set": (shapes_1d, shapes_2d),
     "seen": (fresh_1d, fresh_2d),
     "held-out": (held_out_1d, held_out_2d),
+    "mechanisms": (mechanisms_1d, mechanisms_2d),
+    "columns": (columns_1d, columns_2d),
 }

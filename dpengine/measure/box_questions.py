@@ -20,14 +20,14 @@ __all__ = ["Question", "deviations", "is_rough", "questions"]
 
 Booleans = npt.NDArray[np.bool_]
 
-# Set on the shapes of benchmarks/ranges.py (its groups set and seen) and on other patterns, at εN = 10³ to 10⁵. Pairs
-# are for boxes that extend along one axis, and along several.
+# Set on the shapes of benchmarks/ranges.py and on other patterns, at εN = 10³ to 10⁵. Pairs are for boxes that extend
+# along one axis, and along several.
 ASKED = 0.1  # of what is left of ε, divided by the number of siblings: the more of them, the more an answer tells
 MAX_ASKED = 0.04  # of what is left of ε
 PEOPLE = (200.0, 400.0)  # per unit of noise in a box, from which on a pattern may stand out
 WIDE = 8  # cells along an axis, from which on boxes are asked about
 PIECES = (16, 10)  # about as many to a box, along the axis
-NOISE = (1.0, 0.6)  # of an end of a range in a split box, in units: times the logarithm of cells, or √ of cells
+NOISE = 1.6  # of an end of a range in a split box, in units: times the logarithm of cells, or √ of cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,7 @@ def is_rough(
     of_answer = (pieces - 1) / (2 * question.parts * cells) * left
     along = widths[:, question.axis].astype(np.float64)
     others = splits.prod(axis=1) / splits[:, question.axis]
-    one, more = NOISE
-    added = np.where(
-        (widths > 1).sum(axis=1) > 1,
-        more * np.sqrt(others) * (np.sqrt(along) - np.sqrt(along / pieces)),
-        one * np.log2(pieces),
-    )
-    rough: Booleans = hidden > added + of_answer
+    several = (widths > 1).sum(axis=1) > 1
+    added = np.where(several, np.sqrt(others) * (np.sqrt(along) - np.sqrt(along / pieces)), np.log2(pieces))
+    rough: Booleans = hidden > NOISE * added + of_answer
     return rough

@@ -2,12 +2,13 @@
 
 The sum of a long range of separately measured cells has the noise of all of them. So the table is measured from the
 whole downwards. Each box is split into more boxes the larger its own noisy count is, and into fewer if its siblings are
-even. If that is less than two, all remaining ε measures the box once more, together with such neighbours as long as
-splitting all of them would not be worth it either. With many people per unit of noise everything is split down to
-cells, and this is a hierarchical histogram (Hay et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an
-adaptive grid (the same authors, ICDE 2013, there of two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB
-2014). These decisions follow from noisy counts that are paid for. Where these look alike and people are many, about a
-percent of ε asks whether boxes are uneven within (`measure.box_questions`).
+even; they are slimmer along the axis on which siblings change faster. If a box is worth less than two, all remaining ε
+measures it once more, together with such neighbours as long as splitting all of them would not be worth it either.
+With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al.
+2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, of two
+levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy counts that are
+paid for. Where these look alike and people are many, about a percent of ε asks whether boxes are uneven within
+(`measure.box_questions`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.measurement import PARTS, Boxes, Unevenness
 from dpengine.measure.box_questions import Question, deviations, is_rough, questions
+from dpengine.measure.box_steepness import steepness
 from dpengine.noise.laplace import perturb
 from dpengine.spec.domain import Column
 
@@ -191,11 +193,14 @@ class _GrowingTree:
         first, last, parts, values = (self._boxes[-1][k][among] for k in (1, 2, 3, 4))
         widths = last - first
         people = values * left * self._unit
-        several = _several(widths)
-        uneven = _unevenness(values, widths, family, 2 / (parts * self._unit) ** 2)
+        several, variances = _several(widths), 2 / (parts * self._unit) ** 2
+        uneven = _unevenness(values, widths, family, variances)
         uneven = np.clip(EVEN * uneven, LEAST, 1)
-        worth = np.minimum(_worth(uneven * people / NOISE, several), widths.prod(axis=1))
-        pieces = np.where(worth[:, None] < 2, 1, _splits(widths, np.ceil(worth - 1e-9)))
+        worth = _worth(uneven * people / NOISE, several)
+        steep = steepness(values, first, last, family, variances)
+        steep[worth >= widths.prod(axis=1)] = 1.0  # slim boxes gain nothing where it ends in cells
+        worth = np.minimum(worth, widths.prod(axis=1))
+        pieces = np.where(worth[:, None] < 2, 1, _splits(widths, np.ceil(worth - 1e-9), steep))
         in_doubt = (uneven <= ALIKE) & (2 * worth < widths.prod(axis=1)) & ~rough.any(axis=1)
         if self._may_ask and in_doubt.any():
             left, found = self._ask_about(first, last, people, left, family, in_doubt, pieces)
@@ -205,7 +210,7 @@ class _GrowingTree:
         deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
         at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
         levels = np.where(worth > at_once, np.maximum(deep, 2), 1)
-        splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
+        splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9), steep)
         splits[fine] = np.ceil(pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
         ahead = np.arange(levels.max())[:, None]
         share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
@@ -333,17 +338,22 @@ def _worth(people: Numbers, several: Ints) -> Numbers:
     return np.where(several == 0, people ** (2 / 3), people)
 
 
-def _splits(widths: Ints, wanted: Floats) -> Ints:
-    """Return the numbers of pieces along each axis: about `wanted` in all, at least two, and nearly cubes."""
+def _splits(widths: Ints, wanted: Floats, steep: Floats) -> Ints:
+    """Return the numbers of pieces along each axis: about `wanted` in all, at least two, narrower where it is `steep`.
+
+    Nearly cubes if all axes are equally steep.
+    """
     splits = np.ones_like(widths)
     left = wanted.copy()
+    long = widths * steep
     for axis in range(widths.shape[1]):
-        rest = widths[:, axis:].astype(np.float64)
+        rest = long[:, axis:]
         even = (left / rest.prod(axis=1)) ** (1 / rest.shape[1]) * rest[:, 0]
-        pieces = np.ceil(left - 1e-9) if rest.shape[1] == 1 else np.rint(even)
+        least = left / widths[:, axis + 1 :].prod(axis=1)
+        pieces = np.ceil(left - 1e-9) if rest.shape[1] == 1 else np.rint(np.maximum(even, least))
         splits[:, axis] = np.clip(pieces, 1, widths[:, axis])
         left = left / splits[:, axis]
     whole = splits.prod(axis=1) == 1
-    widest = widths.argmax(axis=1)[whole]
+    widest = np.where(widths > 1, long, 0).argmax(axis=1)[whole]
     splits[np.flatnonzero(whole), widest] = np.minimum(2, widths[whole, widest])
     return splits

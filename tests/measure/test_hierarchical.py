@@ -15,6 +15,7 @@ import dpengine as dpe
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.measure import hierarchical
+from dpengine.measure.box_steepness import steepness
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from tests.boxes import count_tables, measured_boxes
@@ -133,6 +134,25 @@ def test_even_tables_are_split_less_than_others(monkeypatch: pytest.MonkeyPatch)
     even = np.full(600, 20)
     bumpy = even * (np.arange(600) // 50 % 2) * 2
     assert 2 * exactly(even, monkeypatch).parents.size < exactly(bumpy, monkeypatch).parents.size
+
+
+def test_boxes_are_slim_where_counts_change_along_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With either axis first, unsplit boxes are at least a fifth longer along the other one."""
+    falling = np.round(4000 * np.exp(-np.arange(96) / 12)).astype(np.int64)[:, None] // 96 + np.zeros((1, 96), int)
+    for axis in (0, 1):
+        boxes = exactly(np.moveaxis(falling, 0, axis), monkeypatch, "1/20")
+        leaves = BoxTree(boxes).leaves
+        widths = (boxes.last - boxes.first)[leaves].mean(axis=0)
+        assert widths[1 - axis] > 1.2 * widths[axis]
+
+
+def test_how_steep_an_axis_is_follows_from_neighbours() -> None:
+    """Four boxes whose counts change nine times as fast along the first axis, and a box without siblings."""
+    first = np.array([[0, 0], [0, 4], [4, 0], [4, 4], [8, 8]])
+    values, family = np.array([10, 20, 100, 110, 5]), np.array([3, 3, 3, 3, 9])
+    steep = steepness(values, first, first + 4, family, np.full(5, 1e-12))
+    assert np.allclose(steep[:4], [3**0.5, 3**-0.5])
+    assert (steep[4] == 1).all()
 
 
 def test_a_plan_marks_the_table_whose_ranges_matter() -> None:

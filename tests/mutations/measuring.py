@@ -294,6 +294,13 @@ FAULTS = [
         OF_QUESTIONS,
     ),
     Fault(
+        "exact counts say along which axis they change",
+        BOXES,
+        "steep = steepness(values,",
+        "steep = steepness(self._exact(first, last),",
+        OF_QUESTIONS,
+    ),
+    Fault(
         "answers on how uneven boxes are within cost nothing",
         BOXES,
         "return left - spent[family], rough",
