@@ -74,7 +74,8 @@ def test_the_command_line_begins_before_arrays_plans_or_readers_are_loaded() -> 
     assert not loaded("import dpengine.cli") & (READERS | LEDGERS | MAKERS | {"numpy", "pyarrow", "pydantic", "yaml"})
 
 
-def test_opening_a_table_does_load_a_reader() -> None:
+def test_counting_a_table_does_load_a_reader() -> None:
     """The control: the modules are seen where they are loaded."""
-    script = "import dpengine as dpe\nimport pandas as pd\ndpe.open_table(pd.DataFrame({'a': [1]})).close()"
-    assert {"duckdb", "dpengine.sources"} <= loaded(script)
+    script = PLAN + "import pandas as pd\n"
+    script += "dpe.release(pd.DataFrame({name: ['x'] for name in plan.used}).map(str), plan)"
+    assert {"duckdb", "dpengine.sources", "dpengine.counting"} <= loaded(script)

@@ -77,7 +77,7 @@ FAULTS = [
         ADAPTIVE,
         "_smaller_by_gain(run, gain / total)",
         "_smaller_by_gain(run, gain / float(next(iter(run.counts.values())).sum()))",
-        BY_REPLAY + "::test_no_other_counts_change_anything_but_the_odds",
+        BY_REPLAY + "::test_other_counts_change_only_the_probability_of_the_outcome",
     ),
     Fault(
         "how strongly columns depend is taken to move as little as a single cell",
