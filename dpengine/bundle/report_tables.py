@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from dpengine.array_types import Columns
 from dpengine.charts import figures
 from dpengine.charts.drawing import Drawing
+from dpengine.charts.grids import APART
 from dpengine.charts.heatmap import AXIS
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
@@ -203,7 +205,8 @@ def _width(plan: Plan, drawn: Columns, measure: Measure | None, cell: int) -> in
     if form == "bars":
         return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
     if form == "facets":
-        return AXIS + 60 + cell * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
+        beside = figures.facets_across(across, plan.column(drawn[2]).size + 1)
+        return AXIS + 80 + math.ceil(cell * across * beside / (1 - APART * (beside - 1)))
     return AXIS + across * (22 if plan.cells(drawn) > 120 else cell)
 
 

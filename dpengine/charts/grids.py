@@ -11,7 +11,9 @@ from dpengine.charts.panels import Panels
 from dpengine.charts.style import category_axis, escape, room_below, short_name
 from dpengine.translation.catalogue import _
 
-__all__ = ["facets_across", "facets_chart", "heatmap_chart"]
+__all__ = ["APART", "facets_across", "facets_chart", "heatmap_chart"]
+
+APART = 0.03  # the space between two charts side by side, as a part of their width together
 
 
 def heatmap_chart(cells: Cells, dark: bool) -> Drawing:
@@ -45,7 +47,7 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> Drawing:
     rows, columns, third = cells.short
     across = facets_across(len(columns), len(third) + 1)
     down = -(-(len(third) + 1) // across)
-    panels = Panels([_("all"), *third], across, 0.03, 0.18 / down + 0.02)
+    panels = Panels([_("all"), *third], across, APART, 0.18 / down + 0.02)
     grids, top = _facets(cells, together), int(together.value.max())
     data = [
         trace | panels.axes(k)

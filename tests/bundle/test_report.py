@@ -17,6 +17,7 @@ from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.wording import Estimator
 from dpengine.charts import style
+from dpengine.charts.grids import APART
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -320,5 +321,5 @@ def test_pairs_of_amounts_have_figures_of_their_own() -> None:
 def test_on_a_phone_small_heatmaps_are_as_wide_as_their_widest_number_needs(rows: int, widest: int) -> None:
     result = preview(letters_plan([3, 4, 3], [["a", "b", "c"]], rows_about=rows))
     (table,) = report_tables.described(result, result.plan.marginals, table_files(result.plan))
-    cell = (table["figures"][0]["wide"] - 230) / (4 * 3)
+    cell = (table["figures"][0]["wide"] - 250) * (1 - 2 * APART) / (4 * 3)
     assert (cell - 1) / widest / 0.65 >= 9, "the height of a digit in pixels, as Plotly computes it"
