@@ -197,7 +197,7 @@ FAULTS = [
         MODEL_ERROR,
         "np.digitize(expected, AUDIT_EDGES[sizes])",
         "np.digitize(run.counts[table], AUDIT_EDGES[sizes])",
-        BY_REPLAY,
+        OF_ADAPTIVE + "::test_the_audit_parts_cells_by_size_only_where_it_is_clear_of_noise",
     ),
     Fault(
         "whether the audit parts cells by size follows the exact number of rows",
