@@ -40,7 +40,7 @@ WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer), and about up
 # to so many rows times tables in all; in each, so many prices are looked at.
 MOST_ROWS, MAX_LOOKED, MAX_PRICES = 2**17, 2**25, 2**24
-MAX_PLACES = 2**24  # rows times tables of the last column: 64 MB
+MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
 
