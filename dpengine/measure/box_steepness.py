@@ -13,7 +13,8 @@ from dpengine.array_types import Floats, Ints
 
 __all__ = ["steepness"]
 
-# Set on the two-dimensional columns of benchmarks/range_columns.py; near these values it hardly changes.
+# Chosen among about 15 rules on the shapes of benchmarks/ranges.py and the columns of benchmarks/range_columns.py, but
+# not on the simulated mechanisms; near these values the error hardly changes.
 FOLLOWED = 0.5  # power of the ratio of changes along two axes that the widths of a box follow
 SLIMMEST = 3.0  # largest ratio of two axes
 
