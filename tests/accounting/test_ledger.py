@@ -332,7 +332,7 @@ def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     charge(Ledger(), "plan")
     assert Ledger().spent("clinic") == 1
-    assert [found.name for found in (tmp_path / "home").rglob("*") if found.is_file()] == ["ledger.db"]
+    assert [path.name for path in (tmp_path / "home").rglob("*") if path.is_file()] == ["ledger.db"]
 
 
 # ---- the chain ----

@@ -18,9 +18,9 @@ BACK = re.compile("Your plan for clinic.csv is back")
 
 
 def kept(page: Page) -> str:
-    found = page.evaluate("sessionStorage.getItem('private-release-plan') ?? ''")
-    assert isinstance(found, str)
-    return found
+    text = page.evaluate("sessionStorage.getItem('private-release-plan') ?? ''")
+    assert isinstance(text, str)
+    return text
 
 
 def said(page: Page, text: str) -> Locator:
@@ -142,10 +142,10 @@ def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app
     page = new_page()
     with page.expect_request("**/tab") as sent:
         page.reload()
-    own = {name: value for name, value in sent.value.all_headers().items() if not name.startswith(":")}
+    headers = {name: value for name, value in sent.value.all_headers().items() if not name.startswith(":")}
 
     def answered(change: dict[str, str], body: bytes = b"") -> int:
-        return ask(app, "PUT", own | change | {"content-length": str(len(body))}, body, "/tab")[0]
+        return ask(app, "PUT", headers | change | {"content-length": str(len(body))}, body, "/tab")[0]
 
     for change in (
         {"origin": "https://elsewhere.example"},
@@ -154,7 +154,7 @@ def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app
         {"x-xsrftoken": ""},
         {"cookie": ""},
         {"x-tab-token": ""},
-        {"x-tab-token": own["x-tab-token"][:-1]},
+        {"x-tab-token": headers["x-tab-token"][:-1]},
     ):
         assert answered(change) == 403, change
     assert answered({}, b"x" * 8_000_001) == 413

@@ -112,12 +112,12 @@ def test_other_quotes_are_left_to_sql(tmp_path, monkeypatch, content):
 def test_lines_with_other_cells_are_refused_in_the_same_words(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(lines_of(400) + "1,2,3\n")
-    said = []
+    messages = []
     for pieces in (True, False):
         with pytest.raises(TableError) as caught:
             found(path, PLAN, pieces=pieces)
-        said.append(str(caught.value))
-    assert said[0] == said[1]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
 
 
 def test_a_reading_in_pieces_can_be_stopped(tmp_path, monkeypatch):
