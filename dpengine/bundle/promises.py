@@ -85,8 +85,8 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     if schema_version >= 5:
         tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
     texts = ["report.html", "registry.yaml"]
-    found = ["found.json"] if plan.finds else []
-    return ["README.txt", "plan.yaml", *found, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
+    searches = ["found.json"] if plan.finds else []
+    return ["README.txt", "plan.yaml", *searches, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
 
 
 def slug(name: str) -> str:
@@ -147,8 +147,8 @@ def _counted(plan: Plan) -> dict[str, Any]:
         what = "people" if not of_rows else "kept rows and people"
         return {"what": what, "rows_per_person": plan.unit.rows, "text": persons_counted(plan)}
     rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    kept = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
-    return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": kept}
+    text = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
+    return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": text}
 
 
 def _not_protected(plan: Plan, wording: Wording) -> list[str]:
@@ -203,13 +203,13 @@ def _has_quantiles(plan: Plan) -> bool:
 
 def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
-    said = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
+    sentences = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
             (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
             (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
-    return [sentence for has, sentence in said if has and sentence]
+    return [sentence for has, sentence in sentences if has and sentence]
 
 
 def _of_their_intervals(plan: Plan, wording: Wording) -> list[str]:
-    said = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
+    sentences = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
             (bool(plan.associations(())), wording.association_intervals)]  # fmt: skip
-    return [sentence for has, sentence in said if has and sentence]
+    return [sentence for has, sentence in sentences if has and sentence]

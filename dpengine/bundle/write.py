@@ -121,12 +121,12 @@ def _contents(
     yield "plan.yaml", [result.plan.dumps().encode()]
     if result.plan.finds:
         yield found.FILE, [found.written(result.plan, result.measured.searches).encode()]
-    said = parquet.facts(manifest)
+    facts = parquet.facts(manifest)
     for table, name in table_files(result.plan).items():
         cells = result.numbers(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
         yield name, _table(result.plan, table, numbers)
-        yield parquet_name(name), [parquet.written(result.plan, table, said(table), numbers)]
+        yield parquet_name(name), [parquet.written(result.plan, table, facts(table), numbers)]
     with ThreadPoolExecutor(1) as drawer:  # packing the rows leaves a processor free
         page = drawer.submit(copy_context().run, report.render, result, manifest)
         yield "synthetic.csv", _ahead(_synthetic(result))

@@ -33,10 +33,12 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
             yield f"{name} is not what the manifest gives"
     from dpengine.bundle.portals import parquet  # loaded only where a bundle has such files
 
-    said, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
+    facts, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
     for table, file in table_files(plan).items():
         name = parquet_name(file)
-        expected = parquet.from_csv(plan, table, said(table), members.pieces(file, sizes.file_bytes(plan, file, table)))
+        expected = parquet.from_csv(
+            plan, table, facts(table), members.pieces(file, sizes.file_bytes(plan, file, table))
+        )
         member = members.read(name, sizes.file_bytes(plan, name, table) + most)
         if member != expected and not _same(member, expected, apart=apart):
             yield f"{name} is not the table of {file}"

@@ -295,11 +295,11 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
 
     # A text is normalised only if its raw form is not declared.
     unknown = form if family in NUMBERS else f"CASE WHEN place_{index} IS NULL THEN {form} END"
-    found = _place(unknown if len(forms) > _SHORT_LIST else form, form_type, len(forms))
-    form_place = found if family not in NUMBERS else f"place_{index}"
+    position = _place(unknown if len(forms) > _SHORT_LIST else form, form_type, len(forms))
+    form_place = position if family not in NUMBERS else f"place_{index}"
     form_code = f"CASE WHEN {form_place} >= {len(rounds) * count} THEN {missing} ELSE {form_place} % {count} END"
     if family in NUMBERS:
-        cells[form_place] = found
+        cells[form_place] = position
         code_sql = f"CASE WHEN {raw} IS NULL THEN {missing} ELSE coalesce({form_code}, {column.other_code}) END"
         return Coding((cells,), code_sql, completes(column), {form_type: _storable(forms)})
     cells[place := f"place_{index}"] = _place(raw, raw_type, len(by_raw))
