@@ -52,8 +52,8 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         return parquet.same(file, expected)
     folder = ScratchFolder()
     try:
-        paths = {"found": folder.path / "found.parquet", "expected": folder.path / "expected.parquet"}
-        paths["found"].write_bytes(file)
+        paths = {"actual": folder.path / "actual.parquet", "expected": folder.path / "expected.parquet"}
+        paths["actual"].write_bytes(file)
         paths["expected"].write_bytes(expected)
         return bool(
             run("dpengine.bundle.checks.portal_check:same_files", {k: str(v) for k, v in paths.items()}, _LIMITS)
@@ -64,6 +64,6 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         folder.discard()
 
 
-def same_files(found: str, expected: str) -> bool:
+def same_files(actual: str, expected: str) -> bool:
     """Return whether two Parquet files hold the same table."""
-    return _same(Path(found).read_bytes(), Path(expected).read_bytes(), apart=True)
+    return _same(Path(actual).read_bytes(), Path(expected).read_bytes(), apart=True)
