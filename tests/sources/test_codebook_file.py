@@ -17,13 +17,13 @@ from tests.corpus.statistical import CASES, written
 from tests.corpus.workbooks import book
 from tests.plans import CLINIC
 
-TOLD = {"region": {"description": "where they live", "label": "Region", "words": {"North": "the north"}}}
+ABOUT = {"region": {"description": "where they live", "label": "Region", "words": {"North": "the north"}}}
 
 
 def test_a_workbook_comes_back_with_all_that_readers_are_told() -> None:
     columns = [*Plan.loads(CLINIC).to_dict()["columns"], {"name": "=smokes", "kind": "yesno", "other": False}]
-    content = xlsx_bytes(columns, TOLD)
-    assert content == xlsx_bytes(columns, TOLD)
+    content = xlsx_bytes(columns, ABOUT)
+    assert content == xlsx_bytes(columns, ABOUT)
     sheet = openpyxl.load_workbook(io.BytesIO(content)).active
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n"}, "no cell is a formula"
     assert all(cell.value is None for row in sheet.iter_rows() for cell in row if cell.data_type == "n")
