@@ -239,8 +239,8 @@ def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:
 def _remove(k: int, by: Sequence[str], also: Sequence[str]) -> None:
     """Remove the table of one row; those below move up."""
     for keys in (by, also):
-        kept = [st.session_state.get(key, []) for key in keys]
-        st.session_state.update(zip(keys, [*kept[:k], *kept[k + 1 :], []], strict=True))
+        chosen = [st.session_state.get(key, []) for key in keys]
+        st.session_state.update(zip(keys, [*chosen[:k], *chosen[k + 1 :], []], strict=True))
 
 
 def _keep(key: str, known: set[Any]) -> None:

@@ -116,7 +116,7 @@ def _show_kept(table: PublishedTable, entries: Entries) -> None:
 
 def _show(cells: owner.CellsKept) -> None:
     config = st.column_config
-    part = [100 * kept / max(cells.cells, 1) for kept in cells.kept]
+    part = [100 * counted / max(cells.cells, 1) for counted in cells.kept]
     with st.container(border=True):
         show_numbers(
             pd.DataFrame({"bound": cells.bounds, "kept": cells.kept, "share": part, "people": cells.people}),

@@ -39,9 +39,9 @@ def in_words(before: Entries, after: Entries) -> str:
     >>> in_words(Entries(), Entries(chosen=("age", "region"), layout="pairs"))
     'add age, region; tables: every pair of them'
     """
-    found = list(_changes(before, after))
-    more = len(found) - MAX_CHANGES
-    return "; ".join([*found[:MAX_CHANGES], *([_("and {n} more", n=number(more))] if more > 0 else [])])
+    sentences = list(_changes(before, after))
+    more = len(sentences) - MAX_CHANGES
+    return "; ".join([*sentences[:MAX_CHANGES], *([_("and {n} more", n=number(more))] if more > 0 else [])])
 
 
 def _changes(before: Entries, after: Entries) -> Iterator[str]:

@@ -32,7 +32,7 @@ def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     assert "tried out on made-up people" in said
     assert "predict(" not in said
     assert adaptive.get("plotly_chart"), "the made-up release is drawn"
-    plan, drawn = visit_of(adaptive).kept("drawn", visit_of(adaptive).plan.marginals)
+    plan, drawn = visit_of(adaptive).recall("drawn", visit_of(adaptive).plan.marginals)
     noisy = drawn.mostly_noise(plan.marginals[0])
     assert f"**{noisy.sum()} of {noisy.size} cells** are mostly noise" in said, "as the picture beside it marks them"
     assert ledger().spent(visit_of(adaptive).entries.dataset) == 0
