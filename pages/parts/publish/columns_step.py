@@ -21,8 +21,8 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.asked import named
 from pages.parts.visit.plan.checked import sizes_of
+from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]

@@ -16,8 +16,8 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import people, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.asked import named
 from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.plan.tables import saying_more
 from pages.parts.visit.state import visit
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit.plan.asked import OF_AMOUNTS, named
 from pages.parts.visit.plan.column_entry import is_found, listed
 from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
+from pages.parts.visit.plan.table_measures import OF_AMOUNTS, named
 
 __all__ = ["in_words"]
 
