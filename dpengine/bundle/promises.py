@@ -47,8 +47,8 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.released},
-        "post_processing": [_(line) for line in (*_of_counts(plan, wording), *_of_amounts(plan, wording))],
-        "intervals": " ".join([wording.intervals[estimator(plan)], *_of_their_intervals(plan, wording)]),
+        "post_processing": [_(line) for line in (*_count_sentences(plan, wording), *_amount_sentences(plan, wording))],
+        "intervals": " ".join([wording.intervals[estimator(plan)], *_interval_sentences(plan, wording)]),
     }
 
 
@@ -184,7 +184,7 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
     return bounds | ({"squares": "yes"} if column.degree > 1 else {})
 
 
-def _of_counts(plan: Plan, wording: Wording) -> tuple[str, ...]:
+def _count_sentences(plan: Plan, wording: Wording) -> tuple[str, ...]:
     """Say how counts are made and, if people are counted beside rows, which of them agree."""
     lines = wording.post_processing[estimator(plan)]
     if len(plan.tallies) == 1:
@@ -201,7 +201,7 @@ def _has_quantiles(plan: Plan) -> bool:
     return any(plan.quantiles((), name) for name in plan.amounts(()))
 
 
-def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
+def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
     sentences = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
             (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
@@ -209,7 +209,7 @@ def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
     return [sentence for has, sentence in sentences if has and sentence]
 
 
-def _of_their_intervals(plan: Plan, wording: Wording) -> list[str]:
+def _interval_sentences(plan: Plan, wording: Wording) -> list[str]:
     sentences = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
             (bool(plan.associations(())), wording.association_intervals)]  # fmt: skip
     return [sentence for has, sentence in sentences if has and sentence]

@@ -126,7 +126,7 @@ def _contents(
         cells = result.numbers(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
         yield name, _table(result.plan, table, numbers)
-        yield parquet_name(name), [parquet.written(result.plan, table, facts(table), numbers)]
+        yield parquet_name(name), [parquet.to_bytes(result.plan, table, facts(table), numbers)]
     with ThreadPoolExecutor(1) as drawer:  # packing the rows leaves a processor free
         page = drawer.submit(copy_context().run, report.render, result, manifest)
         yield "synthetic.csv", _ahead(_synthetic(result))

@@ -467,7 +467,7 @@ def test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state(
 ) -> None:
     ledger.set_cap("clinic", "2")
     charge(ledger, "plan")
-    view, reads = ledger.as_it_is(), []
+    view, reads = ledger.snapshot(), []
     monkeypatch.setattr(hash_chain, "read", lambda *those, read=hash_chain.read: reads.append(those) or read(*those))
     data = ledger.fingerprint(b"rows")
     assert (view.spent("clinic"), view.left("clinic"), len(view.history())) == (1, 1, 1)

@@ -100,7 +100,7 @@ def test_a_view_of_an_owner_is_that_owner_s_ledger(stored_url: str) -> None:
     assert Ledger(stored_url, "ann").history() == ledger.for_owner("ann").history() != []
     assert ledger.for_owner("ann").fingerprint(b"rows") == Ledger(stored_url, "ann").fingerprint(b"rows")
     assert ledger.for_owner("ann").for_owner("").fingerprint(b"rows") == ledger.fingerprint(b"rows")
-    assert ledger.as_it_is().for_owner("ann").history() == ledger.for_owner("ann").history()
+    assert ledger.snapshot().for_owner("ann").history() == ledger.for_owner("ann").history()
     prints = {ledger.for_owner(name).fingerprint(b"rows") for name in ("", "ann", "bea", "Ann")}
     assert len(prints) == 4
 

@@ -514,7 +514,7 @@ FAULTS = [
     Fault(
         "a ledger goes on as it was read after it was written to",
         LEDGER,
-        "        seen, self._held = witness.seen(self._address), None\n",
+        "        seen, self._snapshot = witness.seen(self._address), None\n",
         "        seen = witness.seen(self._address)\n",
         OF_LEDGER + "::test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state",
         quick=True,

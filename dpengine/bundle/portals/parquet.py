@@ -20,7 +20,7 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import header, number_columns, number_type
 from dpengine.spec.plan import Plan
 
-__all__ = ["KEY", "facts", "from_csv", "same", "written"]
+__all__ = ["KEY", "facts", "from_csv", "same", "to_bytes"]
 
 KEY = b"private_release.manifest"  # of the metadata
 
@@ -38,7 +38,7 @@ def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
     for place, each in enumerate(manifest["measurements"]):
         of_first.setdefault(tuple(each["columns"][:1]), []).append((place, each))
 
-    def of(table: Columns) -> dict[str, Any]:
+    def facts_of(table: Columns) -> dict[str, Any]:
         columns = {*table}
         near = [each for first in ((), *((name,) for name in columns)) for each in of_first.get(first, ())]
         within = ((place, each) for place, each in near if columns.issuperset(each["columns"]))
@@ -48,10 +48,10 @@ def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
             "tables": of_table.get(table, []),
         }
 
-    return of
+    return facts_of
 
 
-def written(plan: Plan, table: Columns, table_facts: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
+def to_bytes(plan: Plan, table: Columns, table_facts: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
     """Return the Parquet file of a table.
 
     `table_facts` are its `facts`, and `numbers` its columns of numbers, as texts of the CSV file.
@@ -76,12 +76,12 @@ def written(plan: Plan, table: Columns, table_facts: Mapping[str, Any], numbers:
 
 
 def from_csv(plan: Plan, table: Columns, table_facts: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
-    """Return the same file as `written`, from the pieces of the CSV file; raise ValueError if that is invalid."""
+    """Return the same file as `to_bytes`, from the pieces of the CSV file; raise ValueError if that is invalid."""
     names = header(plan, table)
     blocks = [columns[len(table) :] for columns in safe_csv.read_blocks(pieces, names)]
     columns = [pa.chunked_array([chunk for part in parts for chunk in part.chunks]).combine_chunks()
                for parts in zip(*blocks, strict=True)]  # fmt: skip
-    return written(plan, table, table_facts, columns)
+    return to_bytes(plan, table, table_facts, columns)
 
 
 def same(file: bytes, expected: bytes) -> bool:
