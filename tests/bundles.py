@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -48,6 +49,16 @@ def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | No
     if key is not None:
         signature.sign(buffer, key)
     return buffer.getvalue()
+
+
+def with_search(bundle: bytes, column: str, change: Callable[[Any], object] | None) -> bytes:
+    """The bundle with a `change` to the stored search for the cells of `column`; without one, without all searches."""
+    members = members_of(bundle)
+    stored = json.loads(members.pop("found.json"))
+    if change is not None:
+        change(stored[column])
+        members["found.json"] = json.dumps(stored).encode()
+    return zipped(members)
 
 
 def with_portals(members: Members) -> Members:

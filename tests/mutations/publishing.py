@@ -785,7 +785,7 @@ FAULTS = [
     ),
     Fault(
         "boxes in a bundle may have cost any ε",
-        "dpengine/bundle/checks/found.py",
+        "dpengine/bundle/checks/searches.py",
         "if cost != epsilon:",
         "if cost is None:",
         "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",
