@@ -210,6 +210,6 @@ def label_reader(texts: Sequence[str]) -> Callable[[Any], Ints]:
     return codes_of
 
 
-def read_numbers(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `kind`."""
-    return arrow.to_numpy(column.cast(kind))
+def read_numbers(column: Any, type_: pa.DataType) -> npt.NDArray[Any]:
+    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `type_`."""
+    return arrow.to_numpy(column.cast(type_))

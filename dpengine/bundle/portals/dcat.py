@@ -122,12 +122,12 @@ def _licence(licence: str) -> dict[str, Any]:
     return _node("dct:LicenseDocument", _quoted(licence_address(licence))) | {"rdfs:label": licence}
 
 
-def _node(kind: str, address: str = "") -> dict[str, Any]:
-    return ({"@id": address} if address else {}) | {"@type": kind}
+def _node(type_: str, address: str = "") -> dict[str, Any]:
+    return ({"@id": address} if address else {}) | {"@type": type_}
 
 
-def _typed(text: str, kind: str) -> dict[str, str]:
-    return {"@type": f"xsd:{kind}", "@value": text}
+def _typed(text: str, type_: str) -> dict[str, str]:
+    return {"@type": f"xsd:{type_}", "@value": text}
 
 
 def _quoted(address: str) -> str:

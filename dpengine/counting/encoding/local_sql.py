@@ -53,16 +53,18 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
     if isinstance(column, Amount):
         return grid_code_of(column.grid, index, type_name)
     if types := member_types(type_name):
-        cells, own = _members(column, index, types)
-        return _by_member(column, cells, [_code_of(column, k, each) for k, each in own.items()])
+        cells, types_by_place = _members(column, index, types)
+        return _by_member(column, cells, [_code_of(column, k, each) for k, each in types_by_place.items()])
     return _code_of(column, str(index), type_name)
 
 
 def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
     """Return the coding of the table's column ``c{index}``, which has the given type, by its point on a grid."""
     if types := member_types(type_name):
-        cells, own = _members(grid, index, types)
-        return _by_member(grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in own.items()])
+        cells, types_by_place = _members(grid, index, types)
+        return _by_member(
+            grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in types_by_place.items()]
+        )
     return _number(grid, str(index), family_of(type_name) or "text")
 
 
