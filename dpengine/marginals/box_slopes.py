@@ -40,9 +40,9 @@ def sloped(table: Floats, first: Ints, last: Ints, cells: Ints) -> Floats:
         step //= size
         place, rest = (rest, rest) if step == 1 else np.divmod(rest, step)
         change += np.repeat(slopes[:, axis], sizes) * place
-    tilted = table.copy()
-    tilted.ravel()[cells] += change
-    return np.maximum(tilted, 0, out=tilted)
+    found = table.copy()
+    found.ravel()[cells] += change
+    return np.maximum(found, 0, out=found)
 
 
 def _slope(sums: Floats, first: Ints, last: Ints, level: Floats, axis: int) -> Floats:
