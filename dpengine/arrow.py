@@ -58,8 +58,8 @@ def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
     elif pa.types.is_date32(column.type):
         values, _ = values_and_nulls(column.view(pa.int32()))
     else:
-        kind = column.type.to_pandas_dtype()
-        values = np.frombuffer(column.buffers()[1], dtype=kind, count=column.offset + len(column))[column.offset :]
+        dtype = column.type.to_pandas_dtype()
+        values = np.frombuffer(column.buffers()[1], dtype=dtype, count=column.offset + len(column))[column.offset :]
     return values, null_mask(column) if column.null_count else None
 
 
@@ -93,6 +93,6 @@ def text(value: str) -> Any:
     return from_texts([value])[0]
 
 
-def null(kind: pa.DataType) -> Any:
+def null(type_: pa.DataType) -> Any:
     """Make an Arrow scalar that is null, of the given type."""
-    return pa.nulls(1, kind)[0]
+    return pa.nulls(1, type_)[0]

@@ -19,7 +19,7 @@ import pyarrow as pa
 from dpengine import discovery, safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import opened
-from dpengine.bundle.checks.found import plan_in
+from dpengine.bundle.checks.searches import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
@@ -52,10 +52,10 @@ class Published(PublishedTables):
         """Return the columns of numbers of a published table by name, as its file holds them."""
         names = header(self.plan, table)
         blocks = list(safe_csv.read_blocks([self.file(table_files(self.plan)[table])], names))
-        kinds = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
+        types = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
         return {
-            name: np.concatenate([safe_csv.read_numbers(block[index], kind) for block in blocks])
-            for index, (name, kind) in enumerate(kinds.items(), start=len(table))
+            name: np.concatenate([safe_csv.read_numbers(block[index], type_) for block in blocks])
+            for index, (name, type_) in enumerate(types.items(), start=len(table))
         }
 
     def half_width(self, table: Columns) -> float:

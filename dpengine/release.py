@@ -158,8 +158,8 @@ def _publish(
 
     def draw(exact: _Exact) -> Outcome:
         nonlocal measured
-        found, measured = _measured(table, strategy, exact, key)
-        release_id, created, payload = payload_of(found, measured)
+        with_cells, measured = _measured(table, strategy, exact, key)
+        release_id, created, payload = payload_of(with_cells, measured)
         return Outcome(release_id, created, measured.cost, payload)
 
     def sketch(exact: _Exact) -> Sketch:
@@ -192,11 +192,11 @@ def _measured(table: Table, strategy: Strategy, exact: _Exact, key: bytes) -> tu
     if not plan.finds:
         return plan, strategy.measure(lambda marginals: exact.tables)
     searches = search(plan, exact.steps)
-    found = resolve(plan, searches)
-    way = resolved(found)
-    counted = count.count(table, found, way.marginals, truncation_key=key, tallies=way.tallies)
+    with_cells = resolve(plan, searches)
+    final = resolved(with_cells)
+    counted = count.count(table, with_cells, final.marginals, truncation_key=key, tallies=final.tallies)
     count.check_unchanged(table)
-    return found, replace(way.measure(lambda marginals: counted), searches=searches)
+    return with_cells, replace(final.measure(lambda marginals: counted), searches=searches)
 
 
 def _as_asked(plan: Plan, stored: Plan) -> Plan:

@@ -165,25 +165,25 @@ def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
     Raises ValueError if a line is longer than any block may be.
     """
-    held: list[bytes] = []
+    pending: list[bytes] = []
     size, wanted, yielded = 0, BLOCK_BYTES, False
     for piece in pieces:
-        held.append(piece)
+        pending.append(piece)
         size += len(piece)
         if size < wanted:
             continue
-        joined = b"".join(held)
+        joined = b"".join(pending)
         end = _last_end(joined)
         if end:
             yield joined[:end]
             yielded = True
-        held = [joined[end:]]
+        pending = [joined[end:]]
         size -= end
         if size > MAX_LINE_BYTES:
             raise ValueError("has a line that is too long")
         wanted = min(max(BLOCK_BYTES, 2 * size), MAX_LINE_BYTES + 1)
     if size or not yielded:
-        yield b"".join(held)
+        yield b"".join(pending)
 
 
 def _last_end(text: bytes) -> int:
@@ -210,6 +210,6 @@ def label_reader(texts: Sequence[str]) -> Callable[[Any], Ints]:
     return codes_of
 
 
-def read_numbers(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `kind`."""
-    return arrow.to_numpy(column.cast(kind))
+def read_numbers(column: Any, type_: pa.DataType) -> npt.NDArray[Any]:
+    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `type_`."""
+    return arrow.to_numpy(column.cast(type_))

@@ -171,8 +171,8 @@ def _named(
 def _polygons(geometry: Mapping[str, Any]) -> Iterator[Polygon]:
     """Yield the polygons of a geometry; other kinds have none. Raises ValueError for an invalid polygon."""
     coordinates = geometry.get("coordinates")
-    kind = geometry.get("type")
-    listed: Any = [coordinates] if kind == "Polygon" else coordinates if kind == "MultiPolygon" else []
+    shape = geometry.get("type")
+    listed: Any = [coordinates] if shape == "Polygon" else coordinates if shape == "MultiPolygon" else []
     try:
         for polygon in listed:
             yield [[_point(point) for point in ring] for ring in polygon]

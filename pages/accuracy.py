@@ -60,11 +60,11 @@ SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand
 
 def choose_plan() -> Plan | None:
     """Return the visitor's own plan, or one of the samples."""
-    own, unfinished = _own_plan()
-    if own is not None:
-        title = own.title or f"dataset {own.dataset}"
-        st.caption(f"For your plan: {plain(title)}, {plural(len(own.marginals), 'table')}.")
-        return own
+    plan, unfinished = _own_plan()
+    if plan is not None:
+        title = plan.title or f"dataset {plan.dataset}"
+        st.caption(f"For your plan: {plain(title)}, {plural(len(plan.marginals), 'table')}.")
+        return plan
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
         if unfinished:
@@ -263,13 +263,13 @@ def explore(plan: Plan) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         epsilon = epsilon_control(plan)
-        own = f" · the plan has ε = {exact_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
+        planned = f" · the plan has ε = {exact_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
         adopt = f"Use ε = {exact_text(epsilon)} in my plan"
         offered = epsilon != plan.epsilon and visit().plan is not None
         if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
             visit().change(epsilon=exact_text(epsilon))
             st.switch_page("pages/publish.py")
-        st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
+        st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{planned}")
         table, sized = table_and_size(plan)
     now, name = sized.at(epsilon), heading_of(plan, table)
     row = predict_table(now, table).iloc[0]

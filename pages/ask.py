@@ -185,7 +185,7 @@ def _consequence(question: Question, table: Table) -> None:
         {"question.yaml": question.dumps},
     )
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
-    if background_read.held(paid) is not None or place.button(
+    if background_read.job_for(paid) is not None or place.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
         charged = visit().ledger_to_charge

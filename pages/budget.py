@@ -184,8 +184,8 @@ def _warn_of_statements(book: Ledger, dataset: str, ids: set[str], stated: list[
 
 def _recognised(entry: Entry, like: Resemblance) -> str:
     rows = f"its rows and those of **{plain(like.dataset)}** are {alike_in_words(like)}"
-    said = "stated to be other people: no shared account" if like.other_people else "the same people: one account"
-    return f"{entry.created[:10]}, **{plain(entry.dataset)}**: {rows}; {said}."
+    statement = "stated to be other people: no shared account" if like.other_people else "the same people: one account"
+    return f"{entry.created[:10]}, **{plain(entry.dataset)}**: {rows}; {statement}."
 
 
 def list_releases(book: Ledger, history: list[Entry], dataset: str) -> None:
@@ -264,7 +264,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
         )
         if button.form_submit_button("Review the cap", icon=":material/rule:"):
             visit().keep("cap", dataset, text)
-    if (reviewed := visit().kept("cap", dataset)) is not None:
+    if (reviewed := visit().recall("cap", dataset)) is not None:
         confirm(book, dataset, reviewed, spent)
 
 

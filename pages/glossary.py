@@ -118,7 +118,7 @@ require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title(_("Glossary"), anchor=False)
     st.markdown(_("What the words on these pages mean, each with an example in numbers, and where to see it at work."))
-    if (asked := st.query_params.get("term", "")) in GLOSSARY:
-        visit().focus = f"term-{asked}", False  # moves the focus of keyboards and screen readers to the term
-        st.query_params["term"] = asked  # a link to this page itself would not change the address
+    if (wanted := st.query_params.get("term", "")) in GLOSSARY:
+        visit().focus = f"term-{wanted}", False  # moves the focus of keyboards and screen readers to the term
+        st.query_params["term"] = wanted  # a link to this page itself would not change the address
     look_up()

@@ -42,8 +42,8 @@ CHANGES = {
 
 def main() -> None:
     """Draw a finished release, or the steps on the left and a preview on the right."""
-    if (found := _release_of_the_address()) is not None:
-        show_release(found)
+    if (release := _release_of_the_address()) is not None:
+        show_release(release)
         visit().focus = "release-title", True
         return
     if not publishes():
@@ -88,10 +88,10 @@ def _title() -> str:
 def _release_of_the_address() -> Release | None:
     """Return the release that the address names, so that a reload, another tab or the back button finds it again."""
     wanted = st.query_params.get("release")
-    held = visit().release
+    release = visit().release
     if wanted is None:
         return None
-    if held is None or held.release_id != wanted:
+    if release is None or release.release_id != wanted:
         entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
         if entry is None or payload is None:
             st.warning(_("The ledger of this server has no release with this address."), icon=":material/search_off:")
@@ -104,9 +104,9 @@ def _release_of_the_address() -> Release | None:
             text = _("That entry is no release of tables: the Budget page shows it.")
             st.warning(text, icon=":material/search_off:")
             return None
-        held = reopen(payload, visit().ledger)
-        visit().release = held
-    return held
+        release = reopen(payload, visit().ledger)
+        visit().release = release
+    return release
 
 
 def _welcome() -> None:

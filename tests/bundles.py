@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -32,13 +33,13 @@ def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | No
     """
     members = dict(members)
     if rehash:
-        told = json.loads(members["manifest.json"])
-        if isinstance(told, dict) and told["schema_version"] < 5:
+        manifest = json.loads(members["manifest.json"])
+        if isinstance(manifest, dict) and manifest["schema_version"] < 5:
             for name in [name for name in members if name in PORTALS or name.endswith(".parquet")]:
                 del members[name]
-                told["files"].pop(name, None)
-        _vouch(told, members)
-        members["manifest.json"] = json.dumps(told).encode()
+                manifest["files"].pop(name, None)
+        _vouch(manifest, members)
+        members["manifest.json"] = json.dumps(manifest).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         for name, content in members.items():
@@ -50,22 +51,32 @@ def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | No
     return buffer.getvalue()
 
 
+def with_search(bundle: bytes, column: str, change: Callable[[Any], object] | None) -> bytes:
+    """The bundle with a `change` to the stored search for the cells of `column`; without one, without all searches."""
+    members = members_of(bundle)
+    stored = json.loads(members.pop("found.json"))
+    if change is not None:
+        change(stored[column])
+        members["found.json"] = json.dumps(stored).encode()
+    return zipped(members)
+
+
 def with_portals(members: Members) -> Members:
     """The same files, with the descriptions for portals and the Parquet tables that go with them."""
-    members, told = dict(members), json.loads(members["manifest.json"])
+    members, manifest = dict(members), json.loads(members["manifest.json"])
     plan = Plan.loads(members["plan.yaml"].decode())
     for table, file in table_files(plan).items():
-        members[parquet_name(file)] = parquet.from_csv(plan, table, parquet.facts(told)(table), [members[file]])
-    _vouch(told, members)
-    earlier = {name: each for name, each in told["files"].items() if name not in PORTALS}
-    return members | descriptions.texts(plan, {**told, "files": earlier})
+        members[parquet_name(file)] = parquet.from_csv(plan, table, parquet.facts(manifest)(table), [members[file]])
+    _vouch(manifest, members)
+    earlier = {name: each for name, each in manifest["files"].items() if name not in PORTALS}
+    return members | descriptions.texts(plan, {**manifest, "files": earlier})
 
 
-def _vouch(told: dict[str, Any], members: Members) -> None:
-    for name in told["files"] if isinstance(told, dict) else ():
+def _vouch(manifest: dict[str, Any], members: Members) -> None:
+    for name in manifest["files"] if isinstance(manifest, dict) else ():
         if name in members:
             digest = hashlib.sha256(members[name]).hexdigest()
-            told["files"][name] = {"sha256": digest, "bytes": len(members[name])}
+            manifest["files"][name] = {"sha256": digest, "bytes": len(members[name])}
 
 
 def rows_of(payload: bytes) -> list[list[str]]:

@@ -71,8 +71,8 @@ def _beyond_those_by_day(items: list[pytest.Item]) -> list[pytest.Item]:
     left = []
     for of_one in cases.values():
         marker = of_one[0].get_closest_marker("by_day")
-        kept = min(marker.args[0] if marker else len(of_one), len(of_one))
-        places = {k * len(of_one) // kept for k in range(kept)}
+        most = min(marker.args[0] if marker else len(of_one), len(of_one))
+        places = {k * len(of_one) // most for k in range(most)}
         left += [item for k, item in enumerate(of_one) if k not in places]
     return left
 

@@ -73,11 +73,11 @@ class _Collected:
 
 
 def main() -> int:
-    collected, said = _Collected(), io.StringIO()
-    with chdir(ROOT), redirect_stdout(said):
+    collected, output = _Collected(), io.StringIO()
+    with chdir(ROOT), redirect_stdout(output):
         status = pytest.main(["--collect-only", "-qq"], plugins=[collected])
     if status != pytest.ExitCode.OK:
-        print(said.getvalue(), file=sys.stderr)
+        print(output.getvalue(), file=sys.stderr)
         return int(status)
     for what, number in counted(collected.items).items():
         print(f"{number:>12,}  {what}")

@@ -93,12 +93,12 @@ def clickhouse() -> Iterator[Any]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            asked = parse_qs(urlsplit(self.path).query)
+            options = parse_qs(urlsplit(self.path).query)
             sent = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
-            statement = "\n".join([*asked.get("query", []), sent])
+            statement = "\n".join([*options.get("query", []), sent])
             try:
                 with lock:
-                    answer = session.query(statement, asked.get("default_format", ["TabSeparated"])[0]).bytes() or b""
+                    answer = session.query(statement, options.get("default_format", ["TabSeparated"])[0]).bytes() or b""
                 status = 200
             except RuntimeError as error:
                 answer, status = str(error).encode(), 500
@@ -123,10 +123,10 @@ def clickhouse() -> Iterator[Any]:
 
 def _programs() -> Path:
     """The folder of the newest PostgreSQL; distributions keep the server's programs off the path."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
     onpath = shutil.which("initdb")
-    assert found or onpath, "PostgreSQL is not installed; on Debian and Ubuntu: apt-get install postgresql"
-    return found[-1] if found else Path(str(onpath)).resolve().parent
+    assert folders or onpath, "PostgreSQL is not installed; on Debian and Ubuntu: apt-get install postgresql"
+    return folders[-1] if folders else Path(str(onpath)).resolve().parent
 
 
 def _free_port() -> int:

@@ -36,7 +36,7 @@ from dpengine.results import answer
 __all__ = ["Draw", "Tape", "cost", "plain", "price", "prices", "recorded", "recorded_work", "replayed", "replayed_work"]
 
 Data: TypeAlias = "pd.DataFrame | Candidates"  # a table, or the scores of a choice
-Asked: TypeAlias = "Plan | Question | None"  # nothing more is asked of candidates
+Request: TypeAlias = "Plan | Question | None"  # nothing more is asked of candidates
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Draw:
 class Tape:
     """All draws of one publication, and all that it shows: what it said, how it ended, and what it stored.
 
-    `told` holds, in order, each stage, warning and log line, and the text on the terminal. `told_late` holds the stages
-    that were named after the first draw, when nothing was paid for.
+    `messages` holds, in order, each stage, warning and log line, and the text on the terminal. `late_stages` holds the
+    stages that were named after the first draw, when nothing was paid for.
     """
 
     draws: list[Draw] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    told_late: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    late_stages: list[str] = field(default_factory=list)
     error: str = ""
     entries: list[str] = field(default_factory=list)
     stored: bytes = b""
@@ -68,24 +68,24 @@ class Tape:
     @property
     def shown(self) -> tuple[object, ...]:
         """All that must be equal for neighbours."""
-        return self.told, self.told_late, self.error, self.entries, self.stored
+        return self.messages, self.late_stages, self.error, self.entries, self.stored
 
     def stage(self, name: str) -> None:
         """Write a stage down."""
-        (self.told_late if self.draws else self.told).append(f"stage: {name}")
+        (self.late_stages if self.draws else self.messages).append(f"stage: {name}")
 
 
-def recorded(data: Data, asked: Asked = None) -> Tape:
+def recorded(data: Data, request: Request = None) -> Tape:
     """Publish, and write every draw down."""
-    return recorded_work(lambda tape: _publish(data, asked, tape))
+    return recorded_work(lambda tape: _publish(data, request, tape))
 
 
-def replayed(data: Data, asked: Asked, first: Tape) -> Tape:
+def replayed(data: Data, request: Request, first: Tape) -> Tape:
     """Publish from other `data`, with the outputs of `first`.
 
     Raises AssertionError if the draws differ in kind, parameters or number.
     """
-    return replayed_work(lambda tape: _publish(data, asked, tape), first)
+    return replayed_work(lambda tape: _publish(data, request, tape), first)
 
 
 def recorded_work(work: Callable[[Tape], object], *, without_noise: bool = False) -> Tape:
@@ -176,8 +176,8 @@ def prices(here: Tape, there: Tape) -> list[Fraction]:
             each.append(sum(map(abs, moved)) / _fraction(one.parameters[0]))
             continue
         _, epsilon, sensitivity, monotone, _ = one.parameters
-        told = _fraction(sensitivity) * (1 if monotone else 2)
-        assert max(moved) - min(moved) <= told, "scores move by more than the choice was told"
+        bound = _fraction(sensitivity) * (1 if monotone else 2)
+        assert max(moved) - min(moved) <= bound, "scores move by more than the choice was told"
         each.append(_fraction(epsilon))
     return each
 
@@ -255,12 +255,12 @@ def _standing_in(
         yield
 
 
-def _publish(data: Data, asked: Asked, tape: Tape) -> None:
+def _publish(data: Data, request: Request, tape: Tape) -> None:
     """Publish in a fresh ledger; keep what it stores, without ids and times, which are new each time."""
     ledger = Ledger.in_memory()
     with _overheard(tape):
         try:
-            _publish_in(ledger, data, asked, tape)
+            _publish_in(ledger, data, request, tape)
         except PrivateReleaseError as error:
             tape.error = f"{type(error).__name__}: {error}"
     for entry in ledger.history():
@@ -270,16 +270,16 @@ def _publish(data: Data, asked: Asked, tape: Tape) -> None:
         tape.entries.append(repr(replace(entry, release_id="", created="")))
 
 
-def _publish_in(ledger: Ledger, data: Data, asked: Asked, tape: Tape) -> None:
+def _publish_in(ledger: Ledger, data: Data, request: Request, tape: Tape) -> None:
     if isinstance(data, Candidates):
         draw_once(data, "toy", ledger, "Which?")
         return
     with open_table(data) as table:
-        if isinstance(asked, Question):
-            ask(table, asked, ledger)
+        if isinstance(request, Question):
+            ask(table, request, ledger)
         else:
-            assert asked is not None
-            release(table, asked, ledger, progress=tape.stage)
+            assert request is not None
+            release(table, request, ledger, progress=tape.stage)
 
 
 def _nameless(kind: Kind, stored: bytes) -> bytes:
@@ -293,18 +293,18 @@ def _nameless(kind: Kind, stored: bytes) -> bytes:
 class _Listener(logging.Handler):
     """Writes log lines of any level down."""
 
-    def __init__(self, told: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__(logging.NOTSET)
-        self._told = told
+        self._messages = messages
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._told.append(f"log: {record.name}: {record.levelname}: {record.getMessage()}")
+        self._messages.append(f"log: {record.name}: {record.levelname}: {record.getMessage()}")
 
 
 @contextmanager
 def _overheard(tape: Tape) -> Iterator[None]:
     """Record all messages: warnings, log lines, and printed text."""
-    root, listener, printed = logging.getLogger(), _Listener(tape.told), io.StringIO()
+    root, listener, printed = logging.getLogger(), _Listener(tape.messages), io.StringIO()
     level = root.level
     root.addHandler(listener)
     root.setLevel(logging.NOTSET)
@@ -315,5 +315,5 @@ def _overheard(tape: Tape) -> Iterator[None]:
     finally:
         root.setLevel(level)
         root.removeHandler(listener)
-    tape.told += [f"warning: {each.category.__name__}: {each.message}" for each in caught]
-    tape.told.append(f"printed: {printed.getvalue()}")
+    tape.messages += [f"warning: {each.category.__name__}: {each.message}" for each in caught]
+    tape.messages.append(f"printed: {printed.getvalue()}")

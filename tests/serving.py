@@ -63,7 +63,7 @@ def served(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (files := folder / "files").mkdir(exist_ok=True)
-    own = {
+    settings = {
         "PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}",
         "PRIVATE_RELEASE_STATE": str(folder / "state"),
         "TMPDIR": str(files),
@@ -75,7 +75,7 @@ def served(
     log = folder / "log"
     with log.open("w") as out:
         process = subprocess.Popen(
-            command, cwd=cwd, env=os.environ | own | environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            command, cwd=cwd, env=os.environ | settings | environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
         try:
             if not _comes_up(port, process):
@@ -93,10 +93,10 @@ def served(
 def chromium() -> str:
     """Return the path of Chromium. Raises RuntimeError if there is none."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if not found:
+    path = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if not path:
         raise RuntimeError("no Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM")
-    return found
+    return path
 
 
 def _comes_up(port: int, process: subprocess.Popen[bytes]) -> bool:

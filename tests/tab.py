@@ -80,8 +80,8 @@ class Tab:
 
         None if there is none.
         """
-        found = (getattr(each, kind) for each in self._shown.values() if each.WhichOneof("type") == kind)
-        return next(islice((each for each in found if label in each.label), place, None), None)
+        matching = (getattr(each, kind) for each in self._shown.values() if each.WhichOneof("type") == kind)
+        return next(islice((each for each in matching if label in each.label), place, None), None)
 
     def zone(self) -> dict[str, Any] | None:
         """Return what the drop zone was given: its address and its token."""
@@ -103,11 +103,11 @@ class Tab:
         Raises PageError if the page shows an exception, or if nothing is found in time.
         """
         until = time.monotonic() + patience
-        while self._running or not (found := look()):
+        while self._running or not (result := look()):
             if time.monotonic() > until:
                 raise PageError(f"no {what}; the page shows:\n{self.texts()[:2000]}")
             self._step(until)
-        return found
+        return result
 
     def rest(self, seconds: float) -> None:
         """Pause like a visitor; reruns that the page asks for meanwhile are done."""

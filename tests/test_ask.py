@@ -62,35 +62,35 @@ def question(statistic: object, **more: object) -> Question:
     return Question(**{"dataset": "clinic", "epsilon": "1", "statistic": statistic, **more})
 
 
-def exact(asked: Question, data: pd.DataFrame) -> np.ndarray:
+def exact(query: Question, data: pd.DataFrame) -> np.ndarray:
     with open_table(data) as table:
-        return np.array(_exact(table, asked, Selection(asked.where, asked.unit, b"key", asked.by)))
+        return np.array(_exact(table, query, Selection(query.where, query.unit, b"key", query.by)))
 
 
 # ── Private by enumeration ────────────────────────────────────────────────────────────────────────
 
 
-def moved(asked: Question, here: np.ndarray, there: np.ndarray) -> float:
+def moved(query: Question, here: np.ndarray, there: np.ndarray) -> float:
     """Return the log of the greatest ratio of probabilities of any outcome on two tables, computed exactly."""
-    if isinstance(asked.statistic, Quantile | Mode):
-        monotone = isinstance(asked.statistic, Mode)
+    if isinstance(query.statistic, Quantile | Mode):
+        monotone = isinstance(query.statistic, Mode)
         one, other = (
-            permute_and_flip_probabilities(scores, asked.epsilon, asked.sensitivity, monotone=monotone)
+            permute_and_flip_probabilities(scores, query.epsilon, query.sensitivity, monotone=monotone)
             for scores in (here, there)
         )
         return float(np.abs(np.log(one / other)).max())
-    return float(np.abs(here - there).sum() / asked.scale)  # reached by every outcome on the far side
+    return float(np.abs(here - there).sum() / query.scale)  # reached by every outcome on the far side
 
 
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
 @pytest.mark.by_day(4)
 def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
-    asked = question(statistic, epsilon="1/3")
+    query = question(statistic, epsilon="1/3")
     furthest = 0.0
     for base in ([], [UNIVERSE[0]], [UNIVERSE[2], UNIVERSE[1], UNIVERSE[0]]):
-        here = exact(asked, frame(base))
+        here = exact(query, frame(base))
         for row in UNIVERSE:
-            furthest = max(furthest, moved(asked, here, exact(asked, frame([*base, row]))))
+            furthest = max(furthest, moved(query, here, exact(query, frame([*base, row]))))
     assert furthest <= 1 / 3 + 1e-9
     assert furthest >= 0.3 or isinstance(statistic, Quantile | Mode), "the bound is met: no more noise than needed"
 
@@ -98,27 +98,27 @@ def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
 @pytest.mark.parametrize("statistic", EVERY[:-1], ids=lambda statistic: statistic.kind)  # variances: by group, below
 @pytest.mark.by_day(3)
 def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> None:
-    asked = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
+    query = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
     names = ["who", *NAMES]
     base = [("p", *UNIVERSE[0]), ("p", *UNIVERSE[1]), ("q", *UNIVERSE[2]), (None, *UNIVERSE[0])]
-    here = exact(asked, frame(base, names))
+    here = exact(query, frame(base, names))
     for rows in combinations_with_replacement(UNIVERSE[1:], 3):
-        there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
-        assert moved(asked, here, there) <= 1 + 1e-9
+        there = exact(query, frame([*base, *(("new", *row) for row in rows)], names))
+        assert moved(query, here, there) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize(
     "statistic", [Count(), Mean(of=INCOME), Variance(of=INCOME)], ids=lambda statistic: statistic.kind
 )
 def test_all_groups_together_are_as_private_as_one(statistic: object) -> None:
-    asked = question(statistic, by=[REGION, SMOKES], unit={"id": "who", "rows": 2})
+    query = question(statistic, by=[REGION, SMOKES], unit={"id": "who", "rows": 2})
     names = ["who", *NAMES]
     base = [("p", *UNIVERSE[0]), ("p", *UNIVERSE[1]), ("q", *UNIVERSE[2])]
-    here, furthest = exact(asked, frame(base, names)), 0.0
-    assert len(here) == asked.groups * asked.numbers == 6 * asked.numbers
+    here, furthest = exact(query, frame(base, names)), 0.0
+    assert len(here) == query.groups * query.numbers == 6 * query.numbers
     for rows in combinations_with_replacement(UNIVERSE[:3], 2):
-        there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
-        furthest = max(furthest, moved(asked, here, there))
+        there = exact(query, frame([*base, *(("new", *row) for row in rows)], names))
+        furthest = max(furthest, moved(query, here, there))
     assert 0.6 < furthest <= 1 + 1e-9
 
 
@@ -166,8 +166,8 @@ def test_almost_without_noise_the_answer_is_the_truth(statistic: object, where: 
 
 def test_by_group_each_is_answered_in_declared_order_and_paid_once() -> None:
     book, data = Ledger.in_memory(), frame([*ROWS, ("elsewhere", "yes", 2.0, 20)])
-    asked = question(Mean(of=INCOME), by=[SMOKES, REGION], where=[Condition.between("age", high=100)], epsilon="1000")
-    answer = ask(data, asked, book)
+    query = question(Mean(of=INCOME), by=[SMOKES, REGION], where=[Condition.between("age", high=100)], epsilon="1000")
+    answer = ask(data, query, book)
     assert (answer.value, answer.low, book.spent("clinic")) == (None, None, 1000)
     assert [group.labels for group in answer.groups] == [
         (smokes, region) for smokes in ("yes", "no") for region in ("North", "South", "(other)")
@@ -179,7 +179,7 @@ def test_by_group_each_is_answered_in_declared_order_and_paid_once() -> None:
             assert float(group.value) == pytest.approx(truths[group.labels], abs=0.05)
         else:
             assert (float(group.low), float(group.high)) == (-2, 3), "nobody is there"
-    assert reopen(ask(data, asked, book).to_bytes()) == answer
+    assert reopen(ask(data, query, book).to_bytes()) == answer
     assert book.spent("clinic") == 1000
     assert answer.question.description == "average of income by smokes and region, where age is at most 100"
     assert expect(question(Count(), by=[REGION])) == expect(question(Count())), "each group is as exact as all rows"
@@ -188,12 +188,12 @@ def test_by_group_each_is_answered_in_declared_order_and_paid_once() -> None:
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
 def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: object) -> None:
     nobody = Condition.between("age", 1000, 2000)
-    asked = question(statistic, where=[nobody], epsilon="1")
-    answer = ask(frame(ROWS), asked)
-    if asked.numbers > 1:
+    query = question(statistic, where=[nobody], epsilon="1")
+    answer = ask(frame(ROWS), query)
+    if query.numbers > 1:
         least, most = {"mean": (-2.0, 3.0), "variance": (0.0, 6.25)}.get(statistic.kind, (0.0, 1.0))
         assert least <= float(answer.low) <= float(answer.value) <= float(answer.high) <= most
-        without_noise = conclude(asked, [0] * asked.numbers)  # all that a ratio can be, since nothing was seen
+        without_noise = conclude(query, [0] * query.numbers)  # all that a ratio can be, since nothing was seen
         assert (float(without_noise.low), float(without_noise.high)) == (least, most)
 
 
@@ -214,19 +214,19 @@ def test_intervals_cover_and_answers_are_as_wrong_as_predicted(
 
     A ratio p of n rows has ((1 − p)² + p²)/n² times that, to first order, in steps of the grid.
     """
-    runs, asked = 2000, question(statistic, rows_about=120, epsilon="1/2")
-    counted = [int(number) for number in exact(asked, frame(ROWS))]
-    answers = [conclude(asked, _draw(asked, counted)[0]) for _ in range(runs)]
+    runs, query = 2000, question(statistic, rows_about=120, epsilon="1/2")
+    counted = [int(number) for number in exact(query, frame(ROWS))]
+    answers = [conclude(query, _draw(query, counted)[0]) for _ in range(runs)]
     off = np.array([float(answer.value) - truth for answer in answers])
     covered = sum(float(answer.low) - 1e-9 <= truth <= float(answer.high) + 1e-9 for answer in answers)
     assert stats.binom.cdf(covered, runs, 0.95) > ALPHA
-    sd = 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * asked.scale))))
+    sd = 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * query.scale))))
     if rows is not None:
         part = counted[0] / sum(counted)
         sd *= math.hypot(part, 1 - part) / rows
     assert abs(off.mean()) < stats.norm.isf(ALPHA / 2) * sd / math.sqrt(runs) + (0 if rows is None else sd / 10)
     assert off.std() == pytest.approx(sd, rel=0.25)
-    expected = expect(asked)
+    expected = expect(query)
     assert (np.abs(off) <= expected.half_width + 1e-9).mean() > 0.9
     assert np.abs(off).mean() <= expected.mean_abs * 1.2
 
@@ -278,15 +278,15 @@ def test_a_mechanism_that_spends_another_epsilon_is_caught_before_anything_is_re
 
 def test_a_question_that_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:
     book = Ledger.in_memory()
-    for asked, said in [
+    for query, message in [
         (question(Sum(of=Grid(name="wages", low=0, high=1))), "no column 'wages'"),
         (question(Count(), where=[Condition.between("hieght", 1, 2)]), "no column 'hieght'"),
         (question(Count(), unit={"id": "who"}), "no column 'who'"),
         (question(Mean(of=Grid(name="day", low=0, high=1))), "cannot be read as number"),
     ]:
         data = frame(ROWS).assign(day=pd.Timestamp("2024-01-01"))
-        with pytest.raises(TableError, match=said):
-            ask(data, asked, book)
+        with pytest.raises(TableError, match=message):
+            ask(data, query, book)
     assert book.datasets() == []
 
 

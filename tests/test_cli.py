@@ -127,8 +127,8 @@ def test_a_near_copy_shares_the_budget_unless_other_people_are_stated(tmp_path: 
     assert outputs[2].rstrip().endswith("other people, as stated")
     listed = run("ledger", "others", "--ledger", url)
     assert "other people, as stated" in listed.stdout
-    (told,) = json.loads(run("ledger", "copy", "--ledger", url, "--json").stdout)
-    assert [each["dataset"] for each in told["releases"][1]["recognised"]] == ["clinic"]
+    (entry,) = json.loads(run("ledger", "copy", "--ledger", url, "--json").stdout)
+    assert [each["dataset"] for each in entry["releases"][1]["recognised"]] == ["clinic"]
 
 
 def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_a_name_forges_no_line_and_sends_the_terminal_no_control_codes(tmp_path:
 
 def test_no_progress_bar_is_drawn_on_standard_output() -> None:
     # DuckDB would draw one after two seconds where Python runs no file, as here.
-    asked = "SELECT current_setting('enable_progress_bar')"
-    code = f"from dpengine.sources.engine import Engine; print(Engine().connection().execute({asked!r}).fetchone())"
+    statement = "SELECT current_setting('enable_progress_bar')"
+    code = f"from dpengine.sources.engine import Engine; print(Engine().connection().execute({statement!r}).fetchone())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "(False,)\n"
 

@@ -46,9 +46,9 @@ def test_a_release_waits_for_another_account(plan: Path, ledger_url: str, monkey
     request_id = sent.stdout.split()[0]
     assert "waiting" in sent.stdout
     assert "sent by ann" in sent.stdout
-    own = run("ledger", "approval", "approve", request_id, HERE, ledger_url, USER="sam", LOGNAME="sam")
-    assert (own.exit_code, own.stdout) == (1, "")
-    assert "of their own" in own.stderr
+    refusal = run("ledger", "approval", "approve", request_id, HERE, ledger_url, USER="sam", LOGNAME="sam")
+    assert (refusal.exit_code, refusal.stdout) == (1, "")
+    assert "of their own" in refusal.stderr
 
     become(monkeypatch, "sam")
     shown = run("ledger", "approval", "show", request_id, HERE, ledger_url).stdout

@@ -41,20 +41,20 @@ def ask(*options: str) -> Result:
 
 @pytest.mark.usefixtures("folder")
 def test_a_question_is_priced_before_and_paid_once() -> None:
-    asked = ["plan.yaml", "clinic.csv", "--statistic", "count", "--where", "a=b=no", "--where", "age=18..50"]
-    before = ask(*asked, "--dry-run", "--epsilon", "1/2")
+    arguments = ["plan.yaml", "clinic.csv", "--statistic", "count", "--where", "a=b=no", "--where", "age=18..50"]
+    before = ask(*arguments, "--dry-run", "--epsilon", "1/2")
     assert before.stdout.splitlines() == [
         "number of rows, where a=b is no and age is from 18 to 50: ε = 0.5 from the budget of clinic",
         "off by about 1.919, 95 times in 100 by at most 6",
     ]
     assert not Path("l").exists(), "nothing was charged, and no ledger begun"
-    asked += ["--epsilon", "500"]
-    first = ask(*asked)
+    arguments += ["--epsilon", "500"]
+    first = ask(*arguments)
     assert "where a=b is no and age is from 18 to 50: 50, 95 % interval 50 to 50; ε = 500" in first.stdout
     assert "clinic: spent 500 in all, no cap is set" in first.stdout
     assert "the ledger is new" in first.stderr
-    assert ask(*asked).stdout == first.stdout
-    assert json.loads(ask(*asked, "--json").stdout)["spent"] == "500"
+    assert ask(*arguments).stdout == first.stdout
+    assert json.loads(ask(*arguments, "--json").stdout)["spent"] == "500"
 
 
 @pytest.mark.usefixtures("folder")
@@ -80,8 +80,8 @@ def test_every_statistic_can_be_asked_of_the_columns_of_a_plan(options: list[str
 @pytest.mark.usefixtures("folder")
 def test_a_question_may_stand_in_a_file() -> None:
     grid = dpe.Grid(name="wage", low=0, high=100)
-    asked = dpe.Question(dataset="clinic", epsilon="100", statistic=dpe.Mean(of=grid), by=[PLAN.column("region")])
-    Path("question.yaml").write_text(asked.dumps(), encoding="utf-8")
+    question = dpe.Question(dataset="clinic", epsilon="100", statistic=dpe.Mean(of=grid), by=[PLAN.column("region")])
+    Path("question.yaml").write_text(question.dumps(), encoding="utf-8")
     answer = json.loads(ask("question.yaml", "clinic.csv", "--json").stdout)
     assert [group["labels"] for group in answer["groups"]] == [["North"], ["South"]]
     assert float(answer["groups"][1]["value"]) == pytest.approx(70, abs=1)

@@ -191,9 +191,9 @@ def test_the_help_says_that_a_backup_is_of_all_owners(command: str) -> None:
 def test_means_and_sums_go_from_plan_to_verified_bundle(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(MEANS)
     pd.DataFrame({"sex": ["f", "m"] * 50, "pay": [*range(99), None]}).to_csv(tmp_path / "people.csv", index=False)
-    said = run("predict", tmp_path / "plan.yaml", "--json")
+    prediction = run("predict", tmp_path / "plan.yaml", "--json")
     total, by_sex = (
-        {row["table"]: row for row in json.loads(said.stdout)["tables"]}[name] for name in ("total", "sex")
+        {row["table"]: row for row in json.loads(prediction.stdout)["tables"]}[name] for name in ("total", "sex")
     )
     assert 0 < total["mean_pay_half_width_95"] < by_sex["mean_pay_half_width_95"]
     run("release", tmp_path / "plan.yaml", tmp_path / "people.csv", "-o", tmp_path / "release.zip")

@@ -163,10 +163,10 @@ def test_the_steps_of_the_container_s_file_lead_to_a_page_on_a_read_only_system(
     ours |= {"PRIVATE_RELEASE_SIGN_IN": "open", "PRIVATE_RELEASE_SETTINGS": os.devnull, "HOME": "/nonexistent"}
     with served(tmp_path, program=program, cwd=cwd, **ours) as page:
         port = page.address.rpartition(":")[2]
-        asked = [each.replace("8501", port) for each in health]
+        check = [each.replace("8501", port) for each in health]
 
         def is_healthy() -> bool:
-            return subprocess.run(asked, env=environment, capture_output=True, check=False).returncode == 0
+            return subprocess.run(check, env=environment, capture_output=True, check=False).returncode == 0
 
         assert is_healthy()
         ledger = environment["PRIVATE_RELEASE_LEDGER"]

@@ -133,13 +133,13 @@ def test_the_command_line_interface(plan_file: Path, tmp_path: Path) -> None:
 
     assert "age × region" in run("predict", plan_file).stdout
     assert len(json.loads(run("predict", plan_file, "--json").stdout)["tables"]) == 3
-    told = json.loads(run("release", plan_file, table, "-o", bundle, "--ledger", url, "--json").stdout)
-    assert told["spent"] == "1"
+    answer = json.loads(run("release", plan_file, table, "-o", bundle, "--ledger", url, "--json").stdout)
+    assert answer["spent"] == "1"
     before = bundle.read_bytes()
     run("release", plan_file, table, "-o", bundle, "--ledger", url)
     assert bundle.read_bytes() == before
     assert json.loads(run("ledger", "--ledger", url, "--json").stdout)[0]["spent"] == "1"
-    assert told["release_id"] in run("verify", bundle).stdout
+    assert answer["release_id"] in run("verify", bundle).stdout
 
     run("ledger", "clinic-2026", "--cap", "1", "--ledger", url)
     other = tmp_path / "other.yaml"

@@ -27,8 +27,8 @@ import yaml
 import dpengine as dpe
 
 HERE = Path(__file__).parent / "earlier" / "v0_1_0"
-TOLD: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
-PLANS: dict[str, Any] = TOLD["plans"]
+EXPECTED: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
+PLANS: dict[str, Any] = EXPECTED["plans"]
 PORTALS = {"datapackage.json", "croissant.json", "dcat.jsonld"}
 PROSE = {"README.txt", "report.html", "registry.yaml"}  # words for people, which a later version may choose better
 # Releases of a model or of boxes, whose estimates are derived again: this version did not store them.
@@ -84,50 +84,50 @@ def everything(ledger: dpe.Ledger) -> dict[str, Any]:
             name: [None if n is None else str(n) for n in (ledger.spent(name), ledger.cap(name), ledger.left(name))]
             for name in ledger.datasets()
         },
-        "history": [{name: str(getattr(entry, name)) for name in TOLD["history"][0]} for entry in ledger.history()],
+        "history": [{name: str(getattr(entry, name)) for name in EXPECTED["history"][0]} for entry in ledger.history()],
     }
 
 
 @contextmanager
 def nothing_changes(ledger: dpe.Ledger) -> Iterator[None]:
     """Nothing is charged, and nothing was lost before: the ledger says what it said when it was written."""
-    told = {name: TOLD[name] for name in ("fingerprint", "derived", "accounts", "history")}
-    assert everything(ledger) == told
+    expected = {name: EXPECTED[name] for name in ("fingerprint", "derived", "accounts", "history")}
+    assert everything(ledger) == expected
     yield
-    assert everything(ledger) == told
+    assert everything(ledger) == expected
 
 
 def members(bundle: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     """What must stay of a bundle: files of numbers with the plan, and of the manifest what is no prose."""
     with zipfile.ZipFile(bundle) as opened:
         files = {name: opened.read(name) for name in opened.namelist()}
-    told = json.loads(files.pop("manifest.json"))
-    kept = {name: told[name] for name in KEPT}
-    kept["guarantee"] = {name: told["guarantee"][name] for name in ("epsilon", "delta", "unit")}
-    kept["files"] = {name: sealed for name, sealed in told["files"].items() if name not in PROSE}
+    manifest = json.loads(files.pop("manifest.json"))
+    facts = {name: manifest[name] for name in KEPT}
+    facts["guarantee"] = {name: manifest["guarantee"][name] for name in ("epsilon", "delta", "unit")}
+    facts["files"] = {name: sealed for name, sealed in manifest["files"].items() if name not in PROSE}
     assert files.keys() >= PROSE
-    return {name: content for name, content in files.items() if name not in PROSE}, kept
+    return {name: content for name, content in files.items() if name not in PROSE}, facts
 
 
 def without_later_files(bundle: tuple[dict[str, bytes], dict[str, Any]]) -> tuple[dict[str, bytes], dict[str, Any]]:
     """Leave out what a bundle did not hold then: Parquet tables and the descriptions for portals."""
-    files, kept = bundle
+    files, facts = bundle
     later = {name for name in files if name in PORTALS or name.endswith(".parquet")}
     assert later >= PORTALS
-    sealed = {name: each for name, each in kept["files"].items() if name not in later}
-    return {name: content for name, content in files.items() if name not in later}, kept | {"files": sealed}
+    sealed = {name: each for name, each in facts["files"].items() if name not in later}
+    return {name: content for name, content in files.items() if name not in later}, facts | {"files": sealed}
 
 
 def without_estimates(bundle: tuple[dict[str, bytes], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Leave out estimates and intervals, and keep counts: rows of labels and counts of each table."""
-    files, kept = bundle
+    files, facts = bundle
     counts: dict[str, Any] = dict(files)
     for name in [name for name in files if name.startswith("tables/")]:
         header, *rows = csv.reader(io.StringIO(files[name].decode()))
         counts[name] = [row[: header.index("count") + 1] for row in rows]
-    tables = [{key: each for key, each in entry.items() if key != "half_width_95"} for entry in kept["tables"]]
-    sealed = {name: each for name, each in kept["files"].items() if not name.startswith("tables/")}
-    return counts, kept | {"tables": tables, "files": sealed}
+    tables = [{key: each for key, each in entry.items() if key != "half_width_95"} for entry in facts["tables"]]
+    sealed = {name: each for name, each in facts["files"].items() if not name.startswith("tables/")}
+    return counts, facts | {"tables": tables, "files": sealed}
 
 
 def run(*arguments: object, status: int = 0) -> str:
@@ -139,41 +139,45 @@ def run(*arguments: object, status: int = 0) -> str:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_plan_is_read_and_saved_as_the_same(name: str, tmp_path: Path) -> None:
-    told, plan = PLANS[name], plan_of(name)
-    assert (plan.key, plan.epsilon, plan.dataset) == (told["key"], Fraction(told["epsilon"]), told["dataset"])
+    expected, plan = PLANS[name], plan_of(name)
+    assert (plan.key, plan.epsilon, plan.dataset) == (
+        expected["key"],
+        Fraction(expected["epsilon"]),
+        expected["dataset"],
+    )
     plan.save(tmp_path / "again.yaml")
-    (tmp_path / "then.yaml").write_text(told["saved"], encoding="utf-8")
+    (tmp_path / "then.yaml").write_text(expected["saved"], encoding="utf-8")
     again, then = (dpe.Plan.load(tmp_path / f"{when}.yaml") for when in ("again", "then"))
     assert again == then
-    assert then.key == told["key"]
-    assert yaml.safe_load((tmp_path / "again.yaml").read_text(encoding="utf-8")) == yaml.safe_load(told["saved"])
+    assert then.key == expected["key"]
+    assert yaml.safe_load((tmp_path / "again.yaml").read_text(encoding="utf-8")) == yaml.safe_load(expected["saved"])
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_bundle_verifies(name: str) -> None:
     path = HERE / "bundles" / f"{name}.zip"
     manifest = dpe.verify(path)
-    told = PLANS[name]
-    assert (manifest["release_id"], manifest["created"]) == (told["release_id"], told["created"])
-    assert Fraction(manifest["guarantee"]["epsilon"]) == Fraction(told["epsilon"])
+    expected = PLANS[name]
+    assert (manifest["release_id"], manifest["created"]) == (expected["release_id"], expected["created"])
+    assert Fraction(manifest["guarantee"]["epsilon"]) == Fraction(expected["epsilon"])
     assert manifest["software"]["private-release"] == "0.1.0"
 
 
 def test_bundles_verify_from_the_command_line() -> None:
     path = HERE / "bundles" / "people.zip"
-    told = json.loads(run("verify", path, "--json"))
-    assert (told["release_id"], told["faults"]) == (PLANS["people"]["release_id"], [])
+    answer = json.loads(run("verify", path, "--json"))
+    assert (answer["release_id"], answer["faults"]) == (PLANS["people"]["release_id"], [])
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_publishing_again_gives_the_stored_release(
     name: str, ledger: dpe.Ledger, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    told = PLANS[name]
+    expected = PLANS[name]
     with nothing_changes(ledger):
         release = dpe.release(dpe.open_table(source_of(name, request)), plan_of(name), ledger=ledger)
-    assert (release.release_id, release.created) == (told["release_id"], told["created"])
-    assert hashlib.sha256(ledger.payload(told["release_id"]) or b"").hexdigest() == told["payload_sha256"]
+    assert (release.release_id, release.created) == (expected["release_id"], expected["created"])
+    assert hashlib.sha256(ledger.payload(expected["release_id"]) or b"").hexdigest() == expected["payload_sha256"]
     release.save(tmp_path / "again.zip")
     dpe.verify(tmp_path / "again.zip")
     old, new = members(HERE / "bundles" / f"{name}.zip"), without_later_files(members(tmp_path / "again.zip"))
@@ -188,8 +192,8 @@ def test_publishing_again_gives_the_stored_release(
         assert [int(row["count"]) for row in listed] == frame["count"].tolist()
         estimates = [float(row["estimate"]) for row in listed]
         assert derived or estimates == pytest.approx(frame["estimate"].tolist(), abs=1e-4)
-        assert frame["count"].sum() == told["total"]
-    assert len(release.synthetic()) == told["total"]
+        assert frame["count"].sum() == expected["total"]
+    assert len(release.synthetic()) == expected["total"]
 
 
 def test_the_same_rows_are_recognised_in_other_formats(ledger: dpe.Ledger, tmp_path: Path) -> None:
@@ -198,39 +202,54 @@ def test_the_same_rows_are_recognised_in_other_formats(ledger: dpe.Ledger, tmp_p
     texts.sample(frac=1, random_state=1).to_csv(tmp_path / "visits.tsv", sep="\t", index=False)
     typed.to_pandas().to_feather(tmp_path / "clinic.feather")
     shuffled = typed.select(typed.column_names[::-1])
-    found = [("direct", texts), ("people", tmp_path / "visits.tsv"), ("adaptive", pa.Table.from_pandas(texts)),
+    formats = [("direct", texts), ("people", tmp_path / "visits.tsv"), ("adaptive", pa.Table.from_pandas(texts)),
              ("ranges", shuffled), ("standard", tmp_path / "clinic.feather"), ("remote", typed)]  # fmt: skip
     with nothing_changes(ledger):
-        for name, table in found:
+        for name, table in formats:
             assert dpe.release(table, plan_of(name), ledger=ledger).release_id == PLANS[name]["release_id"], name
 
 
-@pytest.mark.parametrize("name", TOLD["questions"])
+@pytest.mark.parametrize("name", EXPECTED["questions"])
 def test_a_question_is_answered_as_before(name: str, ledger: dpe.Ledger) -> None:
-    told = TOLD["questions"][name]
-    question = dpe.Question(**told["question"])
-    assert (question.key, question.description) == (told["key"], told["words"])
+    expected = EXPECTED["questions"][name]
+    question = dpe.Question(**expected["question"])
+    assert (question.key, question.description) == (expected["key"], expected["words"])
     with nothing_changes(ledger):
-        answer = dpe.ask(HERE / told["table"], question, ledger)
-    assert (answer.answer_id, answer.created, answer.software) == (told["answer_id"], told["created"], told["software"])
-    assert (str(answer.value), list(answer.drawn), answer.reach) == (told["value"], told["drawn"], told["reach"])
-    assert [None if end is None else str(end) for end in (answer.low, answer.high)] == [told["low"], told["high"]]
-    assert answer.question.key == told["key"]
+        answer = dpe.ask(HERE / expected["table"], question, ledger)
+    assert (answer.answer_id, answer.created, answer.software) == (
+        expected["answer_id"],
+        expected["created"],
+        expected["software"],
+    )
+    assert (str(answer.value), list(answer.drawn), answer.reach) == (
+        expected["value"],
+        expected["drawn"],
+        expected["reach"],
+    )
+    assert [None if end is None else str(end) for end in (answer.low, answer.high)] == [
+        expected["low"],
+        expected["high"],
+    ]
+    assert answer.question.key == expected["key"]
 
 
 def test_a_choice_is_made_once(ledger: dpe.Ledger) -> None:
-    told = TOLD["choice"]
+    expected = EXPECTED["choice"]
     with nothing_changes(ledger):
-        drawn = drawn_once(told["given"], told["dataset"], ledger, "the same, in other words")
-    assert (drawn.name, drawn.release_id, drawn.created) == (told["name"], told["release_id"], told["created"])
-    assert drawn.question == told["question"]
+        drawn = drawn_once(expected["given"], expected["dataset"], ledger, "the same, in other words")
+    assert (drawn.name, drawn.release_id, drawn.created) == (
+        expected["name"],
+        expected["release_id"],
+        expected["created"],
+    )
+    assert drawn.question == expected["question"]
 
 
 def test_a_cap_still_refuses(ledger: dpe.Ledger, tmp_path: Path) -> None:
     with nothing_changes(ledger), pytest.raises(dpe.BudgetError) as caught:
         dpe.release(HERE / "visits.csv", plan_of("refused"), ledger=ledger)
     assert "spent 341/60 of 6.5, left 49/60" in str(caught.value)
-    assert "spent 341/60 of 6.5, left 49/60" in TOLD["refused"]
+    assert "spent 341/60 of 6.5, left 49/60" in EXPECTED["refused"]
     # Another name does not help: the rows decide whose budget is spent.
     for name in ("visits-2026", "VISITS-2026 ", "a name never used"):
         text = (HERE / "plans" / "refused.yaml").read_text(encoding="utf-8")
@@ -261,7 +280,7 @@ def test_an_old_ledger_takes_new_charges(old_url: str, ledger: dpe.Ledger) -> No
     assert again.spent("visits-2026") == Fraction(341, 60) + Fraction(1, 4)
     assert again.left("visits-2026") == Fraction(49, 60) - Fraction(1, 4)
     assert [entry.release_id for entry in again.history()] == [
-        *(entry["release_id"] for entry in TOLD["history"]), made.release_id,
+        *(entry["release_id"] for entry in EXPECTED["history"]), made.release_id,
     ]  # fmt: skip
     assert dpe.release(HERE / "visits.csv", plan, ledger=again).release_id == made.release_id
     again.set_cap("visits-2026", "7")
@@ -276,17 +295,17 @@ def test_the_command_line_uses_an_old_ledger(old_url: str, tmp_path: Path) -> No
             *(account[key] and str(Fraction(account[key])) for key in ("cap", "left")),
         ]
         for name, account in accounts.items()
-    } == TOLD["accounts"]
+    } == EXPECTED["accounts"]
     ids = {name: [entry["release_id"] for entry in account["releases"]] for name, account in accounts.items()}
-    assert set().union(*ids.values()) == {entry["release_id"] for entry in TOLD["history"]}
+    assert set().union(*ids.values()) == {entry["release_id"] for entry in EXPECTED["history"]}
     assert ids["clinic copy"] == ids["clinic-2026"]
     listed = run("ledger", "--ledger", old_url)
-    assert all(entry["release_id"] in listed and entry["summary"] in listed for entry in TOLD["history"])
+    assert all(entry["release_id"] in listed and entry["summary"] in listed for entry in EXPECTED["history"])
 
     again = ("-o", tmp_path / "again.zip", "--ledger", old_url)
     done = run("release", HERE / "plans" / "codebook.yaml", HERE / "visits.csv", *again, "--json")
-    told = json.loads(done)
-    assert (told["release_id"], told["spent"]) == (PLANS["codebook"]["release_id"], "341/60")
+    answer = json.loads(done)
+    assert (answer["release_id"], answer["spent"]) == (PLANS["codebook"]["release_id"], "341/60")
     assert without_later_files(members(tmp_path / "again.zip")) == members(HERE / "bundles" / "codebook.zip")
     run("release", HERE / "plans" / "refused.yaml", HERE / "visits.csv", "-o", tmp_path / "no.zip", "--ledger", old_url,
         status=1)  # fmt: skip

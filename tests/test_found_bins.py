@@ -15,7 +15,7 @@ import pytest
 import dpengine as dpe
 from dpengine.estimate.found_cells import resolve
 from dpengine.measure.strategy import decide, resolved
-from tests.bundles import members_of, zipped
+from tests.bundles import members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
 
 PLAN = """
@@ -71,11 +71,11 @@ def test_where_steps_without_people_were_measured_together_readers_find_the_same
 
 def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -> None:
     members = members_of(dpe.release(people(), plan()).bundle)
-    found = json.loads(members["found.json"])
-    found["pay"] |= {
+    stored = json.loads(members["found.json"])
+    stored["pay"] |= {
         "parents": [-1, 2, 1], "first": [0, 0, 0], "last": [80, 80, 80], "parts": [10**6] * 3, "values": [600] * 3,
     }  # fmt: skip
-    (tmp_path / "ring.zip").write_bytes(zipped(members | {"found.json": json.dumps(found).encode()}))
+    (tmp_path / "ring.zip").write_bytes(zipped(members | {"found.json": json.dumps(stored).encode()}))
     with pytest.raises(dpe.ReleaseError, match="not a tree of boxes"):
         dpe.verify(tmp_path / "ring.zip")
 
@@ -111,26 +111,26 @@ STRATEGIES = {
 @pytest.mark.by_day(2)
 def test_only_outputs_that_were_paid_for_decide_whatever_the_rows(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
-    asked = plan(**STRATEGIES[strategy])
+    request = plan(**STRATEGIES[strategy])
     rows = people(90).assign(who=np.arange(90) // 2)
-    first = recorded(rows, asked)
+    first = recorded(rows, request)
     assert not first.error
     more = pd.DataFrame({"pay": [333], "sex": ["f"], "who": [99]})
-    person = rows[rows["who"] > 0] if asked.unit.id else rows.iloc[1:]
+    person = rows[rows["who"] > 0] if request.unit.id else rows.iloc[1:]
     for neighbour in (person, pd.concat([rows, more])):
-        there = replayed(neighbour, asked, first)
+        there = replayed(neighbour, request, first)
         assert there.shown == first.shown
         assert price(first, there) <= 1
     others = rows.assign(pay=np.arange(90) * 4, sex="f")
-    assert replayed(others, asked, first).shown == first.shown, "nothing else of the rows decides"
+    assert replayed(others, request, first).shown == first.shown, "nothing else of the rows decides"
 
 
 def test_predictions_are_those_of_the_tables_share() -> None:
     stated = PLAN.replace("from: 0, to: 400, step: 5, bins: 6", "edges: {from: 0, to: 400, bins: 6}").replace(
         '"1"', '"0.9"'
     )
-    expected, found = (dpe.predict(each)["half_width_95"].tolist() for each in (plan(stated), plan()))
-    assert found == expected
+    expected, searched = (dpe.predict(each)["half_width_95"].tolist() for each in (plan(stated), plan()))
+    assert searched == expected
 
 
 @pytest.fixture(scope="module")
@@ -139,35 +139,28 @@ def bundle() -> bytes:
 
 
 TAMPERED: dict[str, Any] = {
-    "a noisy count": lambda found: found["values"].__setitem__(-1, found["values"][-1] + 4000),
-    "a part of ε": lambda found: found["parts"].__setitem__(0, found["parts"][0] + 1),
-    "a box": lambda found: found["last"].__setitem__(1, found["last"][1] + 1),
-    "a parent": lambda found: found["parents"].__setitem__(-1, len(found["parents"])),
-    "a number": lambda found: found["values"].pop(),
-    "a list": lambda found: found.pop("values"),
+    "a noisy count": lambda stored: stored["values"].__setitem__(-1, stored["values"][-1] + 4000),
+    "a part of ε": lambda stored: stored["parts"].__setitem__(0, stored["parts"][0] + 1),
+    "a box": lambda stored: stored["last"].__setitem__(1, stored["last"][1] + 1),
+    "a parent": lambda stored: stored["parents"].__setitem__(-1, len(stored["parents"])),
+    "a number": lambda stored: stored["values"].pop(),
+    "a list": lambda stored: stored.pop("values"),
 }
 
 
 @pytest.mark.parametrize("what", [*TAMPERED, "the file"])
 def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) -> None:
-    members = members_of(bundle)
-    found = json.loads(members["found.json"])
-    if what == "the file":
-        del members["found.json"]
-    else:
-        TAMPERED[what](found["pay"])
-        members["found.json"] = json.dumps(found).encode()
     where = r"manifest\.json: domain" if what == "a noisy count" else r"found\.json"
     with pytest.raises(dpe.ReleaseError, match=where):
-        dpe.verify(zipped(members))
+        dpe.verify(with_search(bundle, "pay", TAMPERED.get(what)))
 
 
 def test_a_bundle_that_claims_another_share_is_refused(bundle: bytes) -> None:
     members = members_of(bundle)
     manifest = json.loads(members["manifest.json"])
-    table, found = manifest["measurements"]
+    table, entry = manifest["measurements"]
     table |= {"epsilon": "0.95", "scale": "20/19"}
-    found |= {"epsilon": "0.05", "scale": "20"}
+    entry |= {"epsilon": "0.05", "scale": "20"}
     members["manifest.json"] = json.dumps(manifest).encode()
     with pytest.raises(dpe.ReleaseError, match=r"measurement 2: epsilon is not the share that plan\.yaml gives"):
         dpe.verify(zipped(members))

@@ -18,7 +18,7 @@ from dpengine.measure import search as searching
 from dpengine.measure.strategy import decide
 from dpengine.spec.categories.universe import NONE_FOUND
 from dpengine.spec.exchange import csvw_eo
-from tests.bundles import members_of, zipped
+from tests.bundles import members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
 
 PLAN = """
@@ -50,9 +50,9 @@ def test_a_release_finds_what_people_have_and_readers_find_the_same(tmp_path: Pa
     ledger = dpe.Ledger.in_memory()
     finished = dpe.release(people(), plan(), ledger)
     assert ledger.spent("post") == finished.measured.cost == 1
-    (found,) = finished.measured.searches
-    assert isinstance(found, FoundKeys)
-    assert (found.columns, found.cost, found.scale, found.least) == (("plz",), Fraction(1, 4), 4, 72)
+    (search,) = finished.measured.searches
+    assert isinstance(search, FoundKeys)
+    assert (search.columns, search.cost, search.scale, search.least) == (("plz",), Fraction(1, 4), 4, 72)
     assert {"01067", "10115", "80331"} <= values(finished)
     assert not values(finished) & {"99998", "abc", "7"}
     table = finished.tables["plz", "sex"].set_index(["plz", "sex"])["count"].unstack()
@@ -69,13 +69,13 @@ def test_a_release_finds_what_people_have_and_readers_find_the_same(tmp_path: Pa
 
 
 def test_whole_numbers_are_found_and_a_person_counts_with_so_many_rows() -> None:
-    asked = plan(PLAN.replace('pattern: "#####"', "from: -5, to: 99").replace('epsilon: "1"', 'epsilon: "4"'))
-    asked = plan(asked.dumps().replace("unit:\n  rows: 1", "unit: {id: who, rows: 2}"))
+    request = plan(PLAN.replace('pattern: "#####"', "from: -5, to: 99").replace('epsilon: "1"', 'epsilon: "4"'))
+    request = plan(request.dumps().replace("unit:\n  rows: 1", "unit: {id: who, rows: 2}"))
     rows = pd.DataFrame({"plz": [7, -3] * 900, "sex": "f", "who": np.repeat(np.arange(900), 2)})
-    finished = dpe.release(pd.concat([rows, pd.DataFrame({"plz": [50] * 900, "sex": "m", "who": 5})]), asked)
-    (found,) = finished.measured.searches
-    assert isinstance(found, FoundKeys)
-    assert (found.sensitivity, found.scale) == (2, 2)
+    finished = dpe.release(pd.concat([rows, pd.DataFrame({"plz": [50] * 900, "sex": "m", "who": 5})]), request)
+    (search,) = finished.measured.searches
+    assert isinstance(search, FoundKeys)
+    assert (search.sensitivity, search.scale) == (2, 2)
     assert {"-3", "7"} <= values(finished), "one person's 900 rows find nothing"
     assert "50" not in values(finished)
 
@@ -101,14 +101,14 @@ def test_another_universe_share_chance_or_bound_is_another_release() -> None:
 @pytest.mark.by_day(1)
 def test_only_outputs_that_were_paid_for_decide_whatever_the_rows(strategy: str) -> None:
     """A neighbour with the same noisy outputs has the same release; what they cost is ε at most, exactly."""
-    asked = plan(PLAN + f"strategy: {strategy}\n")
+    request = plan(PLAN + f"strategy: {strategy}\n")
     rows = people()
-    first = recorded(rows, asked)
+    first = recorded(rows, request)
     assert not first.error
     others = [pd.concat([rows, pd.DataFrame({"plz": [code], "sex": ["f"]})]) for code in ("55555", "80331", "x")]
     prices = []
     for neighbour in (rows.iloc[1:], rows.iloc[:-1], *others):
-        there = replayed(neighbour, asked, first)
+        there = replayed(neighbour, request, first)
         assert there.shown == first.shown
         prices.append(price(first, there))
     assert max(prices) <= 1
@@ -116,10 +116,10 @@ def test_only_outputs_that_were_paid_for_decide_whatever_the_rows(strategy: str)
 
 
 def test_of_many_keys_those_with_the_largest_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = plan(PLAN.replace("most: 50", "most: 2"))
+    request = plan(PLAN.replace("most: 50", "most: 2"))
     shown = np.array([3, 8, 70, 99]), np.array([80, 200, 80, 100])
     monkeypatch.setattr(searching, "sparse_histogram", lambda *_: shown)
-    assert values(dpe.release(people(), asked)) == {"00008", "00099"}
+    assert values(dpe.release(people(), request)) == {"00008", "00099"}
 
 
 def test_where_nothing_is_found_one_value_says_so(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_where_nothing_is_found_one_value_says_so(tmp_path: Path) -> None:
 def test_predictions_are_those_of_the_tables_share() -> None:
     listed = ", ".join(f"'{k:05}'" for k in range(50))
     stated = PLAN.replace('values: found, among: {pattern: "#####", most: 50}', f"values: [{listed}]")
-    expected, found = (
+    expected, searched = (
         dpe.predict(plan(each))["half_width_95"].tolist() for each in (stated.replace('"1"', '"0.75"'), PLAN)
     )
-    assert found == expected
+    assert searched == expected
 
 
 @pytest.fixture(scope="module")
@@ -145,28 +145,21 @@ def bundle() -> bytes:
 
 
 TAMPERED: dict[str, Any] = {
-    "a key": lambda found: found["keys"].__setitem__(0, "00009"),
-    "a key more": lambda found: (found["keys"].append("99999"), found["values"].append(80)),
-    "a number": lambda found: found["values"].__setitem__(0, 71),
-    "the order": lambda found: found["keys"].reverse(),
-    "a list": lambda found: found.pop("values"),
-    "a key of another universe": lambda found: found["keys"].__setitem__(-1, "x"),
-    "boxes": lambda found: found.update({name: [0] for name in ("parents", "first", "last", "parts")}),
+    "a key": lambda stored: stored["keys"].__setitem__(0, "00009"),
+    "a key more": lambda stored: (stored["keys"].append("99999"), stored["values"].append(80)),
+    "a number": lambda stored: stored["values"].__setitem__(0, 71),
+    "the order": lambda stored: stored["keys"].reverse(),
+    "a list": lambda stored: stored.pop("values"),
+    "a key of another universe": lambda stored: stored["keys"].__setitem__(-1, "x"),
+    "boxes": lambda stored: stored.update({name: [0] for name in ("parents", "first", "last", "parts")}),
 }
 
 
 @pytest.mark.parametrize("what", [*TAMPERED, "the file"])
 def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) -> None:
-    members = members_of(bundle)
-    found = json.loads(members["found.json"])
-    if what == "the file":
-        del members["found.json"]
-    else:
-        TAMPERED[what](found["plz"])
-        members["found.json"] = json.dumps(found).encode()
     where = r"manifest\.json: domain|tables" if what in ("a key", "a key more") else r"found\.json"
     with pytest.raises(dpe.ReleaseError, match=where):
-        dpe.verify(zipped(members))
+        dpe.verify(with_search(bundle, "plz", TAMPERED.get(what)))
 
 
 @pytest.mark.parametrize("change", [{"shown_from": 71}, {"cells": 99_999}, {"epsilon": "0.2"}, {"scale": "3"}])

@@ -40,26 +40,26 @@ def nodes(file: ast.AST) -> list[ast.AST]:
 @cache
 def imports(file: ast.Module) -> list[tuple[str, str]]:
     """What each import binds here, and the whole name of what it brings."""
-    found = []
+    names = []
     for node in nodes(file):
         if isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
-            found += [(alias.asname or alias.name, f"{origin}.{alias.name}") for alias in node.names]
+            names += [(alias.asname or alias.name, f"{origin}.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.Import):
-            found += [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
-    return found
+            names += [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
+    return names
 
 
 @cache
 def uses(file: ast.Module) -> dict[ast.AST, str]:
     """The whole name of all that is used: after ``import numpy as np``, np.random is numpy.random."""
     whole = {bound: bound if name.startswith(f"{bound}.") else name for bound, name in imports(file)}
-    found: dict[ast.AST, str] = {}
+    names: dict[ast.AST, str] = {}
     for node in nodes(file):
         if isinstance(node, ast.Attribute | ast.Name):
             first, dot, rest = ast.unparse(node).partition(".")
-            found[node] = whole.get(first, f"({first})") + dot + rest
-    return found
+            names[node] = whole.get(first, f"({first})") + dot + rest
+    return names
 
 
 def unsafe_chance(file: ast.Module) -> Iterator[str]:
@@ -118,12 +118,12 @@ SCREEN_LAWS: list[Law] = [caches_across_sessions, unescaped_html, hidden_errors,
 @pytest.mark.parametrize("path", ENGINE, ids=lambda path: path.stem)
 def test_the_engine_keeps_its_laws(path: Path) -> None:
     laws = [law for law in ENGINE_LAWS if not (law is unsafe_chance and path in LESSONS)]
-    assert not {law.__name__: found for law in laws if (found := list(law(tree(path))))}
+    assert not {law.__name__: breaches for law in laws if (breaches := list(law(tree(path))))}
 
 
 @pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.stem)
 def test_the_pages_keep_their_laws(path: Path) -> None:
-    assert not {law.__name__: found for law in SCREEN_LAWS if (found := list(law(tree(path))))}
+    assert not {law.__name__: breaches for law in SCREEN_LAWS if (breaches := list(law(tree(path))))}
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_each_law_notices_a_violation(law: Law, source: str) -> None:
 
 
 def test_laws_pass_code_that_keeps_them() -> None:
-    kept = ast.parse("import streamlit as st\n@st.cache_data(scope='session', max_entries=8)\ndef f(): ...")
+    code = ast.parse("import streamlit as st\n@st.cache_data(scope='session', max_entries=8)\ndef f(): ...")
     raised = ast.parse("try:\n    f()\nexcept BaseException:\n    g()\n    raise")
     drawn = ast.parse("import os\nimport numpy as np\nnp.frombuffer(os.urandom(8))")
-    assert not [*caches_across_sessions(kept), *hidden_errors(raised), *unsafe_chance(drawn)]
+    assert not [*caches_across_sessions(code), *hidden_errors(raised), *unsafe_chance(drawn)]
 
 
 @pytest.mark.parametrize("path", [*ENGINE, *SCREENS], ids=lambda path: path.stem)
@@ -194,8 +194,8 @@ def test_requirements_are_pinned_and_name_no_place() -> None:
 
 def pins(file: str) -> dict[str, Requirement]:
     lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    found = [Requirement(line.removesuffix("\\")) for line in lines if line and line[0].isalnum()]
-    return {each.name: each for each in found}
+    requirements = [Requirement(line.removesuffix("\\")) for line in lines if line and line[0].isalnum()]
+    return {each.name: each for each in requirements}
 
 
 @pytest.mark.parametrize("files", [["requirements.txt"], ["requirements.txt", "tests/requirements.txt"]])

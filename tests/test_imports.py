@@ -34,9 +34,9 @@ def verdicts(folder: Path) -> dict[str, bool]:
     """Check the contracts on the packages in `folder`; return for each contract whether it is kept."""
     lint = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
     done = subprocess.run([sys.executable, "-c", lint], cwd=folder, capture_output=True, text=True, check=False)
-    found = dict(re.findall(r"(?m)^(.+?) (KEPT|BROKEN)\b", done.stdout))
-    assert found, done.stdout + done.stderr
-    return {name: found[title] == "KEPT" for name, title in CONTRACTS.items()}
+    verdicts = dict(re.findall(r"(?m)^(.+?) (KEPT|BROKEN)\b", done.stdout))
+    assert verdicts, done.stdout + done.stderr
+    return {name: verdicts[title] == "KEPT" for name, title in CONTRACTS.items()}
 
 
 def test_every_contract_is_kept() -> None:
@@ -63,7 +63,7 @@ def test_a_planted_import_breaks_its_contract(contract: str, copy: Path) -> None
     sound = (copy / file).read_text(encoding="utf-8")
     (copy / file).write_text(f"{sound}\n{line}\n", encoding="utf-8")
     try:
-        broken = {name for name, kept in verdicts(copy).items() if not kept}
+        broken = {name for name, verdict in verdicts(copy).items() if not verdict}
     finally:
         (copy / file).write_text(sound, encoding="utf-8")
     assert contract in broken

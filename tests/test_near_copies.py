@@ -82,9 +82,9 @@ def test_a_near_copy_under_a_fresh_name_shares_the_budget(ledger: dpe.Ledger, ta
     dpe.release(copy, plan_of("fresh"), ledger)
     assert ledger.spent("clinic") == ledger.spent("fresh") == Fraction(1, 5)
     assert (ledger.cap("fresh"), ledger.left("fresh")) == (Fraction(1, 2), Fraction(3, 10))
-    (found,) = ledger.history("fresh")[-1].recognised
-    assert (found.dataset, found.other_people) == ("clinic", False)
-    assert found.overlap > 0.85
+    (recognised,) = ledger.history("fresh")[-1].recognised
+    assert (recognised.dataset, recognised.other_people) == ("clinic", False)
+    assert recognised.overlap > 0.85
 
 
 def test_a_renamed_used_column_and_another_plan_share_it_too(ledger: dpe.Ledger) -> None:

@@ -31,5 +31,5 @@ def test_rows_below_and_above_the_bounds_of_an_amount_are_counted_apart() -> Non
     with dpe.open_table(
         pd.DataFrame({"pay": ["-1", "-0.5", "49", "50", "100.4", "101", "1e9", "x", "?", ""]})
     ) as table:
-        found = owner.beyond_bounds(table, [pay])["pay"]
-    assert found == owner.BeyondBounds(rows=7, below=1, above=2, upper=4, unread=1), "-0.5 and 100.4 are rounded"
+        beyond = owner.beyond_bounds(table, [pay])["pay"]
+    assert beyond == owner.BeyondBounds(rows=7, below=1, above=2, upper=4, unread=1), "-0.5 and 100.4 are rounded"

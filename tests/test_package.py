@@ -105,8 +105,10 @@ def test_the_engine_alone_publishes_and_verifies_a_sample(environment: Path, tmp
 # above and below; the library, the command and the page run in all other tests, from the checkout.
 @pytest.mark.nightly
 def test_the_version_is_the_package_s_own(environment: Path, wheel: Path, tmp_path: Path) -> None:
-    told = run(str(environment / "python"), "-c", "import dpengine; print(dpengine.__version__)", cwd=tmp_path).stdout
-    assert f"-{told.strip()}-" in wheel.name
+    version = run(
+        str(environment / "python"), "-c", "import dpengine; print(dpengine.__version__)", cwd=tmp_path
+    ).stdout
+    assert f"-{version.strip()}-" in wheel.name
 
 
 @pytest.mark.nightly
@@ -162,8 +164,8 @@ def test_tests_of_one_group_run_in_one_process(request: pytest.FixtureRequest) -
 def pins() -> dict[str, Requirement]:
     """What requirements.txt installs, by name; comments tell which lines were chosen and which come with them."""
     lines = (ROOT / "requirements.txt").read_text().splitlines()
-    found = [Requirement(line.removesuffix(" \\")) for line in lines if line and line[0].isalnum()]
-    return {canonicalize_name(each.name): each for each in found}
+    requirements = [Requirement(line.removesuffix(" \\")) for line in lines if line and line[0].isalnum()]
+    return {canonicalize_name(each.name): each for each in requirements}
 
 
 def test_requirements_pin_what_the_metadata_asks_for(wheel: Path) -> None:

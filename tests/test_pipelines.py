@@ -83,9 +83,9 @@ def test_standard_output_is_one_json_document(
 
 
 def test_the_columns_of_a_table_are_listed_without_a_value(job: list[str], tmp_path: Path) -> None:
-    told = json.loads(run("columns", tmp_path / "t.csv", "--json").stdout)
-    assert [column["name"] for column in told["columns"]] == ["age", "region", "visit"]
-    assert "North" not in json.dumps(told)
+    answer = json.loads(run("columns", tmp_path / "t.csv", "--json").stdout)
+    assert [column["name"] for column in answer["columns"]] == ["age", "region", "visit"]
+    assert "North" not in json.dumps(answer)
 
 
 def test_every_step_of_an_approval_prints_json(tmp_path: Path, job: list[str]) -> None:
@@ -179,8 +179,8 @@ def test_the_scheduled_job_publishes_what_is_verified_and_ends_with_the_status_o
     assert sorted(path.name for path in folder.iterdir()) == [f"{entry.release_id}.zip", "log.jsonl"]
     assert [json.loads(line)["spent"] for line in (folder / "log.jsonl").read_text().splitlines()] == ["1"]
     Path(table).write_text("age,region,visit\n70,South,2024-03-01\n", encoding="utf-8")
-    status, said = run_job()
-    assert (status, "does not allow" in said) == (1, True)
+    status, output = run_job()
+    assert (status, "does not allow" in output) == (1, True)
     (tmp_path / "settings.toml").write_text('ledger = "postgresql+psycopg://nobody@127.0.0.1:1/ledger"\n')
     assert run_job()[0] == 75
     assert len(list(folder.iterdir())) == 2

@@ -68,9 +68,9 @@ def test_a_source_is_found_by_the_ending_of_a_file(tmp_path: Path) -> None:
 
 def test_what_a_source_says_of_a_fault_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.fixed").write_text("a\n", encoding="utf-8")
-    for reader, said in ((lambda path: [][7], "failed on it"), (lambda path: "rows", "neither a DataFrame")):
+    for reader, message in ((lambda path: [][7], "failed on it"), (lambda path: "rows", "neither a DataFrame")):
         monkeypatch.setattr(example("fixed_width"), "read", reader)
-        with pytest.raises(dpe.TableError, match=said) as caught:
+        with pytest.raises(dpe.TableError, match=message) as caught:
             dpe.open_table(tmp_path / "t.fixed")
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
@@ -88,15 +88,15 @@ def test_two_packages_of_one_ending_are_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_a_mechanism_is_recorded_before_it_is_shown_and_drawn_once(ledger_url: str) -> None:
     ledger = dpe.Ledger(ledger_url)
-    found = run_mechanism(example("largest_cells").LargestCells(2), ROWS, PLAN, ledger)
-    assert [entry["cell"] for entry in found.value] == [2, 0]
-    assert [entry["count"] for entry in found.value] == [80, 50]
-    assert run_mechanism(example("largest_cells").LargestCells(2), ROWS.sample(frac=1), PLAN, ledger) == found
+    result = run_mechanism(example("largest_cells").LargestCells(2), ROWS, PLAN, ledger)
+    assert [entry["cell"] for entry in result.value] == [2, 0]
+    assert [entry["count"] for entry in result.value] == [80, 50]
+    assert run_mechanism(example("largest_cells").LargestCells(2), ROWS.sample(frac=1), PLAN, ledger) == result
     (entry,) = ledger.history("clinic")
-    assert (entry.kind, entry.epsilon, entry.release_id) == (Kind.MECHANISM, 1000, found.release_id)
-    payload = ledger.payload(found.release_id)
+    assert (entry.kind, entry.epsilon, entry.release_id) == (Kind.MECHANISM, 1000, result.release_id)
+    payload = ledger.payload(result.release_id)
     assert payload is not None
-    assert reopen(payload) == found
+    assert reopen(payload) == result
     run_mechanism(example("largest_cells").LargestCells(1), ROWS, PLAN, ledger)
     assert ledger.spent("clinic") == 2000, "another name is another draw"
 
@@ -184,8 +184,8 @@ def test_an_invalid_result_of_a_mechanism_is_refused() -> None:
     for payload in (b"", b"[]", b"{}", b'{"kind": "answer"}', b'{"kind": "mechanism", "value": 1}'):
         with pytest.raises(dpe.LedgerError, match="not the result of a mechanism"):
             reopen(payload)
-    found = MechanismResult("m", [1], "key", "d", "1", "id", "now", "0")
-    assert reopen(found.to_bytes()) == found
+    result = MechanismResult("m", [1], "key", "d", "1", "id", "now", "0")
+    assert reopen(result.to_bytes()) == result
 
 
 def test_a_plugin_chart_draws_published_numbers() -> None:

@@ -47,10 +47,10 @@ def test_each_table_comes_back_with_its_labels_types_and_numbers(made: Result, p
 def test_its_parquet_files_hold_the_same_columns_and_types(made: Result, packed: bytes) -> None:
     read = dpe.published(packed)
     for table, file in table_files(made.plan).items():
-        kept = pq.read_table(io.BytesIO(read.file(file.replace(".csv", ".parquet"))))
-        pd.testing.assert_frame_equal(kept.to_pandas(), read.tables[table])
+        stored = pq.read_table(io.BytesIO(read.file(file.replace(".csv", ".parquet"))))
+        pd.testing.assert_frame_equal(stored.to_pandas(), read.tables[table])
         kinds = {name: str(made.arrow[table][name].type) for name in made.arrow[table].column_names[len(table) :]}
-        assert {name: str(kept[name].type) for name in kinds} == kinds
+        assert {name: str(stored[name].type) for name in kinds} == kinds
 
 
 def test_it_shows_itself_as_the_release(made: Result, packed: bytes) -> None:

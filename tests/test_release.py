@@ -411,8 +411,8 @@ def test_the_order_of_columns_and_tables_does_not_decide_which_rows_of_a_person_
     tables = [["one"], ["two"], ["one", "two"]]
     turned = [table[::-1] for table in reversed(tables)]
     plans = [
-        dpe.Plan(dataset="d", epsilon=1, unit={"id": "who"}, columns=order, tables=asked)
-        for order, asked in ((columns, tables), (columns[::-1], tables), (columns, turned), (columns[::-1], turned))
+        dpe.Plan(dataset="d", epsilon=1, unit={"id": "who"}, columns=order, tables=requested)
+        for order, requested in ((columns, tables), (columns[::-1], tables), (columns, turned), (columns[::-1], turned))
     ]
     first, *others = (true_counts(rows, plan, ledger) for plan in plans)
     for other in others:

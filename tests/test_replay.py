@@ -209,8 +209,8 @@ def test_distinct_persons_beside_rows_are_as_private(other: pd.DataFrame) -> Non
 def test_messages_before_the_charge_follow_from_the_plan_alone(strategy: str) -> None:
     plan = plan_of(strategy, "a row", "1")
     tapes = [recorded(people(number), plan) for number in (0, 60, 20_000)]
-    assert [tape.told for tape in tapes] == [tapes[0].told] * 3
-    assert [tape.told_late for tape in tapes] == [[]] * 3
+    assert [tape.messages for tape in tapes] == [tapes[0].messages] * 3
+    assert [tape.late_stages for tape in tapes] == [[]] * 3
 
 
 # Planted faults: each breaks a law, and the comparison sees it.
@@ -297,8 +297,8 @@ def test_law_3_a_stage_that_follows_from_noise_is_noticed(monkeypatch: pytest.Mo
             with open_table(people(number)) as table:
                 release(table, plan_of("adaptive", "a row", "1"), progress=tape.stage)
         tapes.append(tape)
-    assert tapes[0].told == tapes[1].told
-    assert tapes[0].told_late != tapes[1].told_late, "planted: more pairs are looked for among more people"
+    assert tapes[0].messages == tapes[1].messages
+    assert tapes[0].late_stages != tapes[1].late_stages, "planted: more pairs are looked for among more people"
 
 
 def test_law_2_a_decision_by_exact_numbers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

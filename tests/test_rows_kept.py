@@ -24,8 +24,8 @@ BOUNDS = (1, 2, 5, 10)
 
 def test_a_bound_of_k_keeps_at_most_k_rows_of_each_person() -> None:
     with dpe.open_table(VISITS) as table:
-        found = owner.rows_kept(table, "who", BOUNDS)
-        assert (found.rows, found.kept, found.people) == (10, (3, 5, 8, 10), (1, 2, 2, 3))
+        numbers = owner.rows_kept(table, "who", BOUNDS)
+        assert (numbers.rows, numbers.kept, numbers.people) == (10, (3, 5, 8, 10), (1, 2, 2, 3))
         with pytest.raises(dpe.TableError, match="whom"):
             owner.rows_kept(table, "whom")
 
@@ -34,11 +34,11 @@ def test_the_private_estimate_is_of_the_same_numbers_and_one_person_moves_each_b
     questions = rows_kept_questions("visits", "who", BOUNDS, "0.7")
     assert sum(each.epsilon for each in questions) == Fraction(7, 10)
     without = VISITS[VISITS["who"] != "a"]
-    for question, kept in zip(questions, (3, 5, 8, 10), strict=True):
+    for question, rows in zip(questions, (3, 5, 8, 10), strict=True):
         selection = Selection((), question.unit, b"key")
         with dpe.open_table(VISITS) as table, dpe.open_table(without) as neighbour:
             exact, less = _exact(table, question, selection)[0], _exact(neighbour, question, selection)[0]
-        assert exact == kept
+        assert exact == rows
         assert exact - less == min(7, question.unit.rows) <= question.sensitivity == question.unit.rows
         assert question.scale == question.unit.rows / question.epsilon
 
@@ -102,9 +102,9 @@ def test_the_owner_sees_exactly_how_many_cells_a_bound_leaves_out(cells: int) ->
     persons = {"columns": ["ward"], "distinct": True, "cells_per_person": cells}
     plan = dpe.Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 4}, columns=[ward], tables=[persons])
     with dpe.open_table(rows) as table:
-        found = owner.cells_kept(table, plan.columns, "who", (1, 2, 3))
+        numbers = owner.cells_kept(table, plan.columns, "who", (1, 2, 3))
         (counts,) = count(table, plan, [("ward",)], truncation_key=b"key")
         with pytest.raises(dpe.TableError, match="whom"):
             owner.cells_kept(table, plan.columns, "whom")
-    assert (found.cells, found.kept, found.people) == (6, (3, 5, 6), (1, 2, 3))
-    assert counts.sum() == found.kept[cells - 1], "as the release counts, where all rows of a person are kept"
+    assert (numbers.cells, numbers.kept, numbers.people) == (6, (3, 5, 6), (1, 2, 3))
+    assert counts.sum() == numbers.kept[cells - 1], "as the release counts, where all rows of a person are kept"

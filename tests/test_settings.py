@@ -110,8 +110,8 @@ def test_the_command_shows_what_applies_and_hides_passwords(file: Path, monkeypa
     assert lines[:2] == [f"settings file: {file}", f"ledger = postgresql+psycopg://a:***@h/db   ({file})"]
     assert lines[3:] == ["max_upload_mb = 8000   (default)", "sign_in = none   (default)", "demo = false   (default)"]
     done = run("settings", "--json")
-    told = json.loads(done.stdout)
-    assert [each["setting"] for each in told["settings"]] == list(Settings.model_fields)
+    answer = json.loads(done.stdout)
+    assert [each["setting"] for each in answer["settings"]] == list(Settings.model_fields)
     assert "geheim" not in done.output + repr(settings()) + "".join(lines)
     assert "did you mean PRIVATE_RELEASE_LEDGER?" in done.stderr
 

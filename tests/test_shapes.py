@@ -52,18 +52,18 @@ def test_outlines_turn_against_the_clock_and_holes_with_it() -> None:
 def test_shapes_are_thinned_until_they_are_few_and_stay_in_place() -> None:
     names = [f"r{k}" for k in range(300)]
     text = collection(*(feature(name, circle(3 * k, 500)) for k, name in enumerate(names)))
-    found = shapes.from_geojson(text, names)
-    assert sum(each.count(",") for each in found.values()) <= shapes.MAX_POINTS
+    thinned = shapes.from_geojson(text, names)
+    assert sum(each.count(",") for each in thinned.values()) <= shapes.MAX_POINTS
     for place, name in ((0, names[0]), (897, names[-1])):
-        (ring,) = shapes.rings(found[name])
+        (ring,) = shapes.rings(thinned[name])
         assert sum(x for x, _ in ring) / len(ring) == pytest.approx(place, abs=2)
 
 
 def test_a_country_across_the_date_line_stays_in_one_piece() -> None:
     east, west = ([[[x, 60], [x, 61], [x + 1, 61], [x + 1, 60], [x, 60]]] for x in (178.0, -179.0))
     text = collection(feature("a", {"type": "MultiPolygon", "coordinates": [east, west]}))
-    found = [x for ring in shapes.rings(shapes.from_geojson(text, ["a"])["a"]) for x, _ in ring]
-    assert max(found) - min(found) == pytest.approx(4, abs=0.1)
+    longitudes = [x for ring in shapes.rings(shapes.from_geojson(text, ["a"])["a"]) for x, _ in ring]
+    assert max(longitudes) - min(longitudes) == pytest.approx(4, abs=0.1)
 
 
 @pytest.mark.parametrize(

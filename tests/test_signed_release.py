@@ -92,16 +92,16 @@ def test_the_private_key_is_in_no_bundle_result_message_or_log(
     release = dpe.release(ROWS, PLAN, ledger)
     release.save(tmp_path / "r.zip")
     seen = [release.bundle, *members_of(release.bundle).values(), ledger.payload(release.release_id) or b"no"]
-    said = [repr(release), str(release), repr(ledger.history()), repr(ledger), caplog.text]
-    said += [command("ledger", "key", *more, "--ledger", ledger_url) for more in ((), ("--json",))]
-    said += [command("verify", tmp_path / "r.zip"), command("verify", tmp_path / "r.zip", "--json")]
+    outputs = [repr(release), str(release), repr(ledger.history()), repr(ledger), caplog.text]
+    outputs += [command("ledger", "key", *more, "--ledger", ledger_url) for more in ((), ("--json",))]
+    outputs += [command("verify", tmp_path / "r.zip"), command("verify", tmp_path / "r.zip", "--json")]
     with pytest.raises(dpe.ReleaseError) as refused:
         dpe.verify(release.bundle, "0" * 32)
-    said.append(str(refused.value))
+    outputs.append(str(refused.value))
     secret = private(ledger)
     forms = secret, secret.hex().encode(), base64.b64encode(secret), repr(secret).encode()
     assert any(form in Path(ledger_url.removeprefix("sqlite:///")).read_bytes() for form in forms)  # the control
-    for text in (*seen, *(each.encode() for each in said)):
+    for text in (*seen, *(each.encode() for each in outputs)):
         assert not [form for form in forms if form in text]
 
 
@@ -135,16 +135,16 @@ def test_the_command_distinguishes_the_four_outcomes(ledger_url: str, tmp_path: 
         assert f"signed by {release.signed_by}, as expected" in command("verify", signed, "--key", expected)
         assert "the file is not signed" in command("verify", unsigned, "--key", expected, status=1)
         assert "was changed after it was signed" in command("verify", changed, "--key", expected, status=1)
-    said = command("verify", signed)
-    assert "not compared with any key" in said
-    assert "unknown key proves nothing by itself" in said
+    output = command("verify", signed)
+    assert "not compared with any key" in output
+    assert "unknown key proves nothing by itself" in output
     assert "unsigned" in command("verify", unsigned)
     assert "was changed after it was signed" in command("verify", changed, status=1)
     assert "signed by another key" in command("verify", signed, "--key", signature.fingerprint(other), status=1)
     assert "signed by another key" in command("verify", signed, "--key", signature.public_text(other), status=1)
     assert "expected key cannot be read" in command("verify", signed, "--key", tmp_path / "none.pem", status=2)
-    told = [json.loads(command("verify", path, "--json"))["signed_by"] for path in (signed, unsigned)]
-    assert told == [release.signed_by, None]
+    keys = [json.loads(command("verify", path, "--json"))["signed_by"] for path in (signed, unsigned)]
+    assert keys == [release.signed_by, None]
 
 
 def test_a_dataset_may_have_the_name_of_a_command(ledger_url: str) -> None:

@@ -56,9 +56,9 @@ def test_a_failing_command_is_noticed(folder: Path) -> None:
 
 
 def test_there_are_examples_to_follow() -> None:
-    found = [each.language for page in FOLLOWED for each in blocks(page.read_text(encoding="utf-8"))]
-    assert found.count("python") > 20
-    assert found.count("sh") > 20
+    languages = [each.language for page in FOLLOWED for each in blocks(page.read_text(encoding="utf-8"))]
+    assert languages.count("python") > 20
+    assert languages.count("sh") > 20
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -131,7 +131,7 @@ def foreign(text: str) -> list[str]:
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) >= len(PAGES)
-    assert {page.name: found for page in pages if (found := foreign(page.read_text(encoding="utf-8")))} == {}
+    assert {page.name: addresses for page in pages if (addresses := foreign(page.read_text(encoding="utf-8")))} == {}
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert foreign(styles) == []
 
@@ -171,8 +171,8 @@ def browser_page() -> Iterator[Page]:
 
 @built_once
 def test_a_phone_shows_it_from_disk_in_the_dark_and_searches_it(site: Path, browser_page: Page) -> None:
-    asked: list[str] = []
-    browser_page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    browser_page.on("request", lambda request: requests.append(request.url))
     for name in ("index", "reference/library", "howto/reader", "screens", "threats"):
         browser_page.goto((site / f"{name}.html").as_uri())
         body = browser_page.locator("body")
@@ -182,4 +182,4 @@ def test_a_phone_shows_it_from_disk_in_the_dark_and_searches_it(site: Path, brow
     browser_page.locator("input[name=query]").press_sequentially("replicates")
     browser_page.locator(".md-search-result__link").first.wait_for()
     assert "replicates" in browser_page.locator(".md-search-result__list").inner_text().lower()
-    assert not [address for address in asked if not address.startswith(("file:", "data:", "blob:"))]
+    assert not [address for address in requests if not address.startswith(("file:", "data:", "blob:"))]

@@ -97,7 +97,7 @@ class Ledger:
     def _see(self, owner: str) -> None:
         check_texts(owner=owner)
         self._owner = owner
-        self._held: Book | None = None  # what `as_it_is` has read
+        self._snapshot: Book | None = None  # what `snapshot` has read
         self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
 
     @property
@@ -132,13 +132,13 @@ class Ledger:
         """
         return cls("sqlite://")
 
-    def as_it_is(self) -> Ledger:
+    def snapshot(self) -> Ledger:
         """Return a snapshot of this ledger, which answers from one reading until it is written to.
 
         For callers with many questions at once. A charge is still decided by the ledger's state when it is made.
         """
         view = copy(self)
-        view._held = self._read()
+        view._snapshot = self._read()
         return view
 
     @property
@@ -353,8 +353,8 @@ class Ledger:
             return hash_chain.payload_of(connection, charge)
 
     def _read(self) -> Book:
-        if self._held is not None:
-            return self._held
+        if self._snapshot is not None:
+            return self._snapshot
         with self._reading() as (_, book):
             return book
 
@@ -363,12 +363,12 @@ class Ledger:
         """Yield a connection that sees one snapshot, and the ledger's state in it."""
         seen = witness.seen(self._address)
         with self._store.reading() as connection:
-            yield connection, self._held or self._book(connection, seen)
+            yield connection, self._snapshot or self._book(connection, seen)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
-        seen, self._held = witness.seen(self._address), None
+        seen, self._snapshot = witness.seen(self._address), None
         with self._store.writing() as connection:
             _crash_point("after_begin")
             book = self._book(connection, seen)

@@ -83,19 +83,19 @@ def _tried(plan: Plan) -> Plan:
     """Return `plan`, with fewer tables if it has many."""
     if len(plan.marginals) <= MAX_TABLES or plan.ranged:
         return plan
-    kept = set(_covering(plan.marginals)) | {table for table in plan.marginals if plan.amounts(table)}
+    chosen = set(_covering(plan.marginals)) | {table for table in plan.marginals if plan.amounts(table)}
     fields, declared = plan.to_dict(), dict(zip(plan.marginals, plan.to_dict()["tables"], strict=False))
-    tables = [declared[table] if plan.amounts(table) else list(table) for table in plan.marginals if table in kept]
+    tables = [declared[table] if plan.amounts(table) else list(table) for table in plan.marginals if table in chosen]
     return Plan(**fields | {"tables": tables, "strategy": plan.strategy})
 
 
 def _covering(tables: Sequence[Columns]) -> list[Columns]:
     """Return the widest table, then those of which all columns are new, and then those that have a new column."""
     widest = max(tables, key=len)
-    kept, seen = [widest], set(widest)
+    chosen, seen = [widest], set(widest)
     for has_new in (set.isdisjoint, lambda seen, table: not seen.issuperset(table)):
         for table in tables:
             if has_new(seen, table):
-                kept.append(table)
+                chosen.append(table)
                 seen.update(table)
-    return kept
+    return chosen

@@ -93,8 +93,10 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
         entries.append(_marginal(allocation, one.places.size) | chosen)
     for boxes in measured.trees:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
-        asked = 0 if boxes.unevenness is None else boxes.unevenness.values.size
-        entries.append(_marginal(allocation, boxes.values.size + asked) | {"purpose": BOXES_ASKED if asked else BOXES})
+        answers = 0 if boxes.unevenness is None else boxes.unevenness.values.size
+        entries.append(
+            _marginal(allocation, boxes.values.size + answers) | {"purpose": BOXES_ASKED if answers else BOXES}
+        )
     for each in measured.searches:
         allocation = Allocation(each.columns, each.epsilon, each.sensitivity)
         entries.append(_marginal(allocation, _searched(each)) | _shown_from(each) | {"purpose": SEARCH})

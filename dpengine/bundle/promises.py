@@ -47,8 +47,8 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.released},
-        "post_processing": [_(line) for line in (*_of_counts(plan, wording), *_of_amounts(plan, wording))],
-        "intervals": " ".join([wording.intervals[estimator(plan)], *_of_their_intervals(plan, wording)]),
+        "post_processing": [_(line) for line in (*_count_sentences(plan, wording), *_amount_sentences(plan, wording))],
+        "intervals": " ".join([wording.intervals[estimator(plan)], *_interval_sentences(plan, wording)]),
     }
 
 
@@ -85,8 +85,8 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     if schema_version >= 5:
         tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
     texts = ["report.html", "registry.yaml"]
-    found = ["found.json"] if plan.finds else []
-    return ["README.txt", "plan.yaml", *found, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
+    searches = ["found.json"] if plan.finds else []
+    return ["README.txt", "plan.yaml", *searches, *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
 
 
 def slug(name: str) -> str:
@@ -147,8 +147,8 @@ def _counted(plan: Plan) -> dict[str, Any]:
         what = "people" if not of_rows else "kept rows and people"
         return {"what": what, "rows_per_person": plan.unit.rows, "text": persons_counted(plan)}
     rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    kept = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
-    return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": kept}
+    text = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
+    return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": text}
 
 
 def _not_protected(plan: Plan, wording: Wording) -> list[str]:
@@ -184,7 +184,7 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
     return bounds | ({"squares": "yes"} if column.degree > 1 else {})
 
 
-def _of_counts(plan: Plan, wording: Wording) -> tuple[str, ...]:
+def _count_sentences(plan: Plan, wording: Wording) -> tuple[str, ...]:
     """Say how counts are made and, if people are counted beside rows, which of them agree."""
     lines = wording.post_processing[estimator(plan)]
     if len(plan.tallies) == 1:
@@ -201,15 +201,15 @@ def _has_quantiles(plan: Plan) -> bool:
     return any(plan.quantiles((), name) for name in plan.amounts(()))
 
 
-def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
+def _amount_sentences(plan: Plan, wording: Wording) -> list[str]:
     """Say how means, quantiles, slopes and amounts of synthetic rows are made; earlier versions do not say it."""
-    said = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
+    sentences = [(bool(plan.finds), wording.found), (_has_means(plan), wording.means),
             (_has_quantiles(plan), wording.quantiles), (bool(plan.associations(())), wording.associations),
             (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
-    return [sentence for has, sentence in said if has and sentence]
+    return [sentence for has, sentence in sentences if has and sentence]
 
 
-def _of_their_intervals(plan: Plan, wording: Wording) -> list[str]:
-    said = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
+def _interval_sentences(plan: Plan, wording: Wording) -> list[str]:
+    sentences = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
             (bool(plan.associations(())), wording.association_intervals)]  # fmt: skip
-    return [sentence for has, sentence in said if has and sentence]
+    return [sentence for has, sentence in sentences if has and sentence]

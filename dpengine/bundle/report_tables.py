@@ -45,7 +45,7 @@ Texts = tuple[str, str, str]  # a number and the ends of its interval
 
 def described(result: Result, tables: Sequence[Columns], files: Mapping[Columns, str]) -> list[dict[str, Any]]:
     """Return the template values of `tables`, with figures and rows as long as there is room for them."""
-    found, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
+    descriptions, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
     for place, table in enumerate(tables, start=1):
         drawn = []
         for measure in (*measures(result.plan, table), None):
@@ -55,8 +55,8 @@ def described(result: Result, tables: Sequence[Columns], files: Mapping[Columns,
                 drawn.append(figure | {"id": f"table-{place}-figure{figure['suffix']}"})
         values = _table(result, table, files[table], min(rows, MAX_ROWS))
         rows -= len(values["rows"])
-        found.append(values | {"figures": drawn, "id": f"table-{place}"})
-    return found
+        descriptions.append(values | {"figures": drawn, "id": f"table-{place}"})
+    return descriptions
 
 
 def count_texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:

@@ -24,9 +24,9 @@ from dpengine.array_types import Columns, Floats
 from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
-from dpengine.bundle.checks.found import with_found_cells
 from dpengine.bundle.checks.portal_check import wrong_portals
 from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, wrong_prices
+from dpengine.bundle.checks.searches import with_found_cells
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key

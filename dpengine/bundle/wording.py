@@ -368,8 +368,8 @@ _DIVIDED = {
 
 
 def _divided(wording: Wording) -> Wording:
-    told = wording.post_processing
-    return replace(wording, post_processing={**told, **{k: (each, *told[k][1:]) for k, each in _DIVIDED.items()}})
+    lines = wording.post_processing
+    return replace(wording, post_processing={**lines, **{k: (each, *lines[k][1:]) for k, each in _DIVIDED.items()}})
 
 
 # Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles.

@@ -23,7 +23,7 @@ from dpengine import safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle import archive, registry, signature
 from dpengine.bundle.archive import Piece
-from dpengine.bundle.checks import found
+from dpengine.bundle.checks import searches
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import file_names, parquet_name, table_files
@@ -120,13 +120,13 @@ def _contents(
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
     if result.plan.finds:
-        yield found.FILE, [found.written(result.plan, result.measured.searches).encode()]
-    said = parquet.facts(manifest)
+        yield searches.FILE, [searches.to_text(result.plan, result.measured.searches).encode()]
+    facts = parquet.facts(manifest)
     for table, name in table_files(result.plan).items():
         cells = result.numbers(table)
         numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
         yield name, _table(result.plan, table, numbers)
-        yield parquet_name(name), [parquet.written(result.plan, table, said(table), numbers)]
+        yield parquet_name(name), [parquet.to_bytes(result.plan, table, facts(table), numbers)]
     with ThreadPoolExecutor(1) as drawer:  # packing the rows leaves a processor free
         page = drawer.submit(copy_context().run, report.render, result, manifest)
         yield "synthetic.csv", _ahead(_synthetic(result))

@@ -54,17 +54,17 @@ class Cells:
         plan = result.plan
         self.columns = [plan.column(name) for name in shown]
         self.headings = [column.heading for column in self.columns]
-        kept = tuple(name for name in table if name in shown or fixed[name] is not ALL)
-        cut = tuple(slice(None) if name in shown else plan.column(name).labels.index(str(fixed[name])) for name in kept)
-        left = [name for name in kept if name in shown]
+        rest = tuple(name for name in table if name in shown or fixed[name] is not ALL)
+        cut = tuple(slice(None) if name in shown else plan.column(name).labels.index(str(fixed[name])) for name in rest)
+        left = [name for name in rest if name in shown]
         axes = [left.index(name) for name in shown]
         if measure is None:
             alike = result.of_tally(plan.tally_of(table))
-            cells, shape = alike.cells(kept), plan.shape(kept)
+            cells, shape = alike.cells(rest), plan.shape(rest)
             numbers = [cells[name].reshape(shape) for name in NUMBERS]
-            noisy, self.digits, self.noun, self.name = alike.mostly_noise(kept), 0, noun(plan, table), _("count")
+            noisy, self.digits, self.noun, self.name = alike.mostly_noise(rest), 0, noun(plan, table), _("count")
         else:
-            span = result.spans(kept, measure)[place]
+            span = result.spans(rest, measure)[place]
             numbers = [span.middle, span.middle, span.low, span.high]
             noisy, self.digits, self.name = span.noisy, span.digits, measure.headings(plan)[place]
             self.noun = plan.column(measure.amount).heading if measure.parts else self.name

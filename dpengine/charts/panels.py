@@ -55,10 +55,10 @@ class Panels:
                 ("xaxis", "yaxis", x, left, wide, lowest, x_title),
                 ("yaxis", "xaxis", y, bottom, high, first, y_title),
             ):
-                own = {"anchor": axes[other], "domain": [round(start, 6), round(start + size, 6)]}
+                position = {"anchor": axes[other], "domain": [round(start, 6), round(start + size, 6)]}
                 together = {"matches": axis[0]} if place else {}
                 named = {"title": {"text": name}} if labelled and name else {}
-                layout[axis + axes[axis][1:]] = {**like, **own, **together, **named, "showticklabels": labelled}
+                layout[axis + axes[axis][1:]] = {**like, **position, **together, **named, "showticklabels": labelled}
             if title:
                 annotations.append(_title(title, left + wide / 2, bottom + high))
         return layout | ({"annotations": annotations} if annotations else {})

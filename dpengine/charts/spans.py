@@ -155,13 +155,13 @@ def _explained(dark: bool, *, bars: bool) -> dict[str, Any]:
 def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bool) -> str:
     """Say which groups have the smallest and the largest value, the typical error, and how many are noise."""
     plan = result.plan
-    said = []
+    sentences = []
     for place, name in enumerate(measure.headings(plan)):
         cells = Cells(result, table, table, {}, measure, place)
         words = mark("Made-up {what} by {columns}:") if made_up else mark("Published {what} by {columns}:")
         by = join_names(column.heading for column in cells.columns) if table else _("total")
-        said += [_(words, what=name, columns=by), _facts(cells)]
-    return " ".join(said)
+        sentences += [_(words, what=name, columns=by), _facts(cells)]
+    return " ".join(sentences)
 
 
 def _facts(cells: Cells) -> str:

@@ -172,7 +172,7 @@ def _styled(given: Mapping[str, Any], title: str, dark: bool) -> dict[str, Any]:
     layout = dict(given)
     lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
     top = 44 + 19 * (len(lines) - 1) + 22 * bool(layout.get("annotations"))
-    own: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "title": {
             "text": "<br>".join(map(escape, lines)),
             "font": {"size": 15},
@@ -190,9 +190,9 @@ def _styled(given: Mapping[str, Any], title: str, dark: bool) -> dict[str, Any]:
     axis = {"gridcolor": GRID, "linecolor": GRID, "automargin": True, **NUMBERS_IN_FULL}
     for name in {"xaxis", "yaxis", *layout}:
         if name.startswith("xaxis"):
-            own[name] = axis
+            defaults[name] = axis
         elif name.startswith("yaxis"):
-            own[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
-    for name, value in own.items():
+            defaults[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
+    for name, value in defaults.items():
         layout[name] = layout.get(name, {}) | value if isinstance(value, dict) and value else value
     return layout

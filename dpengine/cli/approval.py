@@ -97,20 +97,20 @@ def show(request: str, url: str | None, owner: str, as_json: bool) -> None:
     from dpengine.spec.plan import Plan
 
     book = open_ledger(url, owner)
-    found, text = book.approvals.request(request), book.approvals.plan_text(request)
-    left = book.left(found.dataset)
+    sent, text = book.approvals.request(request), book.approvals.plan_text(request)
+    left = book.left(sent.dataset)
     frame = predict(Plan.loads(text))
     if as_json:
         tables = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         price = {"left": None if left is None else exact_text(left), "tables": tables}
-        click.echo(json.dumps(_fields(found) | {"plan": text} | price))
+        click.echo(json.dumps(_fields(sent) | {"plan": text} | price))
         return
     rest = "no cap is set" if left is None else f"of which {exact_text(left)} is left before"
     for line in text.splitlines():
         say(line)
-    say(_line(found))
-    say(f"ε = {exact_text(found.epsilon)} from the budget of {found.dataset}, {rest}")
-    if found.other_people:
+    say(_line(sent))
+    say(f"ε = {exact_text(sent.epsilon)} from the budget of {sent.dataset}, {rest}")
+    if sent.other_people:
         say("with the statement that the table is of other people than earlier ones like it")
     frame["table"] = frame["table"].map(printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))

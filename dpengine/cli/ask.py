@@ -82,9 +82,9 @@ def ask(  # click hands over one parameter for each argument and option
 
     if table is not None and not dry_run:
         run.warm()  # it loads the readers of files while this process loads the rest
-    from dpengine.cli.asked import Asked, question_of
+    from dpengine.cli.question_options import QuestionOptions, question_of
 
-    question = question_of(file, Asked(statistic, of, level, low, high, step, where, by, epsilon))
+    question = question_of(file, QuestionOptions(statistic, of, level, low, high, step, where, by, epsilon))
     if dry_run:
         _expect(question, as_json=as_json)
         return

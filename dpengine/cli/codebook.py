@@ -45,11 +45,11 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
     if plan is not None:
         columns, title, unit = plan.columns, plan.title, plan.unit.model_dump()
     else:
-        found = codebook_file.load_codebook(source)
-        columns, title = found.codebook.columns, found.codebook.title
-        for sentence in found.refused:
+        imported = codebook_file.load_codebook(source)
+        columns, title = imported.codebook.columns, imported.codebook.title
+        for sentence in imported.refused:
             warn(f"not read: {sentence}")
-        if found.doubtful:
+        if imported.doubtful:
             warn("its values may have been made from the rows: take out what is not publicly known")
     entries = [plan_entry(column) for column in columns]
     match output.suffix.lower():

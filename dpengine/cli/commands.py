@@ -118,8 +118,8 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
-    found = None if book is None else load_codebook(book)
-    for sentence in found.refused if found else ():
+    codebook = None if book is None else load_codebook(book)
+    for sentence in codebook.refused if codebook else ():
         warn(f"not read: {sentence}")
     try:
         opened = open_table(table, **reading)
@@ -130,7 +130,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
             warn(doubt)
-        text = first_plan(opened.columns, dataset=table.name.split(".")[0], book=found)
+        text = first_plan(opened.columns, dataset=table.name.split(".")[0], book=codebook)
         if as_json:
             listed = [{"name": field.name, "kind": field.kind_hint} for field in opened.columns]
             click.echo(json.dumps({"columns": listed, "plan": text}))
@@ -385,9 +385,9 @@ def samples(folder: Path, as_json: bool) -> None:
     click.echo(json.dumps({"files": names}) if as_json else "\n".join(names))
 
 
-def _audited(what: str, claimed: Fraction, found: float, seen: str, *, as_json: bool) -> dict[str, Any]:
+def _audited(what: str, claimed: Fraction, epsilon: float, seen: str, *, as_json: bool) -> dict[str, Any]:
     """Print the result of an audit, and whether the claimed ε holds; floats may be off in the ninth digit."""
-    kept = found <= float(claimed) * (1 + 1e-9) + 1e-9
+    holds = epsilon <= float(claimed) * (1 + 1e-9) + 1e-9
     if not as_json:
-        click.echo(f"{'ok    ' if kept else 'BROKEN'}  {what} {found:.4g} of {exact_text(claimed)}  ({seen})")
-    return {"what": what, "claimed": exact_text(claimed), "found": found, "seen": seen, "kept": kept}
+        click.echo(f"{'ok    ' if holds else 'BROKEN'}  {what} {epsilon:.4g} of {exact_text(claimed)}  ({seen})")
+    return {"what": what, "claimed": exact_text(claimed), "found": epsilon, "seen": seen, "kept": holds}

@@ -193,8 +193,8 @@ def printable(line: str) -> str:
 
 def likeness(*, release_id: str, dataset: str, overlap: float, other_people: bool) -> str:
     """Say which earlier table a new one looks like, and what follows for its budget."""
-    said = "other people, as stated" if other_people else "the same people, who share one budget"
-    return f"the table looks like that of {dataset}, release {release_id} (about {100 * overlap:.0f} % alike): {said}"
+    people = "other people, as stated" if other_people else "the same people, who share one budget"
+    return f"the table looks like that of {dataset}, release {release_id} (about {100 * overlap:.0f} % alike): {people}"
 
 
 def open_ledger(url: str | None, owner: str = "") -> Ledger:

@@ -34,8 +34,8 @@ class _Commands(click.Group):
     """Commands by name; any other argument is passed to `show`, so that `ledger DATASET` shows an account."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        own = {*self.commands, *context.help_option_names}
-        return super().parse_args(context, args if args and args[0] in own else ["show", *args])
+        known = {*self.commands, *context.help_option_names}
+        return super().parse_args(context, args if args and args[0] in known else ["show", *args])
 
 
 @click.group(cls=_Commands, options_metavar="", subcommand_metavar="[DATASET] [OPTIONS] | COMMAND [ARGS]...")

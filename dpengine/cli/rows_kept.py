@@ -74,9 +74,9 @@ def rows_kept(
     wanted = tuple(dict.fromkeys(bounds)) or BOUNDS
     with open_table(table, **reading) as opened:
         if exact:
-            found = count_kept(opened, person, wanted)
-            lines = dict(zip(wanted, found.kept, strict=True))
-            intervals = {bound: (kept, kept) for bound, kept in lines.items()}
+            numbers = count_kept(opened, person, wanted)
+            lines = dict(zip(wanted, numbers.kept, strict=True))
+            intervals = {bound: (rows, rows) for bound, rows in lines.items()}
         else:
             ledger = open_ledger(url, owner)
             questions = rows_kept_questions(dataset, person, wanted, epsilon)
@@ -95,9 +95,9 @@ def rows_kept(
             {"rows_per_person": bound, "kept": lines[bound], "low": low, "high": high}
             for bound, (low, high) in intervals.items()
         ]
-        click.echo(json.dumps({"exact": exact, "rows": found.rows if exact else None, "kept": entries}))
+        click.echo(json.dumps({"exact": exact, "rows": numbers.rows if exact else None, "kept": entries}))
         return
-    for bound, kept in lines.items():
+    for bound, rows in lines.items():
         low, high = intervals[bound]
-        rest = f" of {found.rows:,} ({kept / max(found.rows, 1):.1%})" if exact else f" (95 %: {low:,} to {high:,})"
-        say(f"at most {bound:,} of each person: {kept:,} rows kept{rest}")
+        rest = f" of {numbers.rows:,} ({rows / max(numbers.rows, 1):.1%})" if exact else f" (95 %: {low:,} to {high:,})"
+        say(f"at most {bound:,} of each person: {rows:,} rows kept{rest}")

@@ -24,10 +24,10 @@ def settings(as_json: bool) -> None:
     from dpengine.settings import FILE, PREFIX, Settings, file_of_settings, origin, variable
     from dpengine.settings import settings as read
 
-    found, place = read(), file_of_settings()
+    current, place = read(), file_of_settings()
     rows = []
     for name, field in Settings.model_fields.items():
-        value = getattr(found, name)
+        value = getattr(current, name)
         if name == "ledger" and value is not None:
             value = shown_address(value.get_secret_value())
         value = value if value is None or isinstance(value, bool | int) else str(value)

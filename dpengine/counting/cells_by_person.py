@@ -33,6 +33,6 @@ def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tup
     coded = coded_rows(codings, identity(len(columns), types[-1]), f"(SELECT {values} FROM rows) AS rows")
     cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({coded}) AS a) AS b GROUP BY person"
     with prepared_connection(local, codings) as connection:
-        found = connection.execute(f"SELECT n, count(*) FROM ({cells}) AS c GROUP BY n ORDER BY n").fetchall()
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        numbers = connection.execute(f"SELECT n, count(*) FROM ({cells}) AS c GROUP BY n ORDER BY n").fetchall()
+    pairs = np.array(numbers, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]

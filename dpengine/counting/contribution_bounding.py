@@ -99,11 +99,11 @@ def bounded_rows(
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
     wanted = codes if cells is None else f"{codes}, person, place"
-    kept = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {rows}"
+    bounded = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {rows}"
     if cells is None:
-        return kept
+        return bounded
     cell = ", ".join(f"k{axis}" for axis in axes)
-    again = f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({kept}) AS d"
+    again = f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({bounded}) AS d"
     turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"
     once = f"SELECT {codes}, {turn} FROM ({again}) AS e WHERE again = 1"
     return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {cells}"

@@ -69,15 +69,15 @@ def count(
     report = progress or (lambda part: None)
     tally_of = _tallies(plan, marginals, tallies)
     of = [(tally, isinstance(each, Stepped)) for tally, each in zip(tally_of, marginals, strict=True)]
-    found: dict[int, Ints] = {}
+    tables_by_place: dict[int, Ints] = {}
     report(0.0)
     for done, (tally, stepped) in enumerate(passes := sorted({*of})):
         places = [place for place, each in enumerate(of) if each == (tally, stepped)]
         joints = JointTables(plan, [marginals[place] for place in places])
         counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share(report, done, passes))
-        found |= dict(zip(places, joints.marginals(counts), strict=True))
+        tables_by_place |= dict(zip(places, joints.marginals(counts), strict=True))
     report(1.0)
-    return [found[place] for place in range(len(of))]
+    return [tables_by_place[place] for place in range(len(of))]
 
 
 def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | None) -> list[int]:

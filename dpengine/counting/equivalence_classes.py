@@ -114,8 +114,8 @@ def rows_by_person(table: Table, person: str) -> tuple[Ints, Ints]:
     identities = _cells(table, [person], person)[1]
     rows = f"SELECT count(*) AS n FROM rows WHERE ({identities}) IS NOT NULL GROUP BY {identities}"
     with _local(table).connection() as connection:
-        found = connection.execute(f"SELECT n, count(*) FROM ({rows}) AS people GROUP BY n ORDER BY n").fetchall()
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        numbers = connection.execute(f"SELECT n, count(*) FROM ({rows}) AS people GROUP BY n ORDER BY n").fetchall()
+    pairs = np.array(numbers, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 

@@ -64,10 +64,10 @@ class JointTables:
         of_kind = {soft: sorted(((joint, frozenset(joint), table) for joint, table in by_joint
                                  if self._soft & {*joint} == soft), key=lambda each: each[2].size)
                    for soft in self._kinds(self._joints)}  # fmt: skip
-        found = (_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
+        tables = (_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
         return [
-            self._resolution.coarsen(each, held, wanted)
-            for each, held, wanted in zip(found, self._marginals, self._wanted, strict=True)
+            self._resolution.coarsen(table, marginal, wanted)
+            for table, marginal, wanted in zip(tables, self._marginals, self._wanted, strict=True)
         ]
 
     def _kinds(self, tables: Sequence[Columns]) -> list[frozenset[str]]:

@@ -139,8 +139,8 @@ class RemoteRows:
         lacking += ["person IS NULL"] if person is not None else []
         lacks = " OR ".join(lacking) or "1 = 0"
         if dialect.keeps_rows:
-            kept = [f"k{k}" for k in range(len(codings))] + (["person"] if person is not None else [])
-            counted = f"SELECT {', '.join(kept) or '*'} FROM coded WHERE NOT ({lacks})"
+            columns = [f"k{k}" for k in range(len(codings))] + (["person"] if person is not None else [])
+            counted = f"SELECT {', '.join(columns) or '*'} FROM coded WHERE NOT ({lacks})"
             if person is not None:
                 counted = bounded_rows(counted, len(codings), most, key, dialect)
             query, types = self._apart(coded, counted, joints)
@@ -271,10 +271,10 @@ def _used(joints: JointTables) -> list[int]:
 
 def _in_set(answer: pa.Table, joints: JointTables, axes: Sequence[int]) -> Bools:
     """Return which rows of a result belong to the grouping set of a joint table, given by its axes."""
-    found = np.ones(answer.num_rows, dtype=bool)
+    in_set = np.ones(answer.num_rows, dtype=bool)
     for axis in _used(joints):
-        found &= (arrow.to_numpy(answer.column(f"g{axis}")) >= 0) == (axis in axes)
-    return found
+        in_set &= (arrow.to_numpy(answer.column(f"g{axis}")) >= 0) == (axis in axes)
+    return in_set
 
 
 def _counts_of(answer: pa.Table, joints: JointTables) -> list[Ints]:
@@ -284,19 +284,19 @@ def _counts_of(answer: pa.Table, joints: JointTables) -> list[Ints]:
 def _of_joint(answer: pa.Table, axes: Sequence[int], joints: JointTables) -> Ints:
     in_set = _in_set(answer, joints, axes)
     numbers = [name for name in answer.column_names if name not in TEXT_SUMS]
-    found = {name: arrow.to_numpy(answer.column(name)).astype(np.int64)[in_set] for name in numbers}
+    columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64)[in_set] for name in numbers}
     counts = np.zeros(joints.shape(axes), dtype=np.int64)
     copies = _copies(axes, joints)
     every = range(len(copies))
     for upper in _subsets(every):
         # Π parts (upper) · Π (rest) (others), multiplied out into the sums of products that were asked for
-        weights = np.zeros(len(found[_name(())]), dtype=np.int64)
+        weights = np.zeros(len(columns[_name(())]), dtype=np.int64)
         for more in _subsets([copy for copy in every if copy not in upper]):
             group = [copies[copy] for copy in every if copy in (*upper, *more)]
             rest = math.prod(joints.amounts[copies[copy]].parts for copy in every if copy not in (*upper, *more))
-            weights += (-1) ** len(more) * rest * found[_name(group)]
+            weights += (-1) ** len(more) * rest * columns[_name(group)]
         some = weights != 0
         moved = [copies[copy] for copy in upper]
-        places = tuple(found[f"g{axis}"][some] + moved.count(axis) for axis in axes)
+        places = tuple(columns[f"g{axis}"][some] + moved.count(axis) for axis in axes)
         np.add.at(counts, places, weights[some])
     return counts

@@ -97,13 +97,13 @@ class LocalRows:
         text = key_text(*self._place_and_type(column.name), points=universe_of(column).has_points)
         person = None if unit.id is None else identity(*self._place_and_type(unit.id))
         with self.table.connection() as connection:
-            found = connection.execute(held_keys(column, text, person, unit, key, LOCAL)).fetchall()
-        return counts_by_place(column, found)
+            keys = connection.execute(held_keys(column, text, person, unit, key, LOCAL)).fetchall()
+        return counts_by_place(column, keys)
 
     def digest(self) -> bytes:
         """Return the digest of the content (`fingerprint`)."""
-        if (found := self._in_pieces(None)) is not None:
-            return found[0]
+        if (in_pieces := self._in_pieces(None)) is not None:
+            return in_pieces[0]
         sums = RowSums(self._hashed_columns())
         self._scan(sums.columns, [sums])
         self.table.histograms = sums.histograms
@@ -111,8 +111,8 @@ class LocalRows:
 
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
-        if (found := self._in_pieces(joints)) is not None:
-            return found
+        if (in_pieces := self._in_pieces(joints)) is not None:
+            return in_pieces
         codings = self._codings(joints)
         totals, sums = Totals(codings, joints), RowSums(self._hashed_columns(_listed(codings)))
         self._scan([*totals.columns, *sums.columns], [totals, sums])
@@ -242,13 +242,13 @@ def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack)
 
 def _listed(codings: Sequence[BatchCoding]) -> dict[int, Sequence[str]]:
     """Return the lists in which raw texts are looked up, by the column's place in the table."""
-    found: dict[int, Sequence[str]] = {}
+    listed: dict[int, Sequence[str]] = {}
     for coding in codings:
         for name, texts in coding.lists.items():
             kind, _, place = name.rpartition("_")
             if kind in LISTS and place.isdecimal() and texts:
-                found[int(place)] = texts
-    return found
+                listed[int(place)] = texts
+    return listed
 
 
 def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") -> tuple[str, list[int]]:

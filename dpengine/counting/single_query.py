@@ -91,13 +91,13 @@ def _by_group(
 ) -> list[tuple[int, ...]]:
     """Return `sums`, which are `width` expressions, for each group in declared order; 0 where there is no row."""
     keys = [f"k{k}" for k in range(len(of), len(of) + len(selection.by))]
-    found: list[tuple[int, ...]] = [(0,) * width] * math.prod(column.size for column in selection.by)
+    numbers: list[tuple[int, ...]] = [(0,) * width] * math.prod(column.size for column in selection.by)
     for codes_and_sums in _select(table, selection, of, ", ".join([*keys, sums]), keys, complete=complete):
         place = 0
         for column, code in zip(selection.by, codes_and_sums, strict=False):
             place = place * column.size + code
-        found[place] = tuple(map(int, codes_and_sums[len(keys) :]))
-    return found
+        numbers[place] = tuple(map(int, codes_and_sums[len(keys) :]))
+    return numbers
 
 
 def _select(

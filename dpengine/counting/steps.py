@@ -17,15 +17,15 @@ def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints
     Keys are given by their places (`count.count_keys`). Rows with another value, or none, are left out. At most
     `plan.unit.rows` rows of a person count, chosen as `count` chooses them. Raises `TableError` as `count` does.
     """
-    found: list[Ints | tuple[Ints, Ints]] = []
+    counts: list[Ints | tuple[Ints, Ints]] = []
     for name in plan.finds:
         if isinstance(plan.column(name), Category):
-            found.append(count_keys(table, plan, name, truncation_key=truncation_key))
+            counts.append(count_keys(table, plan, name, truncation_key=truncation_key))
             continue
         stepped = plan_of_steps(plan, name)
         (exact,) = count(table, stepped, [(name,)], truncation_key=truncation_key)
-        found.append(exact[: stepped.column(name).declared_size])
-    return found
+        counts.append(exact[: stepped.column(name).declared_size])
+    return counts
 
 
 def plan_of_steps(plan: Plan, name: str) -> Plan:

@@ -38,9 +38,9 @@ def hashed_rows(columns: Sequence[Field], rows: str, dialect: Dialect, *, keep: 
     texts = [f"coalesce({mixed.get(i, dialect.to_text(utc.get(i, f'c{i}')))}, '') AS t{i}" for i in order]
     lengths = {i: dialect.to_text(dialect.byte_length.format(x=f"t{i}")) for i in order}
     row = dialect.joined([part for i in order for part in (lengths[i], "':'", f"t{i}")])
-    kept = [f"c{i}" for i in range(len(columns))] if keep else []
-    texts_of_rows = f"SELECT {', '.join([*kept, *texts])} FROM {rows}"
-    return f"SELECT {', '.join([*kept, f'{dialect.hash.format(x=row)} AS h'])} FROM ({texts_of_rows}) AS texts"
+    cells = [f"c{i}" for i in range(len(columns))] if keep else []
+    texts_of_rows = f"SELECT {', '.join([*cells, *texts])} FROM {rows}"
+    return f"SELECT {', '.join([*cells, f'{dialect.hash.format(x=row)} AS h'])} FROM ({texts_of_rows}) AS texts"
 
 
 def word_sums(dialect: Dialect, sums: Sequence[str] | None = None) -> list[str]:

@@ -51,9 +51,9 @@ def held_keys(
     return f"SELECT k0 AS k, count(*) AS n FROM ({rows}) AS held GROUP BY k0"
 
 
-def counts_by_place(column: Category, found: Iterable[tuple[str, int]]) -> tuple[Ints, Ints]:
+def counts_by_place(column: Category, keys: Iterable[tuple[str, int]]) -> tuple[Ints, Ints]:
     """Return the places of keys in their universe, in increasing order, and their counts."""
     universe = universe_of(column)
-    held = sorted((place, rows) for key, rows in found if (place := universe.place(key)) is not None)
-    places, counts = np.array(held, dtype=np.int64).reshape(-1, 2).T
+    placed = sorted((place, rows) for key, rows in keys if (place := universe.place(key)) is not None)
+    places, counts = np.array(placed, dtype=np.int64).reshape(-1, 2).T
     return places.copy(), counts.copy()

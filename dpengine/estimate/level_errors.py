@@ -37,11 +37,12 @@ class LevelErrors:
         return tree_of(self.plan, {each.columns: moments.variance(each.scale) for each in self.allocations})
 
     def half_widths(self, table: Columns) -> Floats:
-        """Return the 95 % half-width of each cell of `table`, one axis a column, of size 1 for those that change none.
+        """Return the 95 % half-width of each cell of `table`: an array with one axis for each column.
 
-        A half-width is the largest multiple of the standard deviation that nodes of the level need. Where scales are
-        large, noise of a few draws and of many differ in it by 8 % at most. Where noise has few values, they differ by
-        much more, so nodes of many different variances are tried.
+        An axis along which half-widths do not change has size 1. A half-width is a multiple of the cell's standard
+        deviation, the same for all cells: the largest that any node of the level needs. Only some nodes are tried, with
+        variances as different as possible. What nodes need differs by 8 % at most if scales are large, and by much more
+        if the noise has few values.
         """
         nodes, times = self._variances(table)
         axis = level_axis(self.plan, table)
@@ -88,7 +89,7 @@ class LevelErrors:
         terms = []
         for measured, allocation in enumerate(self.allocations):
             of_level = np.abs(weights[places[allocation.columns]])
-            for weight, times in _counted(of_level[of_level > 1e-12]):
+            for weight, times in _distinct(of_level[of_level > 1e-12]):
                 terms.append(NoiseTerm(measured, weight, times * trees))
         return error_of_terms(self.allocations)(tuple(terms))
 
@@ -99,11 +100,11 @@ def level_axis(plan: Plan, table: Columns) -> int | None:
     return next((axis for axis, name in enumerate(table) if name in levels), None)
 
 
-def _counted(weights: Floats) -> list[tuple[float, int]]:
+def _distinct(weights: Floats) -> list[tuple[float, int]]:
     """Return distinct weights and how often each occurs. Close ones are merged into one of the same variance."""
     logs = np.round(np.log(weights), 9)
     if np.unique(logs).size > MAX_WEIGHTS:
         logs = np.rint(logs / NEAR)
-    _, kind, times = np.unique(logs, return_inverse=True, return_counts=True)
-    squares = np.bincount(kind, weights**2)
+    _, group, times = np.unique(logs, return_inverse=True, return_counts=True)
+    squares = np.bincount(group, weights**2)
     return [(math.sqrt(square / n), int(n)) for square, n in zip(squares, times, strict=True)]

@@ -102,7 +102,7 @@ def read_losses(content: bytes) -> Market:
         frame = frame.iloc[:, 1:]
     if frame.size > MAX_LOSSES:
         raise TableError(f"there are more than {MAX_LOSSES:,} losses, the limit of this page; the library has none")
-    wrong = [k for k, kind in enumerate(frame.dtypes, 1) if not pd.api.types.is_numeric_dtype(kind)]
+    wrong = [k for k, dtype in enumerate(frame.dtypes, 1) if not pd.api.types.is_numeric_dtype(dtype)]
     if wrong:
         raise TableError(f"column {wrong[0]} of the experts holds something that is no number")
     names = tuple(str(name) for name in frame.columns)

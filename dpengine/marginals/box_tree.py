@@ -52,12 +52,12 @@ class BoxTree:
     def _generations(self) -> list[Ints]:
         """Indices of the boxes of each generation except the first."""
         known = self.boxes.parents < 0
-        found = []
+        generations = []
         while not known.all():
             places = np.flatnonzero(~known & known[self.boxes.parents])
-            found.append(places)
+            generations.append(places)
             known[places] = True
-        return found
+        return generations
 
     @cached_property
     def leaves(self) -> Ints:
@@ -78,9 +78,9 @@ class BoxTree:
         """Estimate of each box from itself and its descendants, and its variance."""
         return self._averaged(self.boxes.values.astype(np.float64), self._noise)
 
-    def _averaged(self, own: Floats, noise: Floats) -> tuple[Floats, Floats]:
-        """Average the `own` count of each box, with variance `noise`, with the sum of its children."""
-        value, variance = own.copy(), noise.copy()
+    def _averaged(self, counts: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """Average the count of each box, with variance `noise`, with the sum of its children."""
+        value, variance = counts.copy(), noise.copy()
         for places in reversed(self._generations):
             parents, family = np.unique(self.boxes.parents[places], return_inverse=True)
             below, spread = np.bincount(family, value[places]), np.bincount(family, variance[places])
@@ -123,10 +123,10 @@ class BoxTree:
         Least squares as above, with hardly any variance for boxes that are assumed to be empty: the people of their
         parent are in the other children.
         """
-        own, noise = self.boxes.values.astype(np.float64), self._noise.copy()
-        own[self._empty] = 0.0
+        counts, noise = self.boxes.values.astype(np.float64), self._noise.copy()
+        counts[self._empty] = 0.0
         noise[self._empty] *= TAKEN
-        value, variance = self._averaged(own, noise)
+        value, variance = self._averaged(counts, noise)
         best = np.maximum(value, 0)
         if self.total is not None:
             roots = np.flatnonzero(self.boxes.parents < 0)
@@ -146,8 +146,8 @@ class BoxTree:
         estimates = self.unbiased[self.leaves]
         empty = min(1.0, 2 * float((estimates < 0).mean()))
         few, all_ = EMPTY
-        found: Ints = self.leaves[estimates < max(few, all_ * math.sqrt(empty)) * self.deviations[self.leaves]]
-        return found
+        empty_leaves: Ints = self.leaves[estimates < max(few, all_ * math.sqrt(empty)) * self.deviations[self.leaves]]
+        return empty_leaves
 
     def _sums(self, values: Floats, places: Ints) -> Floats:
         """Return the sum of `values` over the children among `places`, for every box."""
@@ -266,13 +266,13 @@ def _project_families(values: Floats, variances: Floats, parents: Ints, totals: 
     """
     families, family = np.unique(parents, return_inverse=True)
     wanted = totals[families]
-    kept = np.ones(values.size, dtype=bool)
+    positive = np.ones(values.size, dtype=bool)
     while True:
-        spread = np.bincount(family, variances * kept, minlength=families.size)
-        gap = wanted - np.bincount(family, values * kept, minlength=families.size)
+        spread = np.bincount(family, variances * positive, minlength=families.size)
+        gap = wanted - np.bincount(family, values * positive, minlength=families.size)
         moved = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
-        found = np.where(kept, values + variances * moved[family], 0.0)
-        below = found < 0
+        projected = np.where(positive, values + variances * moved[family], 0.0)
+        below = projected < 0
         if not below.any():
-            return found
-        kept &= ~below
+            return projected
+        positive &= ~below

@@ -65,9 +65,9 @@ class Components:
         >>> forest.add("a", "b"), forest.add("b", "c"), forest.add("c", "a")
         (True, True, False)
         """
-        kept, gone = self._root[a], self._root[b]
-        self._root = {node: kept if root == gone else root for node, root in self._root.items()}
-        return kept != gone
+        first, second = self._root[a], self._root[b]
+        self._root = {node: first if root == second else root for node, root in self._root.items()}
+        return first != second
 
 
 def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:

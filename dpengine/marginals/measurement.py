@@ -183,8 +183,8 @@ class Boxes:
         """
         spent = np.zeros([size + 1 for size in self.shape], dtype=np.int64)
         paid = [(self.first, self.last, self.parts)]
-        if (asked := self.unevenness) is not None:
-            paid.append((asked.first, asked.last, asked.parts))
+        if (questions := self.unevenness) is not None:
+            paid.append((questions.first, questions.last, questions.parts))
         for corner, (first, last, parts) in product(product((False, True), repeat=len(self.shape)), paid):
             places = tuple(np.where(corner, last, first).T)  # each box as differences at its corners
             np.add.at(spent, places, (-1) ** sum(corner) * parts)

@@ -122,12 +122,12 @@ def _by_size(noisy: Floats, scale: float, total: float) -> tuple[Floats, Floats]
     prior /= prior.sum()
     weights = prior
     for _ in range(SIZE_ROUNDS):
-        found = likely * weights
-        found /= found.sum(axis=1, keepdims=True)
-        weights = (found.mean(axis=0) + prior) / 2
-    found = likely * weights
-    sums = found.sum(axis=1)
-    return sums / (2 * scale), (found @ sizes) / sums
+        posterior = likely * weights
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        weights = (posterior.mean(axis=0) + prior) / 2
+    posterior = likely * weights
+    sums = posterior.sum(axis=1)
+    return sums / (2 * scale), (posterior @ sizes) / sums
 
 
 def _by_neighbours(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
@@ -148,11 +148,11 @@ def _by_neighbours(noisy: Floats, scale: float, total: float) -> tuple[float, Fl
         guess = np.convolve(plain, kernel, "same") / np.convolve(np.ones(noisy.size), kernel, "same")
         for power in (0.5, 1.0):
             spreads: Floats = scale ** (1 - power) * 2.0 ** np.arange(-6, 8)
-            found = likeliest_spread(
+            fit = likeliest_spread(
                 np.abs(noisy - guess), np.maximum(guess, MIN_GUESS * scale), scale, spreads, (power,)
             )
-            if best is None or found[0] > best[0]:
-                best = (*found, guess)
+            if best is None or fit[0] > best[0]:
+                best = (*fit, guess)
     assert best is not None  # the narrowest window always fits
     likelihood, spread, guess = best
     if float((spread * guess).sum()) > 1.5 * scale * float(guess.sum()):

@@ -56,8 +56,8 @@ def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:
     Ties go to the first keys. The selection follows from what is shown, so it costs nothing.
     """
     places, values = sparse_histogram(*exact, none.universe, none.scale, none.least)
-    kept = np.sort(np.argsort(-values, kind="stable")[:most])
-    return replace(none, places=places[kept], values=values[kept])
+    largest = np.sort(np.argsort(-values, kind="stable")[:most])
+    return replace(none, places=places[largest], values=values[largest])
 
 
 def blank_searches(plan: Plan) -> tuple[Search, ...]:

@@ -218,8 +218,8 @@ class _Work:
 
     @classmethod
     def of(cls, lanes: int) -> _Work:
-        kinds: tuple[Any, ...] = (np.uint16, np.intp, np.int8, np.int8, np.bool_)
-        return cls(*(np.empty(lanes, dtype=kind) for kind in kinds))
+        dtypes: tuple[Any, ...] = (np.uint16, np.intp, np.int8, np.int8, np.bool_)
+        return cls(*(np.empty(lanes, dtype=dtype) for dtype in dtypes))
 
 
 def _fill(out: Ints, levels: tuple[_Level, ...], bits: BitSource) -> None:

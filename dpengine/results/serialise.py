@@ -61,7 +61,30 @@ def pack(
 
     `apart` are the models of further tallies of the plan, each stored as a payload within the payload.
     """
-    header: dict[str, Any] = {"plan": plan, **story}
+    measured_header, arrays = _pack_measured(measured)
+    model_header, model_arrays = _pack_model(model)
+    header: dict[str, Any] = {"plan": plan, **story, **measured_header, **model_header}
+    arrays |= model_arrays
+    if amounts:
+        header["amounts"] = [(table.amount, table.columns) for table in amounts]
+        arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
+        arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
+    if stated is not None and stated.tables:
+        header["stated"] = [(columns, each.half_width) for columns, each in stated.tables.items()]
+        header["model_error"] = stated.model_error
+        for k, numbers in enumerate(stated.tables.values()):
+            arrays |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
+    for k, other in enumerate(apart):
+        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, story), dtype=np.uint8)
+    arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _pack_measured(measured: Measurements) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries of the header, and the arrays, that hold what was measured."""
+    header: dict[str, Any] = {}
     header["shares"] = [
         (
             one.allocation.columns,
@@ -109,6 +132,13 @@ def pack(
             for k, each in enumerate(measured.searches)
             for name in (KEYS if isinstance(each, FoundKeys) else BOXES)
         }
+    return header, arrays
+
+
+def _pack_model(model: ConsistentTables | SyntheticRows | None) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the entries of the header, and the arrays, that hold whole counts and rows."""
+    header: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
     rows = model.rows if isinstance(model, ConsistentTables) else model
     if isinstance(rows, SyntheticRows):
         header["rows"] = (rows.domain.names, rows.domain.sizes)
@@ -117,21 +147,7 @@ def pack(
     if isinstance(model, ConsistentTables):
         header["cliques"] = [table.columns for table in model.tables]
         arrays |= {f"model{k}": table.values for k, table in enumerate(model.tables)}
-    if amounts:
-        header["amounts"] = [(table.amount, table.columns) for table in amounts]
-        arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
-        arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
-    if stated is not None and stated.tables:
-        header["stated"] = [(columns, each.half_width) for columns, each in stated.tables.items()]
-        header["model_error"] = stated.model_error
-        for k, numbers in enumerate(stated.tables.values()):
-            arrays |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
-    for k, other in enumerate(apart):
-        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, story), dtype=np.uint8)
-    arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    return header, arrays
 
 
 def plan_of(payload: bytes) -> dict[str, Any]:
@@ -159,47 +175,7 @@ def unpack(
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
-            tallies = header.get("tallies", [0] * len(header["shares"]))
-            measurements = tuple(
-                Measurement(
-                    Allocation(tuple(columns), Fraction(epsilon), sensitivity, grain[0] if grain else 1, tallies[k]),
-                    arrays[f"measured{k}"],
-                    tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
-                )
-                for k, (columns, epsilon, sensitivity, merged, *grain) in enumerate(header["shares"])
-            )
-            choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
-            audit = None
-            if "audit" in header:
-                audited, epsilon, sensitivity, grain = header["audit"]
-                audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, arrays["audit_sums"])
-            boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
-            more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
-            searches = tuple(
-                _keys_in(arrays, f"search{k}", entry)
-                if f"search{k}_places" in arrays
-                else _boxes_in(arrays, f"search{k}", entry)
-                for k, entry in enumerate(header.get("searches", ()))
-            )
-            quantiles = tuple(
-                ChosenQuantiles(
-                    QuantileShare(tuple(columns), name, tuple(map(Decimal, parts)), Fraction(epsilon), sensitivity),
-                    arrays[f"quantiles{k}"],
-                )
-                for k, (columns, name, parts, epsilon, sensitivity) in enumerate(header.get("quantiles", ()))
-            )
-            model: ConsistentTables | SyntheticRows | None = None
-            rows = None
-            if "rows" in header:
-                columns, sizes = header["rows"]
-                codes = arrays["rows"].astype(np.int32)
-                # Releases of earlier versions hold no weights: there, every row counts once.
-                weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
-                model = rows = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
-            if "cliques" in header:
-                cliques = enumerate(header["cliques"])
-                cells = tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques)
-                model = ConsistentTables(cells, rows)
+            measured, model = _measured_in(header, arrays), _whole_counts_in(header, arrays)
             amounts = tuple(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
@@ -215,9 +191,59 @@ def unpack(
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    by_classes = header.get("by_classes", False)
-    measured = Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
     return header["plan"], measured, model, story, amounts, apart, stated
+
+
+def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:
+    """Return what was measured, from the header and the arrays of a payload."""
+    tallies = header.get("tallies", [0] * len(header["shares"]))
+    measurements = tuple(
+        Measurement(
+            Allocation(tuple(columns), Fraction(epsilon), sensitivity, grain[0] if grain else 1, tallies[k]),
+            arrays[f"measured{k}"],
+            tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
+        )
+        for k, (columns, epsilon, sensitivity, merged, *grain) in enumerate(header["shares"])
+    )
+    choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
+    audit = None
+    if "audit" in header:
+        audited, epsilon, sensitivity, grain = header["audit"]
+        audit = Audit(tuple(map(tuple, audited)), Fraction(epsilon), sensitivity, grain, arrays["audit_sums"])
+    boxes = _boxes_in(arrays, "boxes", header["boxes"]) if "boxes" in header else None
+    more = tuple(_boxes_in(arrays, f"boxes{k}", entry) for k, entry in enumerate(header.get("more_boxes", ())))
+    searches = tuple(
+        _keys_in(arrays, f"search{k}", entry)
+        if f"search{k}_places" in arrays
+        else _boxes_in(arrays, f"search{k}", entry)
+        for k, entry in enumerate(header.get("searches", ()))
+    )
+    quantiles = tuple(
+        ChosenQuantiles(
+            QuantileShare(tuple(columns), name, tuple(map(Decimal, parts)), Fraction(epsilon), sensitivity),
+            arrays[f"quantiles{k}"],
+        )
+        for k, (columns, name, parts, epsilon, sensitivity) in enumerate(header.get("quantiles", ()))
+    )
+    by_classes = header.get("by_classes", False)
+    return Measurements(measurements, choices, audit, boxes, more, quantiles, searches, by_classes)
+
+
+def _whole_counts_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> ConsistentTables | SyntheticRows | None:
+    """Return the whole counts or rows in a payload; None if there are none."""
+    model: ConsistentTables | SyntheticRows | None = None
+    rows = None
+    if "rows" in header:
+        columns, sizes = header["rows"]
+        codes = arrays["rows"].astype(np.int32)
+        # Releases of earlier versions hold no weights: there, every row counts once.
+        weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
+        model = rows = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
+    if "cliques" in header:
+        cliques = enumerate(header["cliques"])
+        cells = tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques)
+        model = ConsistentTables(cells, rows)
+    return model
 
 
 def _arrays_of(boxes: Boxes, prefix: str) -> dict[str, Array]:

@@ -48,10 +48,10 @@ class Stated:
         columns = tuple(sorted(table))
         if columns not in self.tables:
             return None
-        axes, kept = tuple(columns.index(name) for name in table), self.tables[columns]
+        axes, numbers = tuple(columns.index(name) for name in table), self.tables[columns]
         return TableNumbers(
-            kept.estimate.transpose(axes), kept.low.transpose(axes), kept.high.transpose(axes),
-            kept.mostly_noise.transpose(axes), kept.half_width,
+            numbers.estimate.transpose(axes), numbers.low.transpose(axes), numbers.high.transpose(axes),
+            numbers.mostly_noise.transpose(axes), numbers.half_width,
         )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ class _Loaded:
     rows: int | None = None
     frame: pa.Table | None = None  # the rows, if they are in memory
     read_how: tuple[str, Mapping[str, str]] = ("", {})  # how texts were read
-    said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
+    labels: tuple[dict[str, Any], ...] = ()  # those of the columns in the file itself
     text: TextFile | None = None  # the file with the rows, if it is a text table
     parquet: Path | None = None  # if it is a single Parquet file
     types: Sequence[str] | None = None  # if they are known without the relation, which is then made when needed
@@ -146,8 +146,8 @@ def open_table(
                     _("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
                 )
             columns = fields(loaded.names, loaded.types or types_of(engine.connection()), loaded.typed)
-            if loaded.said:
-                columns = tuple(map(_with_words, columns, loaded.said))
+            if loaded.labels:
+                columns = tuple(map(_with_words, columns, loaded.labels))
     except BaseException:
         engine.discard()
         raise
@@ -167,14 +167,14 @@ def sheet_names(path: Path) -> list[str]:
 def columns_of(path: Path, suffix: str) -> list[Field]:
     """Return the column descriptions of a file of SPSS, Stata or SAS; its rows are not read. Raises `TableError`."""
     with plain_errors():
-        said = isolated.read("statistical_columns", [path], path.parent, path=str(path), suffix=suffix)
-    return [_with_words(Field(each["name"], "category", "VARCHAR"), each) for each in said]
+        labels = isolated.read("statistical_columns", [path], path.parent, path=str(path), suffix=suffix)
+    return [_with_words(Field(each["name"], "category", "VARCHAR"), each) for each in labels]
 
 
-def _with_words(field: Field, said: dict[str, Any]) -> Field:
-    words = tuple((str(code), str(word)) for code, word in said["words"])
-    hint = "category" if said["coded"] else field.kind_hint
-    return replace(field, kind_hint=hint, label=said["label"], words=words)
+def _with_words(field: Field, labels: dict[str, Any]) -> Field:
+    words = tuple((str(code), str(word)) for code, word in labels["words"])
+    hint = "category" if labels["coded"] else field.kind_hint
+    return replace(field, kind_hint=hint, label=labels["label"], words=words)
 
 
 def _is_ibis(source: object) -> TypeGuard[ir.Table]:
@@ -237,31 +237,31 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     if suffix in TEXT:
         return _open_text(engine, path, packed, options)
     if suffix in EXCEL:
-        found = isolated.read(
+        answer = isolated.read(
             "workbook", [path], folder,
             path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
             names_given=options.names_given,
         )  # fmt: skip
-        sheet_rows = read_copy(Path(found["place"]))
+        sheet_rows = read_copy(Path(answer["place"]))
         from_arrow(engine.connection(), sheet_rows)
-        return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
+        return _Loaded(answer["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
         return _open_parquet(engine, path, options)
     if suffix in ARROW:
-        found = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
-        frame = read_copy(Path(found["place"]))
+        answer = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
+        frame = read_copy(Path(answer["place"]))
         from_arrow(engine.connection(), frame)
-        return _Loaded(found["names"], rows=frame.num_rows, frame=frame)
+        return _Loaded(answer["names"], rows=frame.num_rows, frame=frame)
     if suffix in STATISTICAL:
-        found = isolated.read(
+        answer = isolated.read(
             "statistical", [path], folder,
             path=str(path), folder=str(folder), suffix=suffix, encoding=options.encoding,
         )  # fmt: skip
-        frame, said = read_copy(Path(found["place"])), tuple(found["columns"])
+        frame, labels = read_copy(Path(answer["place"])), tuple(answer["columns"])
         from_arrow(engine.connection(), frame)
-        names = [column["name"] for column in said]
-        how = mark("{program}, texts in {encoding}"), {"program": found["program"], "encoding": found["encoding"]}
-        return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, said=said)
+        names = [column["name"] for column in labels]
+        how = mark("{program}, texts in {encoding}"), {"program": answer["program"], "encoding": answer["encoding"]}
+        return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, labels=labels)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(engine.connection(), folder, path, options.table), files=(path,))
     if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
@@ -309,22 +309,22 @@ def _read_by(reader: Callable[[Path], Any], path: Path) -> tuple[list[str], pa.T
 
 
 def _open_text(engine: Engine, path: Path, packed: bool, options: _Options) -> _Loaded:
-    found = isolated.read(
+    answer = isolated.read(
         "text_table", [path], engine.folder,
         path=str(path), folder=str(engine.folder), packed=packed, encoding=options.encoding,
         delimiter=options.delimiter, in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
-    delimiter = found["delimiter"]
+    delimiter = answer["delimiter"]
     rows = relation(
-        Path(found["place"]), len(found["names"]), delimiter, found["quote"], plain_lines=found["plain_lines"]
+        Path(answer["place"]), len(answer["names"]), delimiter, answer["quote"], plain_lines=answer["plain_lines"]
     )
     engine.prepare = lambda connection: connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
     return _Loaded(
-        found["names"],
+        answer["names"],
         typed=False,
-        types=["VARCHAR"] * len(found["names"]),
-        files=() if found["copied"] else (path,),
-        rows=found["rows"],
-        text=TextFile(Path(found["place"]), delimiter, found["quote"], found["plain_lines"], found["whole_cells"]),
-        read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": found["encoding"], "delimiter": delimiter}),
+        types=["VARCHAR"] * len(answer["names"]),
+        files=() if answer["copied"] else (path,),
+        rows=answer["rows"],
+        text=TextFile(Path(answer["place"]), delimiter, answer["quote"], answer["plain_lines"], answer["whole_cells"]),
+        read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": answer["encoding"], "delimiter": delimiter}),
     )

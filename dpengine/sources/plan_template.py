@@ -68,9 +68,9 @@ def first_plan(fields: Sequence[Field], *, dataset: str, book: ReadCodebook | No
         line = f"  - {{name: {_scalar(field.name)}{label}, {BLANKS[field.kind_hint]}}}"
         lines.append(f"{line}   # {NOTES[field.kind_hint]}" if NOTES[field.kind_hint] else line)
         if field.words:
-            said = ", ".join(f"{_scalar(code)}: {_scalar(word)}" for code, word in field.words[:MAX_WORDS] if word)
+            words = ", ".join(f"{_scalar(code)}: {_scalar(word)}" for code, word in field.words[:MAX_WORDS] if word)
             more = ", …" if len(field.words) > MAX_WORDS else ""
-            lines.append(f"    # the file itself says: words: {{{said}{more}}}; some programs make this from the rows")
+            lines.append(f"    # the file itself says: words: {{{words}{more}}}; some programs make this from the rows")
         if field.name in declared:
             entry = _flow(declared[field.name])
             lines.append(f"    # the codebook, which was made with the rows, says: {entry}; take it if it is public")

@@ -70,8 +70,8 @@ class ColumnBase(Declared):
         """The column as its plan declares it, without found cells."""
         return self
 
-    def with_cells_of(self, found: ColumnBase) -> Self:
-        """Return the column with the cells of `found`, which has the same declaration."""
+    def with_cells_of(self, other: ColumnBase) -> Self:
+        """Return the column with the cells of `other`, which has the same declaration."""
         return self
 
     @property

@@ -151,15 +151,14 @@ class Number(ColumnBase):
     def as_written(self) -> Number:
         return self.with_edges(()) if self.bins is not None and self.bins.found else self
 
-    def with_cells_of(self, found: ColumnBase) -> Number:
-        return self.with_edges(found.bins.found) if isinstance(found, Number) and found.bins is not None else self
+    def with_cells_of(self, other: ColumnBase) -> Number:
+        return self.with_edges(other.bins.found) if isinstance(other, Number) and other.bins is not None else self
 
-    def with_edges(self, found: tuple[Decimal, ...]) -> Number:
+    def with_edges(self, edges: tuple[Decimal, ...]) -> Number:
         """Return the column with the edges that were found for its bins; without any, as it was declared."""
         assert self.bins is not None, "a column whose bins are found"
-        bins = self.bins.model_copy(update={"found": found})
-        edges = found or even_edges(self.steps.edges, bins.count)
-        return self._changed(bins=bins, edges=edges)
+        bins = self.bins.model_copy(update={"found": edges})
+        return self._changed(bins=bins, edges=edges or even_edges(self.steps.edges, bins.count))
 
     @cached_property
     def steps(self) -> Number:

@@ -127,42 +127,50 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
                 )
             )
     for amount in plan.amounts(table):
-        if not isinstance(columns.get(amount), Amount):
-            raise ValueError(
-                _(
-                    "table {name}: means, sums and quantiles are of columns of kind amount; {amount!r} is none that "
-                    "is declared",
-                    name=name,
-                    amount=amount,
-                )
-            )
-        if (cells := plan.cells((*table, amount))) > MAX_TABLE_CELLS:
-            raise ValueError(
-                _(
-                    "table {name}: with the knots of {amount!r} it would have {cells} cells, above the limit of "
-                    "{most}: use fewer knots or columns, or wider bins",
-                    name=name,
-                    amount=amount,
-                    cells=number(cells),
-                    most=number(MAX_TABLE_CELLS),
-                )
-            )
-        if plan.amount(amount).degree > 1:
-            _check_squares(plan.amount(amount), name)
-        if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:
-            raise ValueError(_("the step of {amount!r} is too fine for so many rows", amount=amount))
-        if plan.quantiles(table, amount) and len(plan.amount(amount).all_knots) < MIN_KNOTS:
-            raise ValueError(
-                _(
-                    "table {name}: quantiles of {amount!r} are found between its knots, and it needs at least {least}: "
-                    "declare knots in its range, such as {knots}, closer together where most values lie",
-                    name=name,
-                    amount=amount,
-                    least=MIN_KNOTS,
-                    knots=_even_knots(plan.amount(amount)),
-                )
-            )
+        _check_amount(plan, columns, table, name, amount)
     _check_associations(plan, table, name)
+    _check_names_of_numbers(plan, table, name)
+
+
+def _check_amount(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str, amount: str) -> None:
+    if not isinstance(columns.get(amount), Amount):
+        raise ValueError(
+            _(
+                "table {name}: means, sums and quantiles are of columns of kind amount; {amount!r} is none that "
+                "is declared",
+                name=name,
+                amount=amount,
+            )
+        )
+    if (cells := plan.cells((*table, amount))) > MAX_TABLE_CELLS:
+        raise ValueError(
+            _(
+                "table {name}: with the knots of {amount!r} it would have {cells} cells, above the limit of "
+                "{most}: use fewer knots or columns, or wider bins",
+                name=name,
+                amount=amount,
+                cells=number(cells),
+                most=number(MAX_TABLE_CELLS),
+            )
+        )
+    if plan.amount(amount).degree > 1:
+        _check_squares(plan.amount(amount), name)
+    if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:
+        raise ValueError(_("the step of {amount!r} is too fine for so many rows", amount=amount))
+    if plan.quantiles(table, amount) and len(plan.amount(amount).all_knots) < MIN_KNOTS:
+        raise ValueError(
+            _(
+                "table {name}: quantiles of {amount!r} are found between its knots, and it needs at least {least}: "
+                "declare knots in its range, such as {knots}, closer together where most values lie",
+                name=name,
+                amount=amount,
+                least=MIN_KNOTS,
+                knots=_even_knots(plan.amount(amount)),
+            )
+        )
+
+
+def _check_names_of_numbers(plan: Plan, table: tuple[str, ...], name: str) -> None:
     kinds = [each.column for each in plan.associations(table)]
     for each in plan.amounts(table):
         of_parts = (f"quantile_{part:f}" for part in plan.quantiles(table, each))

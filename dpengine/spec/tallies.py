@@ -123,42 +123,7 @@ def check_distinct(plan: Plan) -> None:
     """Raise ValueError if tables of distinct persons request something unsound or unsupported."""
     distinct = _distinct(plan)
     for table in distinct:
-        name = " × ".join(table.columns)
-        if table.amounts or table.ranges:
-            raise ValueError(
-                _(
-                    "table {name}: distinct persons are counted only; ask for means, sums, quantiles or ranges in a "
-                    "table without distinct",
-                    name=name,
-                )
-            )
-        if plan.unit.id is None:
-            raise ValueError(
-                _(
-                    "table {name}: to count distinct persons, name the column that tells them apart, such as "
-                    "unit: {{id: patient_id, rows: 5}}",
-                    name=name,
-                )
-            )
-        if table.cells_per_person > 1 and plan.resolution.declared(table.columns) != table.columns:
-            raise ValueError(
-                _(
-                    "table {name}: at a coarser level of a column, a person is counted in one cell only; set "
-                    "cells_per_person to 1, or declare the coarser level as a column of its own",
-                    name=name,
-                )
-            )
-        if table.cells_per_person > min(plan.unit.rows, plan.cells(table.columns)):
-            raise ValueError(
-                _(
-                    "table {name}: cells_per_person is {cells}, but a person with at most {rows} rows can be in at "
-                    "most {most} of its cells",
-                    name=name,
-                    cells=table.cells_per_person,
-                    rows=plan.unit.rows,
-                    most=min(plan.unit.rows, plan.cells(table.columns)),
-                )
-            )
+        _check_table(plan, table)
     if distinct and plan.strategy in ("adaptive", "optimised"):
         raise ValueError(
             _(
@@ -173,5 +138,44 @@ def check_distinct(plan: Plan) -> None:
             _(
                 "tables of distinct persons cannot stand beside levels of {column}; use a plan for each",
                 column=plan.resolution.column,
+            )
+        )
+
+
+def _check_table(plan: Plan, table: PublishedTable) -> None:
+    name = " × ".join(table.columns)
+    if table.amounts or table.ranges:
+        raise ValueError(
+            _(
+                "table {name}: distinct persons are counted only; ask for means, sums, quantiles or ranges in a "
+                "table without distinct",
+                name=name,
+            )
+        )
+    if plan.unit.id is None:
+        raise ValueError(
+            _(
+                "table {name}: to count distinct persons, name the column that tells them apart, such as "
+                "unit: {{id: patient_id, rows: 5}}",
+                name=name,
+            )
+        )
+    if table.cells_per_person > 1 and plan.resolution.declared(table.columns) != table.columns:
+        raise ValueError(
+            _(
+                "table {name}: at a coarser level of a column, a person is counted in one cell only; set "
+                "cells_per_person to 1, or declare the coarser level as a column of its own",
+                name=name,
+            )
+        )
+    if table.cells_per_person > min(plan.unit.rows, plan.cells(table.columns)):
+        raise ValueError(
+            _(
+                "table {name}: cells_per_person is {cells}, but a person with at most {rows} rows can be in at "
+                "most {most} of its cells",
+                name=name,
+                cells=table.cells_per_person,
+                rows=plan.unit.rows,
+                most=min(plan.unit.rows, plan.cells(table.columns)),
             )
         )

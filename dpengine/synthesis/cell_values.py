@@ -222,8 +222,8 @@ def _numbers(column: Number, codes: Ints, salt: int) -> npt.NDArray[Any]:
     while max(abs(edge) for edge in edges) * 10**decimals < 10**MAX_DIGITS:
         grid = _number_grid(edges, missing, decimals)
         if (np.diff(np.searchsorted(grid.skipped, [grid.first, grid.first + grid.steps]), axis=0) < grid.steps).all():
-            found = grid.at(codes, salt)
-            return found if decimals == 0 else found / 10**decimals
+            numbers = grid.at(codes, salt)
+            return numbers if decimals == 0 else numbers / 10**decimals
         decimals += 1  # a bin whose grid values are all missing markers uses a finer grid
     low, high = (np.array([float(edge) for edge in side]) for side in (edges[:-1], edges[1:]))
     between = low[codes] + (high - low)[codes] * _even(codes, salt)

@@ -61,9 +61,9 @@ def read_day(text: str, format: str | None) -> date | None:
     """
     if format is not None:
         pattern, keys = _pattern(format)
-        if pattern is not None and (found := pattern.fullmatch(text.strip())):
+        if pattern is not None and (match := pattern.fullmatch(text.strip())):
             try:
-                return _day(dict(zip(keys, found.groups(), strict=True)))
+                return _day(dict(zip(keys, match.groups(), strict=True)))
             except ValueError:
                 pass  # a 30th of February, which may still be a day in ISO
     try:

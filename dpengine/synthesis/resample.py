@@ -76,19 +76,19 @@ def _joined(model: ConsistentTables, resolution: Resolution) -> dict[str, Ints]:
     for table in model.tables:
         codes = np.repeat(np.arange(table.values.size), table.values.ravel())
         unpacked = dict(zip(table.columns, np.unravel_index(codes, table.values.shape), strict=True))
-        told = resolution.with_coarser(unpacked)
+        people = resolution.with_coarser(unpacked)
         if not rows:
-            rows = told
+            rows = people
             continue
         shared = resolution.shared(table.columns, tuple(rows))
-        sizes = tuple(int(max(rows[name].max(initial=0), told[name].max(initial=0))) + 1 for name in shared)
+        sizes = tuple(int(max(rows[name].max(initial=0), people[name].max(initial=0))) + 1 for name in shared)
         domain = Domain(shared, sizes)
         place = _spread_within_groups(rows, domain)
-        groups = domain.cells([told[name] for name in shared]) if shared else np.zeros(codes.size, dtype=np.int64)
+        groups = domain.cells([people[name] for name in shared]) if shared else np.zeros(codes.size, dtype=np.int64)
         order = np.argsort(groups, kind="stable")
-        for name in told.keys() - rows.keys():
-            rows[name] = np.empty_like(told[name])
-            rows[name][place] = told[name][order]
+        for name in people.keys() - rows.keys():
+            rows[name] = np.empty_like(people[name])
+            rows[name][place] = people[name][order]
     return rows
 
 

@@ -123,12 +123,12 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray], *, priva
     chance = percent(float(both[candidates.mechanism][order[0]]))
     line = f"At ε = {exact_text(epsilon)}, {first} is drawn {chance} of the time"
     st.markdown(f"**{line}**")
-    kept = sorted(order[:MAX_BARS])
-    shown = {each: chances[kept] for each, chances in both.items()}
+    largest = sorted(order[:MAX_BARS])
+    shown = {each: chances[largest] for each, chances in both.items()}
     alt = f"{line}; both mechanisms side by side."
-    show(likely_figure([names[k] for k in kept], shown), alt, "choose-likely", 300, private=private)
-    if len(kept) < len(names):
-        st.caption(f"The {len(kept)} of {len(names):,} candidates that score highest.")
+    show(likely_figure([names[k] for k in largest], shown), alt, "choose-likely", 300, private=private)
+    if len(largest) < len(names):
+        st.caption(f"The {len(largest)} of {len(names):,} candidates that score highest.")
     frame = pd.DataFrame({"candidate": names, "score": [float(score) for score in candidates.scores]})
     for each, chances in both.items():
         frame[each.value] = chances

@@ -54,11 +54,11 @@ def questions(cap: int) -> dict[str, Question]:
 
 def choose_question() -> Question:
     """Return the question that the visitor chose, with a cap on incomes if it needs one."""
-    asked = st.segmented_control(
+    question = st.segmented_control(
         "The question", (OVER, EARN, ALL), default=OVER, required=True, key="definition_question"
     )
     cap = 100
-    if asked == EARN:
+    if question == EARN:
         cap = st.number_input(
             "Highest income that counts in full (thousand $)",
             min_value=1,
@@ -69,7 +69,7 @@ def choose_question() -> Question:
             help="Larger incomes count as this. Without a cap one person could change the sum by any amount, and no "
             "noise would be enough.",
         )
-    return questions(int(cap))[asked]
+    return questions(int(cap))[question]
 
 
 def two_tables(person: str) -> None:
@@ -144,7 +144,7 @@ def lab() -> None:
 def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person: str, answers: tuple[int, int]) -> None:
     """Show the comparison as numbers, as a figure and as a table; `answers` are the true ones."""
     most, bound = math.exp(min(float(seen.max_log_ratio), 700)), math.exp(float(epsilon))
-    kept = seen.max_log_ratio <= epsilon
+    holds = seen.max_log_ratio <= epsilon
     st.markdown(
         "How many times as likely is an answer on one table as on the other? ε promises that this ratio never exceeds "
         "e^ε. The smaller ε, the less an answer reveals about which table it came from."
@@ -162,7 +162,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
             "50 % of the time.",
         )
     true = f"The true answers are {answers[0]:,} and {answers[1]:,}. "
-    if not kept:
+    if not holds:
         line = f"The promise is broken: some answers are {most:.3g} times as likely, and e^ε is {bound:.3g}"
         st.error(f"{line}. The noise is too small for what one person can change.", icon=":material/gpp_bad:")
     elif seen.gap == 0:
@@ -175,7 +175,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
         )
     else:
         line = f"No answer exceeds the factor {most:.3g}, which is below e^ε = {bound:.3g}"
-    st.markdown(f"**{line}.** {true}" if kept else true)
+    st.markdown(f"**{line}.** {true}" if holds else true)
     names = f"D, with {person}", f"D′, without {person}"
     draw(
         distributions_figure(seen, question.unit, float(epsilon), names),
@@ -198,9 +198,9 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
 def meaning(epsilon: Fraction) -> None:
     """Say what ε means for the visitor's own release."""
     st.subheader("What this means for your release")
-    own = visit().plan
-    used = epsilon if own is None else own.epsilon
-    whose = f"At ε = {exact_text(used)}, as here" if own is None else f"Your plan has ε = {exact_text(used)}"
+    plan = visit().plan
+    used = epsilon if plan is None else plan.epsilon
+    whose = f"At ε = {exact_text(used)}, as here" if plan is None else f"Your plan has ε = {exact_text(used)}"
     st.markdown(
         f"{whose}: someone who is 50 % sure that a person is in the table becomes {sure(posterior(0.5, used))}. "
         "A release holds many counts; all of its tables together stay within the factor e^ε for each person. A group "

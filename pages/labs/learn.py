@@ -100,12 +100,12 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
         key="learn_epsilons",
         help=term("regret", "Left: more private. Right: less regret. Each chosen ε is a line in the figure."),
     )
-    way = middle.segmented_control(
+    rule = middle.segmented_control(
         "Learning rate", list(RATES), default=next(iter(RATES)), required=True, key="learn_rate",
         help="How the rate η is computed from ε and δ; see For the curious.",
     )  # fmt: skip
     delta = right.selectbox("δ", list(DELTAS), index=1, key="learn_delta", help=term("delta"))
-    return sorted(epsilons), way, DELTAS[delta]
+    return sorted(epsilons), rule, DELTAS[delta]
 
 
 def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
@@ -119,17 +119,17 @@ def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
                 st.metric(label, f"{each.loss:.3f}", f"{each.regret[-1]:+.3f}", "inverse", border=True)
 
 
-def over_time(name: str, chosen: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
+def over_time(name: str, chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction) -> None:
     """Show one run of every learner; it stays until the visitor asks for another."""
     private = name not in MARKETS
-    asked = (name, tuple(epsilons), way, delta, visit().turns("learn"))
-    runs = visit().once("learn", asked, lambda: run(chosen.losses, way, delta, epsilons))
+    inputs = (name, tuple(epsilons), rule, delta, visit().turns("learn"))
+    runs = visit().once("learn", inputs, lambda: run(chosen.losses, rule, delta, epsilons))
     shape = chosen.losses.shape
     numbers(runs, chosen, float(chosen.losses.mean(axis=0).min()))
-    unproved = [each for each in epsilons if rate(way, each, delta, chosen.losses) is None]
+    unproved = [each for each in epsilons if rate(rule, each, delta, chosen.losses) is None]
     if unproved:
         st.caption(
-            f"There is no proven rate {way} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
+            f"There is no proven rate {rule} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
         )
     learners = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in learners]
@@ -174,9 +174,9 @@ def over_time(name: str, chosen: Market, epsilons: list[Fraction], way: str, del
     twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]}, private=private)
 
 
-def over_all_epsilons(chosen: Market, epsilons: list[Fraction], way: str, delta: Fraction, *, private: bool) -> None:
+def over_all_epsilons(chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction, *, private: bool) -> None:
     """Show the expected regret after the last round over ε."""
-    rows = over_epsilon(chosen.losses, way, delta)
+    rows = over_epsilon(chosen.losses, rule, delta)
     steps = on_grid(chosen.losses)
     free = float(average_regret(steps, expected_loss(steps, free_rate(*steps.shape)))[-1])
     st.markdown(f"**What ε costs: expected regret after {len(steps):,} {chosen.round}s**")
@@ -200,17 +200,17 @@ def lab() -> None:
         return
     name, chosen = known
     st.markdown(plain(chosen.story))
-    epsilons, way, delta = settings()
-    over_time(name, chosen, epsilons, way, delta)
-    over_all_epsilons(chosen, epsilons, way, delta, private=name not in MARKETS)
+    epsilons, rule, delta = settings()
+    over_time(name, chosen, epsilons, rule, delta)
+    over_all_epsilons(chosen, epsilons, rule, delta, private=name not in MARKETS)
     if name in MARKETS:
         show_code(
             "learn",
             lambda: {
                 "market": MARKETS[name].__name__,
-                "rate": RATES[way].__name__,
+                "rate": RATES[rule].__name__,
                 "epsilons": [
-                    exact_text(each) for each in epsilons if rate(way, each, delta, chosen.losses) is not None
+                    exact_text(each) for each in epsilons if rate(rule, each, delta, chosen.losses) is not None
                 ],
                 "delta": exact_text(delta),
             },

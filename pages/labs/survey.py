@@ -105,10 +105,10 @@ def choose_protocol(answers: int) -> survey.Protocol:
     return survey.METHODS[method](answers, epsilon)
 
 
-def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
+def numbers(respondents: People, protocol: survey.Protocol, estimate: Estimate) -> None:
     """Show ε, and the error of a count by coins and with a curator."""
-    error = np.abs(estimate.shares * asked.size - asked.counts).mean()
-    predicted = survey.local_error(protocol, asked.counts / asked.size, asked.size)
+    error = np.abs(estimate.shares * respondents.size - respondents.counts).mean()
+    predicted = survey.local_error(protocol, respondents.counts / respondents.size, respondents.size)
     with st.grid(3, min_column_width=150):
         st.metric("ε of a report", epsilon_words(protocol.epsilon), border=True,
                   help="Rounded up from the exact chances of the coins.")  # fmt: skip
@@ -118,27 +118,27 @@ def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> Non
                   help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip
 
 
-def picture(asked: People, estimate: Estimate, *, fitted: bool) -> None:
+def picture(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
     """Draw the estimates of one survey beside the truth."""
     shares = estimate.fitted if fitted else estimate.shares
-    counts, within = shares * asked.size, estimate.half_widths() * asked.size
-    inside = int((np.abs(estimate.shares * asked.size - asked.counts) <= within).sum())
+    counts, within = shares * respondents.size, estimate.half_widths() * respondents.size
+    inside = int((np.abs(estimate.shares * respondents.size - respondents.counts) <= within).sum())
     line = (
-        f"{asked.question}, {asked.size:,} people: {inside} of {plural(len(asked.labels), 'answer')} within the 95 % "
-        f"interval of ±{people(float(np.median(within)))}"
+        f"{respondents.question}, {respondents.size:,} people: {inside} of "
+        f"{plural(len(respondents.labels), 'answer')} within the 95 % interval of ±{people(float(np.median(within)))}"
     )
     st.markdown(f"**{plain(line)}**")
-    kept = np.sort(np.argsort(-asked.counts, kind="stable")[:MAX_BARS])
-    labels = [asked.labels[k] for k in kept]
-    figure = answers_figure(labels, asked.counts[kept], counts[kept], within[kept])
-    draw(figure, f"{line}.", "survey-answers", 380, private=asked.private)
-    if len(kept) < len(asked.labels):
-        st.caption(f"The {MAX_BARS} most frequent of {len(asked.labels)} answers.")
+    largest = np.sort(np.argsort(-respondents.counts, kind="stable")[:MAX_BARS])
+    labels = [respondents.labels[k] for k in largest]
+    figure = answers_figure(labels, respondents.counts[largest], counts[largest], within[largest])
+    draw(figure, f"{line}.", "survey-answers", 380, private=respondents.private)
+    if len(largest) < len(respondents.labels):
+        st.caption(f"The {MAX_BARS} most frequent of {len(respondents.labels)} answers.")
     if fitted:
         st.caption(
             "Fitted by post-processing: shares of a whole, no longer unbiased. Intervals are of the raw estimates."
         )
-    frame = pd.DataFrame({"answer": asked.labels, "truth": asked.counts, "estimate": counts, "±": within})
+    frame = pd.DataFrame({"answer": respondents.labels, "truth": respondents.counts, "estimate": counts, "±": within})
     number = st.column_config.NumberColumn
     columns = {"truth": number("truth", format="%,d")} | {
         name: number(name, format="%,.0f") for name in ("estimate", "±")
@@ -151,37 +151,37 @@ def lab() -> None:
     """Run a survey of the chosen people by the chosen method."""
     left, right = st.columns([4, 5], gap="large")
     with left:
-        asked = choose_people()
-        if asked is None:
+        respondents = choose_people()
+        if respondents is None:
             return
-        protocol = choose_protocol(len(asked.labels))
+        protocol = choose_protocol(len(respondents.labels))
         fitted = st.checkbox("Fit to shares of a whole", key="survey_fit",
                              help=term("post-processing", "No share below 0, and all add up to 100 %."))  # fmt: skip
         st.button("Run it again", key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",))
     run = visit().turns("survey")
     with right:
-        key, counts = (asked.name, protocol_key(protocol), run), asked.counts
+        key, counts = (respondents.name, protocol_key(protocol), run), respondents.counts
         estimate = visit().once("survey", key, lambda: survey.ask_people(protocol, counts))
-        with st.container(border=True, key="private") if asked.private else st.container():
-            if asked.private:
+        with st.container(border=True, key="private") if respondents.private else st.container():
+            if respondents.private:
                 st.markdown(
                     ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, without "
                     "noise. Nothing is stored or spent."
                 )
-            numbers(asked, protocol, estimate)
-            picture(asked, estimate, fitted=fitted)
+            numbers(respondents, protocol, estimate)
+            picture(respondents, estimate, fitted=fitted)
     st.subheader("What it costs, and what it hides")
-    size = 10_000 if asked.private else asked.size  # the code on the page is passed on
-    if asked.private:
-        asked = made_up_like(asked)
-        st.caption(f"For {asked.size:,} made-up people, about as many as your table has.")
+    size = 10_000 if respondents.private else respondents.size  # the code on the page is passed on
+    if respondents.private:
+        respondents = made_up_like(respondents)
+        st.caption(f"For {respondents.size:,} made-up people, about as many as your table has.")
     tabs = st.tabs(list(VIEWS), on_change="rerun", key="survey_view")
     for tab, view in zip(tabs, VIEWS.values(), strict=True):
         if tab.open:
             with tab:
-                view(asked, protocol, run)
+                view(respondents, protocol, run)
     code = {
-        "answers": len(asked.labels),
+        "answers": len(respondents.labels),
         "people": size,
         "method": st.session_state["survey_method"],
         "epsilon": exact_text(st.session_state.get("survey_epsilon", protocol.epsilon)),

@@ -69,9 +69,9 @@ def test_for_many_releases_each_rule_is_as_tight_as_published() -> None:
     while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (low, middle) if delta_at_least(each, times, middle) <= MILLIONTH else (middle, high)
-    found = [float(total_cost(rule, each, times, MILLIONTH)) for rule in (Rule.ZCDP, Rule.ADVANCED, Rule.BASIC)]
+    costs = [float(total_cost(rule, each, times, MILLIONTH)) for rule in (Rule.ZCDP, Rule.ADVANCED, Rule.BASIC)]
     assert high == pytest.approx(2.916, abs=0.001)
-    assert found == pytest.approx([3.525, 3.728, 20.0], abs=0.002)
+    assert costs == pytest.approx([3.525, 3.728, 20.0], abs=0.002)
 
 
 def test_basic_composition_and_groups_are_exact() -> None:

@@ -332,7 +332,7 @@ def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     charge(Ledger(), "plan")
     assert Ledger().spent("clinic") == 1
-    assert [found.name for found in (tmp_path / "home").rglob("*") if found.is_file()] == ["ledger.db"]
+    assert [path.name for path in (tmp_path / "home").rglob("*") if path.is_file()] == ["ledger.db"]
 
 
 # ---- the chain ----
@@ -467,7 +467,7 @@ def test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state(
 ) -> None:
     ledger.set_cap("clinic", "2")
     charge(ledger, "plan")
-    view, reads = ledger.as_it_is(), []
+    view, reads = ledger.snapshot(), []
     monkeypatch.setattr(hash_chain, "read", lambda *those, read=hash_chain.read: reads.append(those) or read(*those))
     data = ledger.fingerprint(b"rows")
     assert (view.spent("clinic"), view.left("clinic"), len(view.history())) == (1, 1, 1)

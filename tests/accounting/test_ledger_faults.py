@@ -58,13 +58,13 @@ def _jobs() -> subprocess.Popen[str]:
 
 
 def run(job: str, url: str, *arguments: object) -> list[Any]:
-    asked, answered = _jobs().stdin, _jobs().stdout
-    assert asked is not None
-    assert answered is not None
-    print(json.dumps([job, url, arguments]), file=asked, flush=True)
-    said = list(iter(answered.readline, "done\n"))
-    assert len(said) == 1, "".join(said)
-    answer: list[Any] = json.loads(said[0])
+    requests, replies = _jobs().stdin, _jobs().stdout
+    assert requests is not None
+    assert replies is not None
+    print(json.dumps([job, url, arguments]), file=requests, flush=True)
+    lines = list(iter(replies.readline, "done\n"))
+    assert len(lines) == 1, "".join(lines)
+    answer: list[Any] = json.loads(lines[0])
     return answer
 
 
@@ -255,19 +255,19 @@ def test_a_ledger_held_on_a_server_is_refused_in_time_and_read_meanwhile(
 
 
 def test_a_writer_waits_for_others_for_more_than_half_a_minute(stored_url: str) -> None:
-    asked = "PRAGMA busy_timeout"
+    statement = "PRAGMA busy_timeout"
     if not stored_url.startswith("sqlite"):
-        asked = "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"
+        statement = "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"
     with database.Store(stored_url, hash_chain.build).writing() as connection:
-        assert connection.exec_driver_sql(asked).scalar_one() > 30_000  # milliseconds
+        assert connection.exec_driver_sql(statement).scalar_one() > 30_000  # milliseconds
 
 
 def test_a_charge_is_on_the_disk_when_it_is_committed_whatever_the_server_is_set_to(postgres: str) -> None:
     url = empty_schema(postgres)
-    asked = "SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'"
+    statement = "SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'"
     for setting, expected in (("off", "on"), ("local", "local"), ("on", "on")):  # others are as strong, or stronger
         with database.Store(f"{url}%20-csynchronous_commit%3D{setting}", hash_chain.build).writing() as connection:
-            assert connection.exec_driver_sql(asked).scalar_one() == expected
+            assert connection.exec_driver_sql(statement).scalar_one() == expected
 
 
 def test_a_server_that_restarts_is_found_again_and_one_that_is_gone_is_refused() -> None:
@@ -347,13 +347,13 @@ def test_a_truncated_ledger_is_refused(url: str, path: Path, keep: float) -> Non
 
 def answers(url: str) -> list[object]:
     """Query everything of a ledger, opened anew for each query; an error counts as an answer."""
-    asked: list[Callable[[Ledger], object]] = [
+    questions: list[Callable[[Ledger], object]] = [
         lambda ledger: ledger.history(),
         lambda ledger: (ledger.spent("clinic"), ledger.cap("clinic"), ledger.datasets()),
         lambda ledger: [ledger.payload(f"id of {number}") for number in range(3)],
     ]
     result: list[object] = []
-    for ask in asked:
+    for ask in questions:
         try:
             result.append(ask(Ledger(url)))
         except LedgerError:

@@ -69,14 +69,14 @@ def test_two_hundred_attempts_reveal_nothing_of_another_owner(tmp_path: Path, na
     hers.set_cap("clinic", 2)
     charge(hers, "plan", "clinic", b"rows")
     charge(hers, "question 1", "wages", b"rows", kind=Kind.ANSWER)
-    kept = hers.history()
+    history = hers.history()
 
     views, guesses = [Ledger(alone, bea), Ledger(shared, bea)], [random.Random(5), random.Random(5)]
-    told = [[attempt(view, guess) for _ in range(200)] for view, guess in zip(views, guesses, strict=True)]
-    assert told[0] == told[1]
-    assert len({name for name, _ in told[0]}) == 15
-    assert {type(answer) for name, answer in told[0] if name == "charge"} == {bytes, tuple}, "granted and refused"
-    assert hers.history() == kept
+    outcomes = [[attempt(view, guess) for _ in range(200)] for view, guess in zip(views, guesses, strict=True)]
+    assert outcomes[0] == outcomes[1]
+    assert len({name for name, _ in outcomes[0]}) == 15
+    assert {type(answer) for name, answer in outcomes[0] if name == "charge"} == {bytes, tuple}, "granted and refused"
+    assert hers.history() == history
     assert (hers.spent("clinic"), hers.cap("clinic"), hers.payload("id of plan")) == (2, 2, b"numbers of plan")
     hers.verify_chain()
 
@@ -88,8 +88,8 @@ def test_the_attempts_would_notice_owners_that_are_not_separated(tmp_path: Path)
     charge(Ledger(shared), "plan", "clinic", b"rows")
     guesses = [random.Random(5), random.Random(5)]
     views = [Ledger(alone), Ledger(shared)]
-    told = [[attempt(view, guess) for _ in range(40)] for view, guess in zip(views, guesses, strict=True)]
-    assert told[0] != told[1]
+    outcomes = [[attempt(view, guess) for _ in range(40)] for view, guess in zip(views, guesses, strict=True)]
+    assert outcomes[0] != outcomes[1]
 
 
 def test_a_view_of_an_owner_is_that_owner_s_ledger(stored_url: str) -> None:
@@ -100,7 +100,7 @@ def test_a_view_of_an_owner_is_that_owner_s_ledger(stored_url: str) -> None:
     assert Ledger(stored_url, "ann").history() == ledger.for_owner("ann").history() != []
     assert ledger.for_owner("ann").fingerprint(b"rows") == Ledger(stored_url, "ann").fingerprint(b"rows")
     assert ledger.for_owner("ann").for_owner("").fingerprint(b"rows") == ledger.fingerprint(b"rows")
-    assert ledger.as_it_is().for_owner("ann").history() == ledger.for_owner("ann").history()
+    assert ledger.snapshot().for_owner("ann").history() == ledger.for_owner("ann").history()
     prints = {ledger.for_owner(name).fingerprint(b"rows") for name in ("", "ann", "bea", "Ann")}
     assert len(prints) == 4
 

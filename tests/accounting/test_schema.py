@@ -78,7 +78,7 @@ def layout(url: str) -> dict[str, Any]:
     """The columns of all tables, with whether they may be NULL, their keys, and what is unique in them."""
     engine = sa.create_engine(url)
     inspector = sa.inspect(engine)
-    found = {
+    tables = {
         name: (
             {column["name"]: column["nullable"] for column in inspector.get_columns(name)},
             inspector.get_pk_constraint(name)["constrained_columns"],
@@ -88,7 +88,7 @@ def layout(url: str) -> dict[str, Any]:
         for name in inspector.get_table_names()
     }
     engine.dispose()
-    return found
+    return tables
 
 
 def read_all(url: str) -> list[Kind]:

@@ -147,9 +147,9 @@ def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(store
     [file] = [path for path in state.rglob("*") if path.is_file()]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    told = json.loads(file.read_text())
+    note = json.loads(file.read_text())
     [(secret, head)] = look(stored_url, "SELECT secret, head FROM ledger_meta")
-    assert told == {"identity": told["identity"], "entries": 1, "head": bytes(head).hex(), "keys": []}
+    assert note == {"identity": note["identity"], "entries": 1, "head": bytes(head).hex(), "keys": []}
     assert bytes(secret).hex() not in file.read_text()
     assert "ledger" not in file.name
 

@@ -18,8 +18,8 @@ RUNS = 4000
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
 def test_releases_of_neighbouring_tables_give_a_bound_of_at_most_epsilon(epsilon: Fraction) -> None:
-    found = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
-    assert 0 < found.least_epsilon <= epsilon
+    bound = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
+    assert 0 < bound.least_epsilon <= epsilon
 
 
 def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
@@ -32,9 +32,9 @@ def test_equal_tables_give_no_bound() -> None:
 
 
 def test_an_answer_that_only_one_table_gives_shows_that_epsilon_is_large() -> None:
-    found = audit(np.zeros(400), np.ones(400), 0.05)
-    assert (found.frequent.share, found.rare.share) == (1, 0)
-    assert found.least_epsilon > 3.5
+    bound = audit(np.zeros(400), np.ones(400), 0.05)
+    assert (bound.frequent.share, bound.rare.share) == (1, 0)
+    assert bound.least_epsilon > 3.5
 
 
 def test_an_event_that_was_never_seen_shows_nothing() -> None:

@@ -45,11 +45,13 @@ def test_all_levels_and_both_tallies_are_measured() -> None:
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
     """Computed by hand for one mean: twenty steps of pay, the person's all in the high end of the men."""
-    asked = NEIGHBOURS["amounts"](Fraction(1))
-    (allocation,) = decide(asked.plan).allocations
+    neighbours = NEIGHBOURS["amounts"](Fraction(1))
+    (allocation,) = decide(neighbours.plan).allocations
     assert (allocation.columns, allocation.scale_in_units) == (("pay", "sex"), 20)
     low, high, missing = [31, 0], [9, 27], [0, 20]  # of women and men: without the person, 31, 0; 9, 20; and 0, 20
-    assert asked.evidence(Measurements((Measurement(allocation, np.array([low, high, missing])),))) == (7 - 13) / 20
+    assert (
+        neighbours.evidence(Measurements((Measurement(allocation, np.array([low, high, missing])),))) == (7 - 13) / 20
+    )
 
 
 # Planted faults, and the way that shows each
@@ -116,11 +118,11 @@ def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: M
 
 def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
     """The evidence in what is measured with the first person, and without: counted once, measured often."""
-    asked = NEIGHBOURS[way](epsilon)
-    strategy = decide(asked.plan)
+    neighbours = NEIGHBOURS[way](epsilon)
+    strategy = decide(neighbours.plan)
     return [
-        np.array([asked.evidence(strategy.measure(lambda marginals, exact=exact: exact)) for _ in range(runs)])
-        for exact in (asked.with_first, asked.without)
+        np.array([neighbours.evidence(strategy.measure(lambda marginals, exact=exact: exact)) for _ in range(runs)])
+        for exact in (neighbours.with_first, neighbours.without)
     ]
 
 
@@ -145,5 +147,5 @@ def test_complete_releases_give_a_bound_of_at_most_epsilon(way: str, monkeypatch
 
 def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float:
     """A lower bound on ε that is wrong with a probability of 1e-9 at most."""
-    found = empirical_bound("", epsilon, with_one, without)
-    return least_epsilon(found.hits, found.runs, found.hits_without, found.runs, 1e-9)
+    result = empirical_bound("", epsilon, with_one, without)
+    return least_epsilon(result.hits, result.runs, result.hits_without, result.runs, 1e-9)

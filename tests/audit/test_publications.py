@@ -23,9 +23,9 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 @pytest.mark.by_day(5)
 def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
     for present in (True, False):
-        found = evidence(way, Fraction(1, 2), present=present, runs=2)
-        assert found.size == 2
-        assert np.abs(found).max() <= 0.5 + 1e-9
+        ratios = evidence(way, Fraction(1, 2), present=present, runs=2)
+        assert ratios.size == 2
+        assert np.abs(ratios).max() <= 0.5 + 1e-9
 
 
 def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
@@ -73,9 +73,9 @@ def test_the_command_says_what_is_claimed_beside_what_is_shown(monkeypatch: pyte
     assert "choice: at least 0 of 0.5" in done.output
     assert "noise: log of the largest ratio" in done.output
     done = CliRunner().invoke(main, ["audit", "--runs", "3", "--way", "question: count", "--json"])
-    found = json.loads(done.output)
-    assert [line["claimed"] for line in found["shown"]] == ["1"]
-    assert all(line["kept"] for line in found["exact"])
+    report = json.loads(done.output)
+    assert [line["claimed"] for line in report["shown"]] == ["1"]
+    assert all(line["kept"] for line in report["exact"])
 
 
 @pytest.mark.parametrize(

@@ -61,17 +61,17 @@ def check_by_night(page: Page) -> None:
 def check(page: Page) -> None:
     """Assert that `page` is accessible as it stands. This may change its theme, but not its width."""
     size = page.viewport_size
-    found: dict[tuple[object, ...], str] = {}
+    violations: dict[tuple[object, ...], str] = {}
     dark = bool(page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"))
     for width, other in LOOKS:
         _look(page, width, dark=dark != other)
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
-        found |= {(width, *each[1:]): each[0] for each in _grave(page)}
+        violations |= {(width, *each[1:]): each[0] for each in _grave(page)}
     page.set_viewport_size({"width": TWICE, "height": 400})
     page.evaluate(DRAWN)
     wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
-    faults = [found, *(page.evaluate(each) for each in (SILENT, CUT, MOVING)), wide]
+    faults = [violations, *(page.evaluate(each) for each in (SILENT, CUT, MOVING)), wide]
     if size is not None:
         page.set_viewport_size(size)
     assert faults == [{}, [], [], [], False], faults

@@ -59,7 +59,7 @@ def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterat
         follow(page)
         pages.append(page)
         page.on("request", lambda request: None if _is_own(request.url, address) else faults.append(request.url))
-        page.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
+        page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
 
     def opened(
         path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False, stranger: bool = False

@@ -44,9 +44,9 @@ def chooser(page: Page) -> FileChooser:
     while True:
         go_to(page, "Upload")
         try:
-            with page.expect_file_chooser(timeout=REOPEN) as asked:
+            with page.expect_file_chooser(timeout=REOPEN) as event:
                 page.keyboard.press("Enter")
-            return asked.value
+            return event.value
         except NotInTime:
             assert time.monotonic() < until, "no window for a file opens"
 

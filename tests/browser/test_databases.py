@@ -83,8 +83,8 @@ def test_a_table_is_published_once_wherever_its_rows_are(new_page: NewPage, tmp_
 @pytest.mark.nightly
 def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_page: NewPage, postgres: str) -> None:
     page = chosen(new_page(width=390, height=844, dark=True), "registry", "visitors")
-    with psycopg.connect(postgres) as held:
-        held.execute("LOCK TABLE clinic.visitors IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
+    with psycopg.connect(postgres) as lock:
+        lock.execute("LOCK TABLE clinic.visitors IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
         press(page.get_by_role("button", name=BUY))
         expect(page.get_by_text("You can visit other pages meanwhile")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

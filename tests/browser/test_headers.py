@@ -31,7 +31,7 @@ def drawn(page: Page) -> None:
 
 def test_pages_are_drawn_whole_without_a_word_on_the_console(new_page: NewPage, app: Served) -> None:
     page, words = new_page(), []
-    page.on("console", lambda said: words.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("console", lambda message: words.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: words.append(str(error)))
     for name in PAGES:
         page.goto(f"{app.address}/{name}")

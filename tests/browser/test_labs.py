@@ -48,8 +48,8 @@ def pictures(page: Page) -> list[str]:
 def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(
     visit: Page, address: str, lab: str, control: str, choice: str
 ) -> None:
-    said: list[ConsoleMessage] = []
-    visit.on("console", lambda message: said.append(message))
+    messages: list[ConsoleMessage] = []
+    visit.on("console", lambda message: messages.append(message))
     visit.goto(f"{address}/{lab.lower()}")
     expect(visit.get_by_role("heading", name=lab, level=1)).to_be_visible()
     before, at = pictures(visit), visit.locator(f".st-key-{control}")
@@ -62,4 +62,4 @@ def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(
     expect(visit.get_by_text("encountered an error")).to_have_count(0)
     access.check(visit)
     assert visit.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert [each.text for each in said if each.type == "error" and RESOURCE not in each.text] == []
+    assert [each.text for each in messages if each.type == "error" and RESOURCE not in each.text] == []

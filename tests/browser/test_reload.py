@@ -17,13 +17,13 @@ from tests.serving import Served
 BACK = re.compile("Your plan for clinic.csv is back")
 
 
-def kept(page: Page) -> str:
-    found = page.evaluate("sessionStorage.getItem('private-release-plan') ?? ''")
-    assert isinstance(found, str)
-    return found
+def saved_plan(page: Page) -> str:
+    text = page.evaluate("sessionStorage.getItem('private-release-plan') ?? ''")
+    assert isinstance(text, str)
+    return text
 
 
-def said(page: Page, text: str) -> Locator:
+def sentence(page: Page, text: str) -> Locator:
     return page.get_by_text(text).filter(visible=True).first
 
 
@@ -37,7 +37,7 @@ def more_epsilon(page: Page) -> None:
     rest(page)
     page.get_by_role("slider").first.focus()
     page.keyboard.press("ArrowRight")
-    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(sentence(page, "At ε = 1.5")).to_be_visible()
     wait_until(page, """sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
 
 
@@ -58,7 +58,7 @@ def test_a_plan_is_back_after_a_reload_and_continues_once_its_file_is_opened_aga
     expect(page.get_by_text(BACK)).to_be_visible()
     rest(page)
     page.locator("input[type=file]").first.set_input_files(path)
-    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(sentence(page, "At ε = 1.5")).to_be_visible()
     expect(page.get_by_text("900 rows (only you see this number)")).to_be_visible()
     expect(page.get_by_text("is back")).to_have_count(0)
     publish(page)
@@ -71,9 +71,9 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
     page = new_page()
     upload(page, clinic_csv(tmp_path, "clinic"))
     a_plan(page)
-    assert "clinic" in kept(page)
-    assert "Paris" in kept(page)
-    assert "900" not in kept(page), "nothing of the rows, nor how many there are"
+    assert "clinic" in saved_plan(page)
+    assert "Paris" in saved_plan(page)
+    assert "900" not in saved_plan(page), "nothing of the rows, nor how many there are"
     assert "clinic" not in page.url
     another_tab = page.context.new_page()
     another_tab.goto(page.url)
@@ -83,7 +83,7 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
         expect(other.locator(".st-key-consequence .look-curve img").first).to_be_visible()
         rest(other)
         assert "clinic" not in other.content()
-        assert kept(other) == ""
+        assert saved_plan(other) == ""
 
 
 @pytest.mark.nightly
@@ -119,13 +119,13 @@ def test_a_sample_comes_back_by_itself_on_any_page(new_page: NewPage) -> None:
     expect(page.get_by_role("button", name="Redo: ε 1 → 1.5")).to_be_enabled()
     box.blur()
     page.keyboard.press("Control+Shift+Z")
-    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(sentence(page, "At ε = 1.5")).to_be_visible()
     rest(page)
     press(page.get_by_role("link", name="Accuracy"))
     expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()
     page.reload()
     press(page.get_by_test_id("stTopNav").get_by_role("link", name="Publish"))
-    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(sentence(page, "At ε = 1.5")).to_be_visible()
     expect(page.get_by_text("20,190 rows (only you see this number)")).to_be_visible()
 
 
@@ -142,10 +142,10 @@ def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app
     page = new_page()
     with page.expect_request("**/tab") as sent:
         page.reload()
-    own = {name: value for name, value in sent.value.all_headers().items() if not name.startswith(":")}
+    headers = {name: value for name, value in sent.value.all_headers().items() if not name.startswith(":")}
 
     def answered(change: dict[str, str], body: bytes = b"") -> int:
-        return ask(app, "PUT", own | change | {"content-length": str(len(body))}, body, "/tab")[0]
+        return ask(app, "PUT", headers | change | {"content-length": str(len(body))}, body, "/tab")[0]
 
     for change in (
         {"origin": "https://elsewhere.example"},
@@ -154,7 +154,7 @@ def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app
         {"x-xsrftoken": ""},
         {"cookie": ""},
         {"x-tab-token": ""},
-        {"x-tab-token": own["x-tab-token"][:-1]},
+        {"x-tab-token": headers["x-tab-token"][:-1]},
     ):
         assert answered(change) == 403, change
     assert answered({}, b"x" * 8_000_001) == 413

@@ -40,7 +40,7 @@ def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser,
         page.on(
             "request", lambda one: None if one.url.startswith(("file:", "blob:", "data:")) else wrong.append(one.url)
         )
-        page.on("console", lambda said: wrong.append(said.text))
+        page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto((tmp_path / "report.html").as_uri())
 

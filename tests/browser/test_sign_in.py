@@ -104,10 +104,10 @@ def test_an_address_that_nobody_has_checked_opens_no_group(page: Page) -> None:
 def test_without_sign_in_only_the_door_is_drawn_and_nothing_is_taken(closed: Served) -> None:
     with opened(closed) as tab:
         tab.run()
-        said = "".join(tab.received)
-        assert "Sign in" in said
-        assert "Drop a table here" not in said
-        assert "X-Upload-Token" not in said
+        text = "".join(tab.received)
+        assert "Sign in" in text
+        assert "Drop a table here" not in text
+        assert "X-Upload-Token" not in text
         for path in ("/upload", "/tab", f"/_stcore/upload_file/{tab.session}/file"):
             assert tab.put(path, {"X-Upload-Token": "x", "X-Tab-Token": "x"}).status == 403
         assert ask(closed, "/media/anything.csv").status == 403

@@ -119,7 +119,7 @@ def test_a_closed_tab_leaves_no_file(new_page: NewPage, app: Served, tmp_path: P
 
 def test_only_the_page_that_holds_the_token_may_send(new_page: NewPage, app: Served) -> None:
     page = new_page()
-    own = keys(page)
+    tokens = keys(page)
     expect(page.get_by_text("Nothing was spent").first).to_be_visible()
     before = stored(app)
     for change, status in [
@@ -130,20 +130,20 @@ def test_only_the_page_that_holds_the_token_may_send(new_page: NewPage, app: Ser
         ({"x-xsrftoken": "2|00000000|00000000000000000000000000000000|0"}, 403),
         ({"cookie": ""}, 403),
         ({"x-upload-token": ""}, 403),
-        ({"x-upload-token": own["x-upload-token"][:-1]}, 403),
+        ({"x-upload-token": tokens["x-upload-token"][:-1]}, 403),
         ({"x-file-name": "run.py"}, 415),
         ({"x-file-name": "..%2F..%2Fapp.csv%00.py"}, 415),
     ]:
-        assert put(app, own | change)[0] == status, change
-    said = {
+        assert put(app, tokens | change)[0] == status, change
+    answers = {
         "en": "The file is larger than this server takes.",
         "de": "Die Datei ist größer, als dieser Server annimmt.",
         "de-AT, x": "The file is larger than this server takes.",
     }
-    for language, sentence in said.items():
-        assert put(app, own | {"accept-language": language}, size=10**12) == (413, sentence)
+    for language, sentence in answers.items():
+        assert put(app, tokens | {"accept-language": language}, size=10**12) == (413, sentence)
     assert stored(app) == before
-    assert put(app, own | {"x-file-name": "..%2F..%2Fb.csv"})[0] == 204, "a name is no path"
+    assert put(app, tokens | {"x-file-name": "..%2F..%2Fb.csv"})[0] == 204, "a name is no path"
     assert all(path.name == "table.csv" and len(path.relative_to(app.files).parts) == 3 for path in stored(app))
 
 

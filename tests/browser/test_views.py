@@ -37,15 +37,15 @@ def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
 @pytest.mark.nightly
 def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_page: NewPage) -> None:
     page = sample(new_page(width=390, height=844))
-    said = page.locator(".st-key-consequence-in-words")
+    sentence = page.locator(".st-key-consequence-in-words")
     slider = page.get_by_role("slider", name=re.compile("Privacy budget"))
     slider.evaluate("e => e.scrollIntoView({ block: 'center' })")
-    expect(said).to_contain_text("At ε = 1 a typical cell")
+    expect(sentence).to_contain_text("At ε = 1 a typical cell")
     rest(page)
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("At ε = 0.7 a typical cell")
-    expect(said).to_be_in_viewport(ratio=0.9)
+    expect(sentence).to_contain_text("At ε = 0.7 a typical cell")
+    expect(sentence).to_be_in_viewport(ratio=0.9)
     expect(page.locator(".stSlider")).to_be_in_viewport(ratio=0.9)
 
 

@@ -119,11 +119,11 @@ def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Pa
     expect(bob.get_by_text("3,000 rows")).to_be_visible()
     publish(alice)
     publish(bob)
-    for page, own, other in ((alice, "alice-secret", "bob-secret"), (bob, "bob-secret", "alice-secret")):
-        expect(page.get_by_role("heading", name=own)).to_be_visible()
+    for page, secret, other in ((alice, "alice-secret", "bob-secret"), (bob, "bob-secret", "alice-secret")):
+        expect(page.get_by_role("heading", name=secret)).to_be_visible()
         assert other not in page.content()
-        bundle = download(page, tmp_path, f"{own}.zip")
-        assert dpe.verify(bundle)["dataset"] == own
+        bundle = download(page, tmp_path, f"{secret}.zip")
+        assert dpe.verify(bundle)["dataset"] == secret
     visitor = new_page(stranger=True)
     assert "secret" not in visitor.content()
 

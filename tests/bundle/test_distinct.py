@@ -57,8 +57,8 @@ def test_a_release_counts_rows_and_persons_each_by_themselves(made: Release) -> 
     again = reopen(made.to_bytes())
     assert all((again.counts(table) == made.counts(table)).all() for table in made.tables)
     assert members_of(again.bundle) == members_of(made.bundle)
-    told = predict(MIXED)
-    assert [made.half_width(table) for table in made.tables] == pytest.approx([*told["half_width_95"]])
+    prediction = predict(MIXED)
+    assert [made.half_width(table) for table in made.tables] == pytest.approx([*prediction["half_width_95"]])
 
 
 def test_a_table_within_another_that_counts_the_same_is_free() -> None:
@@ -110,10 +110,10 @@ def test_without_tables_of_rows_the_total_is_of_people(plan: Plan, total: int, w
 
 def of_version_2(members: Members) -> None:
     """Rewrite the manifest as earlier versions wrote it, which counted rows only and did not mention persons."""
-    told = json.loads(members["manifest.json"])
-    del told["counted"]
-    told |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
-    members["manifest.json"] = json.dumps(told).encode()
+    manifest = json.loads(members["manifest.json"])
+    del manifest["counted"]
+    manifest |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
+    members["manifest.json"] = json.dumps(manifest).encode()
 
 
 def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
@@ -138,9 +138,9 @@ def test_a_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None
         edit(forged)
         assert any(fault in each for each in faults_of(zipped(forged))), faults_of(zipped(forged))
     forged = dict(members)
-    told = json.loads(forged["manifest.json"])
-    told["measurements"][2] |= {"sensitivity": 1, "scale": str(1 / Fraction(told["measurements"][2]["epsilon"]))}
-    forged["manifest.json"] = json.dumps(told).encode()
+    claims = json.loads(forged["manifest.json"])
+    claims["measurements"][2] |= {"sensitivity": 1, "scale": str(1 / Fraction(claims["measurements"][2]["epsilon"]))}
+    forged["manifest.json"] = json.dumps(claims).encode()
     assert any("sensitivity 1 does not protect a person with 2 cells" in each for each in faults_of(zipped(forged)))
     forged = dict(members)
     cell("tables/02-a-x-b.csv", 1, 4, lambda count: str(int(count) + 1))(forged)

@@ -69,8 +69,8 @@ def test_counts_and_estimates_and_levels_of_rows_that_disagree_are_found() -> No
     assert "disagree on the estimates" in faults_of(edited(ZONES, 1, 3, str(float(zones[1][3]) + 0.5)))
     assert "an interval is not the estimate" in faults_of(edited(ZONES, 1, 5, str(int(zones[1][5]) + 9)))
     other = next(row[0] for row in rows[1:] if row[0] != rows[1][0])
-    found = faults_of(edited("synthetic.csv", 1, 0, other))
-    assert "place@zone is not the level of the column place everywhere" in found
+    faults = faults_of(edited("synthetic.csv", 1, 0, other))
+    assert "place@zone is not the level of the column place everywhere" in faults
 
 
 @pytest.mark.parametrize("fault", ["nothing", "less", "left out", "no level"])

@@ -61,6 +61,6 @@ def test_what_a_person_must_add_is_marked_and_nothing_is_blank() -> None:
             return [text for value in part.values() for text in texts(value)]
         return [text for value in part for text in texts(value)] if isinstance(part, list) else [str(part)]
 
-    found = texts(entry_of(PLANS["direct"]))
-    assert all(text.strip() for text in found)
-    assert sum(text.startswith("[to fill in: ") for text in found) == 9
+    entries = texts(entry_of(PLANS["direct"]))
+    assert all(text.strip() for text in entries)
+    assert sum(text.startswith("[to fill in: ") for text in entries) == 9

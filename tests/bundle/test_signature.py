@@ -152,7 +152,7 @@ def test_a_signature_has_one_form(signed: bytes, name: str) -> None:
     assert changed != signed
     with pytest.raises(ReleaseError):
         signed_by(changed)
-    assert "release file" in (said := refusal(changed)) or CHANGED in said
+    assert "release file" in (message := refusal(changed)) or CHANGED in message
 
 
 def test_whoever_signs_a_changed_bundle_anew_has_another_key(signed: bytes) -> None:
@@ -176,6 +176,6 @@ def test_a_key_that_cannot_be_read_is_refused(signed: bytes, text: str) -> None:
 def test_faults_of_the_files_are_named_beside_the_signature_s(signed: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(signed)) as opened:
         place = opened.getinfo("synthetic.csv").header_offset + 200
-    said = refusal(flipped(signed, place, 255))
-    assert CHANGED in said
-    assert "synthetic.csv" in said
+    message = refusal(flipped(signed, place, 255))
+    assert CHANGED in message
+    assert "synthetic.csv" in message

@@ -32,8 +32,8 @@ def plan_of(tables: list[object], **more: object) -> Plan:
 
 @pytest.fixture(scope="module")
 def bundle() -> bytes:
-    asked = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": [0.25, 0.5]}}
-    return release(ROWS, plan_of([{"columns": ["sex"], **asked}])).bundle
+    table = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": [0.25, 0.5]}}
+    return release(ROWS, plan_of([{"columns": ["sex"], **table}])).bundle
 
 
 def in_row(line: int, change: Callable[[str], str]) -> Callable[[Members], None]:

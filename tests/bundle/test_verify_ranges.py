@@ -34,40 +34,40 @@ def costs_also(entry: Told, other: Told) -> None:
     priced(entry, Fraction(entry["epsilon"]) + Fraction(other["epsilon"]))
 
 
-def without_a_table(told: Told, _members: Members) -> None:
-    measured = told["measurements"]
+def without_a_table(manifest: Told, _members: Members) -> None:
+    measured = manifest["measurements"]
     left_out = next(each for each in measured if each["columns"] == ["land", "sex"])
     measured.remove(left_out)
     costs_also(measured[-1], left_out)
 
 
-def without_boxes(told: Told, _members: Members) -> None:
-    boxes = told["measurements"].pop()
-    costs_also(told["measurements"][0], boxes)
+def without_boxes(manifest: Told, _members: Members) -> None:
+    boxes = manifest["measurements"].pop()
+    costs_also(manifest["measurements"][0], boxes)
 
 
-def in_boxes_of_another(told: Told, _members: Members) -> None:
-    told["measurements"][-1]["columns"] = ["land"]
+def in_boxes_of_another(manifest: Told, _members: Members) -> None:
+    manifest["measurements"][-1]["columns"] = ["land"]
 
 
-def for_a_larger_bound(told: Told, _members: Members) -> None:
-    boxes = told["measurements"][-1]
+def for_a_larger_bound(manifest: Told, _members: Members) -> None:
+    boxes = manifest["measurements"][-1]
     boxes["sensitivity"] = 7
     priced(boxes, Fraction(boxes["epsilon"]))
 
 
-def twice_in_boxes(told: Told, _members: Members) -> None:
-    boxes = told["measurements"][-1]
+def twice_in_boxes(manifest: Told, _members: Members) -> None:
+    boxes = manifest["measurements"][-1]
     priced(boxes, Fraction(boxes["epsilon"]) / 2)
-    told["measurements"].append(dict(boxes))
+    manifest["measurements"].append(dict(boxes))
 
 
-def surer_than_it_is(told: Told, _members: Members) -> None:
-    next(each for each in told["tables"] if each["columns"] == ["sex", "land"])["half_width_95"] /= 10
+def surer_than_it_is(manifest: Told, _members: Members) -> None:
+    next(each for each in manifest["tables"] if each["columns"] == ["sex", "land"])["half_width_95"] /= 10
 
 
-def narrower(told: Told, members: Members) -> None:
-    file = next(each["file"] for each in told["tables"] if each["columns"] == ["sex", "land"])
+def narrower(manifest: Told, members: Members) -> None:
+    file = next(each["file"] for each in manifest["tables"] if each["columns"] == ["sex", "land"])
     head, *rows = rows_of(members[file])
     count, low, high = (head.index(name) for name in ("count", "low", "high"))
     for row in rows:
@@ -97,7 +97,7 @@ def test_every_change_is_found(
 ) -> None:
     verify(bundles[name])
     members = members_of(bundles[name])
-    told = json.loads(members["manifest.json"])
-    change(told, members)
-    members["manifest.json"] = json.dumps(told).encode()
+    manifest = json.loads(members["manifest.json"])
+    change(manifest, members)
+    members["manifest.json"] = json.dumps(manifest).encode()
     assert any(fault in each for each in faults_of(zipped(members)))

@@ -127,12 +127,12 @@ def test_a_bundle_is_saved_completely_or_not_at_all(
 
 
 def test_a_link_is_followed_and_a_pipe_is_written_to(bundle: bytes, result: Result, tmp_path: Path) -> None:
-    kept, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
-    kept.write_bytes(b"old")
-    link.symlink_to(kept)
+    target, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
     write.save(result, link)
     assert link.is_symlink()
-    assert kept.read_bytes() == bundle
+    assert target.read_bytes() == bundle
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as other:
         read = other.submit(pipe.read_bytes)

@@ -173,8 +173,8 @@ def test_rows_are_called_rows_where_a_person_may_have_several() -> None:
 
 
 def test_alternative_text_says_what_is_seen(result: Result) -> None:
-    said = figures.alt_text(result, ("age", "region"))
-    assert f"add up to {result.counts(()).sum():,}" in said
+    text = figures.alt_text(result, ("age", "region"))
+    assert f"add up to {result.counts(()).sum():,}" in text
     assert figures.alt_text(result, ()) == f"The published total is {int(result.counts(())):,}."
 
 

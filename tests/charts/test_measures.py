@@ -60,12 +60,12 @@ def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: R
     measure = measures(pairs.plan, TABLE)[place]
     figure, frame, (name,) = figures.release_figure(pairs, TABLE, measure=measure), pairs.tables[TABLE], measure.names
     drawn = [trace for trace in figure.data if trace.x[0] is not None]
-    found = sorted(
+    dots = sorted(
         (x, x - down, x + up)
         for trace in drawn
         for x, up, down in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True)
     )
-    assert np.allclose(found, sorted(frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()))
+    assert np.allclose(dots, sorted(frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()))
     hollow = sum(len(trace.x) for trace in drawn if str(trace.marker.symbol).endswith("-open"))
     assert hollow == ((frame[f"{name}_low"] <= 0) & (frame[f"{name}_high"] >= 0)).sum() > 0
     low, high = figure.layout.xaxis.range
@@ -91,7 +91,7 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
     frame = result.tables[TABLE]
     drawn = [trace for trace in figure.data if trace.x[0] is not None]
     assert {trace.type for trace in drawn} == {"bar" if measure.kind == "sum" else "scatter"}
-    found = sorted(
+    numbers = sorted(
         (x, x - down, x + up)
         for trace in drawn
         for x, up, down in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True)
@@ -99,7 +99,7 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
     published = sorted(
         row for name in measure.names for row in frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()
     )
-    assert np.allclose(found, published)
+    assert np.allclose(numbers, published)
     noisy = sum(int(span.noisy.sum()) for span in result.spans(TABLE, measure))
     hatched = measure.kind == "sum"
     hollow = [
@@ -159,10 +159,10 @@ def test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in(result: 
     measure = measures(result.plan, ("year",))[0]
     (span,) = result.spans(("year",), measure)
     known = span.middle[~span.noisy]
-    said = figures.alt_text(result, ("year",), measure, made_up=True)
-    assert said.startswith("Made-up mean pay by year: ")
-    assert f"{known.min():,.{span.digits}f} (" in said
-    assert f"to {known.max():,.{span.digits}f} (" in said
+    text = figures.alt_text(result, ("year",), measure, made_up=True)
+    assert text.startswith("Made-up mean pay by year: ")
+    assert f"{known.min():,.{span.digits}f} (" in text
+    assert f"to {known.max():,.{span.digits}f} (" in text
     figure = figures.release_figure(result, TABLE, measure=measures(result.plan, TABLE)[0])
     assert "<b>" not in {label for trace in figure.data if trace.y[0] is not None for label in trace.y}
 

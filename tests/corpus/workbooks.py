@@ -83,16 +83,16 @@ def encrypted() -> bytes:
     """Set the flag of encryption of all members."""
     content = bytearray(book(*PLAIN))
     for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        for found in re.finditer(re.escape(sign), bytes(content)):
-            content[found.start() + at] |= 1
+        for match in re.finditer(re.escape(sign), bytes(content)):
+            content[match.start() + at] |= 1
     return bytes(content)
 
 
 def of_another_version() -> bytes:
     """Say of all members that they need a later version of the format."""
     content = bytearray(book(*PLAIN))
-    for found in re.finditer(rb"PK\x01\x02", bytes(content)):
-        content[found.start() + 6] = 99
+    for match in re.finditer(rb"PK\x01\x02", bytes(content)):
+        content[match.start() + 6] = 99
     return bytes(content)
 
 

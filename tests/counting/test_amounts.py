@@ -113,9 +113,9 @@ def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None
     for value in values:
         cells = pa.array([value], type)
         table = pa.table({"sex": ["f"], "pay": cells} | {amount.name: cells})
-        found = counted(table, plan, [("sex", amount.name)])["sex", amount.name]
+        counts = counted(table, plan, [("sex", amount.name)])["sex", amount.name]
         number = read(value, amount)
-        assert found[0].tolist() == units(plan.amount(amount.name), number).tolist(), value
+        assert counts[0].tolist() == units(plan.amount(amount.name), number).tolist(), value
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -125,10 +125,10 @@ def test_the_weights_of_two_amounts_multiply(kind: str) -> None:
     plan = with_slope()
     for one, other in zip(values, [*values[3:], *values[:3]], strict=True):
         table = pa.table({"sex": ["f"], "age": pa.array([one], type), "pay": pa.array([other], type)})
-        found = counted(table, plan)["sex", "age", "pay"][0]
+        counts = counted(table, plan)["sex", "age", "pay"][0]
         of_age, of_pay = (units(plan.amount(name), read(value, plan.amount(name)))
                           for name, value in (("age", one), ("pay", other)))  # fmt: skip
-        assert np.array_equal(found, np.multiply.outer(of_age, of_pay))
+        assert np.array_equal(counts, np.multiply.outer(of_age, of_pay))
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -152,11 +152,11 @@ def test_every_table_is_a_sum_of_larger_ones(rows: list[tuple[str, int | None, i
     sex, pay, hours = (pa.array(each) for each in (zip(*rows, strict=True) if rows else ([], [], [])))
     table = pa.table({"sex": sex.cast(pa.string()), "pay": pay.cast(pa.int64()), "hours": hours.cast(pa.int64())})
     tables: list[Columns] = [("sex", "pay", "hours"), ("sex", "pay"), ("pay",), ("hours",), ("sex",)]
-    found = counted(table, plan_of(PAY, HOURS), tables)
-    assert found["sex", "pay", "hours"].sum() == len(rows) * PAY.grain * HOURS.grain
-    assert np.array_equal(found["sex", "pay", "hours"].sum(axis=2), found["sex", "pay"] * HOURS.grain)
-    assert np.array_equal(found["sex", "pay", "hours"].sum(axis=(0, 1)), found["hours",] * PAY.grain)
-    assert np.array_equal(found["sex", "pay"].sum(axis=1), found["sex",] * PAY.grain)
+    counts = counted(table, plan_of(PAY, HOURS), tables)
+    assert counts["sex", "pay", "hours"].sum() == len(rows) * PAY.grain * HOURS.grain
+    assert np.array_equal(counts["sex", "pay", "hours"].sum(axis=2), counts["sex", "pay"] * HOURS.grain)
+    assert np.array_equal(counts["sex", "pay", "hours"].sum(axis=(0, 1)), counts["hours",] * PAY.grain)
+    assert np.array_equal(counts["sex", "pay"].sum(axis=1), counts["sex",] * PAY.grain)
 
 
 @given(

@@ -59,8 +59,8 @@ def test_rows_that_do_not_count_do_not_use_up_the_bound_of_a_person(rows: int) -
     coded = f"SELECT {columns} FROM range(500) AS r(i)"
     with duckdb.connect() as engine:
         marked = marked_rows(coded, 1, rows, KEY, LOCAL)
-        found = engine.execute(f"SELECT h // 10, sum(times), count(*) FROM ({marked}) GROUP BY ALL").fetchall()
-    assert sorted(found) == [(person, rows, 10) for person in range(50)]
+        groups = engine.execute(f"SELECT h // 10, sum(times), count(*) FROM ({marked}) GROUP BY ALL").fetchall()
+    assert sorted(groups) == [(person, rows, 10) for person in range(50)]
 
 
 def test_runs_of_codes_are_one_comparison_each() -> None:

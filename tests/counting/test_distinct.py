@@ -46,8 +46,8 @@ def by_hand(rows: Rows, bound: int, cells: int, key: bytes = KEY) -> Ints:
                 copies[cell] += 1
                 text = ",".join([hashlib.sha256(key).hexdigest(), *map(str, cell), str(copies[cell]), who])
                 hashed[hashlib.md5(text.encode()).hexdigest()] = cell
-        kept = [hashed[text] for text in sorted(hashed)[:bound]]
-        for cell in list(dict.fromkeys(kept))[:cells]:
+        first = [hashed[text] for text in sorted(hashed)[:bound]]
+        for cell in list(dict.fromkeys(first))[:cells]:
             counts[cell] += 1
     return counts
 

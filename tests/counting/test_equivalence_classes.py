@@ -67,10 +67,10 @@ def by_hand(rows: list[tuple[object, ...]], person: bool) -> list[tuple[int, tup
 @pytest.mark.parametrize("person", [False, True])
 def test_classes_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], person: bool) -> None:
     with opened(rows) as table:
-        found = counting.class_sizes(table, ["zip", "age"], "ill", person="who" if person else None)
+        classes = counting.class_sizes(table, ["zip", "age"], "ill", person="who" if person else None)
         bare = counting.class_sizes(table, ["zip", "age"], person="who" if person else None)
-    assert entries(found) == by_hand(rows, person)
-    assert sorted(bare.size) == sorted(found.size)
+    assert entries(classes) == by_hand(rows, person)
+    assert sorted(bare.size) == sorted(classes.size)
     assert bare.values == ()
 
 
@@ -80,7 +80,7 @@ def test_classes_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], p
 def test_people_alone_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], person: bool) -> None:
     sets = [names for size in (1, 2, 3) for names in combinations(NAMES[:3], size)]
     with opened(rows) as table:
-        found = counting.unique_people(table, sets, person="who" if person else None)
+        people = counting.unique_people(table, sets, person="who" if person else None)
     for names in sets:
         own = defaultdict(set)
         for place, row in enumerate(rows):
@@ -88,7 +88,7 @@ def test_people_alone_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...
             if not person or cells["who"] is not None:
                 own[tuple(cells[name] for name in names)].add(cells["who"] if person else place)
         alone = set().union(*(who for who in own.values() if len(who) == 1))
-        seen = found[names]
+        seen = people[names]
         assert (seen.people, seen.classes) == (len(alone), len(own))
 
 

@@ -58,7 +58,7 @@ def test_a_text_of_any_length_has_the_same_digest():
 
 def reference_digest(names, rows):
     hashed = [reference_hash([row[name] for name in names]) for row in rows]
-    sums = [sum(hashed) % 2**64, sum(mixed(own ^ 0x8CB92BA72F3D8DD7) for own in hashed) % 2**64]
+    sums = [sum(hashed) % 2**64, sum(mixed(word ^ 0x8CB92BA72F3D8DD7) for word in hashed) % 2**64]
     return hashlib.sha256(json.dumps([names, len(rows), *sums]).encode()).digest()
 
 

@@ -64,7 +64,7 @@ def made(more: Mapping[str, pa.Array] = {}) -> pa.Table:
     return pa.table(columns | dict(more))
 
 
-def found(path: Path, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, ...]:
+def results_of(path: Path, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, ...]:
     """Return digest, counts and histograms of a Parquet file, found in pieces or by SQL."""
     with open_table(path) as table, open_table(path) as again:
         assert isinstance(table, LocalTable)
@@ -104,10 +104,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 )
 def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, seen, written):
     pq.write_table(made(), path := tmp_path / "t.parquet", **written)
-    first = found(path, pieces=True)
+    first = results_of(path, pieces=True)
     assert len(seen) > 12
     seen.clear()
-    assert first == found(path, pieces=False)
+    assert first == results_of(path, pieces=False)
     assert not seen
 
 
@@ -148,7 +148,7 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
     pq.write_table(table.set_column(0, "y", torn), bad)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(good.read_bytes()[:4] + bytes(20000) + good.read_bytes()[20004:])
-    expected = found(good, pieces=False)[1]
+    expected = results_of(good, pieces=False)[1]
     for path in (bad, cut):
         with open_table(good) as opened:
             assert isinstance(opened, LocalTable)
@@ -156,7 +156,7 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
             counts = count(opened, PLAN, PLAN.marginals, truncation_key=b"")
         assert [each.tolist() for each in counts] == expected
         with pytest.raises(TableError):
-            found(path, pieces=True)
+            results_of(path, pieces=True)
 
 
 @pytest.mark.parametrize("groups", range(1, 40))
@@ -172,7 +172,7 @@ def test_every_group_of_rows_is_in_one_part(groups, monkeypatch):
 def test_small_groups_of_rows_are_left_to_sql(tmp_path, seen, monkeypatch):
     pq.write_table(made(), path := tmp_path / "t.parquet", row_group_size=1000)
     monkeypatch.setattr(parquet_file, "_MIN_GROUP", 1001)
-    found(path, pieces=True)
+    results_of(path, pieces=True)
     assert not seen
 
 

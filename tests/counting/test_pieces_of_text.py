@@ -30,7 +30,7 @@ TABLES = [["x", "y"], {"columns": ["y"], "mean": ["pay"]}, ["d"]]
 PLAN = Plan(dataset="d", epsilon="1", columns=COLUMNS, tables=TABLES, strategy="direct")
 
 
-def found(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
+def results_of(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
     """Return digest, counts and histograms of a text file, found in pieces or by SQL."""
     with open_table(path) as table, open_table(path) as again:
         assert table.text is not None
@@ -53,9 +53,9 @@ def in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) ->
         return parse(table, content, kinds)
 
     monkeypatch.setattr(text_file, "_parse", seen)
-    first = found(path, plan, pieces=True)
+    first = results_of(path, plan, pieces=True)
     times = len(parsed)
-    assert first == found(path, plan, pieces=False)
+    assert first == results_of(path, plan, pieces=False)
     assert len(parsed) == times
     return times
 
@@ -112,12 +112,12 @@ def test_other_quotes_are_left_to_sql(tmp_path, monkeypatch, content):
 def test_lines_with_other_cells_are_refused_in_the_same_words(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(lines_of(400) + "1,2,3\n")
-    said = []
+    messages = []
     for pieces in (True, False):
         with pytest.raises(TableError) as caught:
-            found(path, PLAN, pieces=pieces)
-        said.append(str(caught.value))
-    assert said[0] == said[1]
+            results_of(path, PLAN, pieces=pieces)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
 
 
 def test_a_reading_in_pieces_can_be_stopped(tmp_path, monkeypatch):

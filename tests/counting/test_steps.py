@@ -34,10 +34,10 @@ def test_each_row_is_in_its_step(form: str, tmp_path: Path) -> None:
     elif form == "parquet":
         ROWS.to_parquet(path)
     with open_table(ROWS if form == "frame" else path) as table:
-        (found,) = count_steps(table, plan_of(1), truncation_key=KEY)
-        assert found.tolist() == [3, 1, 0, 1]
-        (kept,) = count_steps(table, plan_of(2), truncation_key=KEY)
-        assert kept.sum() == 3, "two rows of the first person, one of the second; without an ID none"
+        (unbounded,) = count_steps(table, plan_of(1), truncation_key=KEY)
+        assert unbounded.tolist() == [3, 1, 0, 1]
+        (bounded,) = count_steps(table, plan_of(2), truncation_key=KEY)
+        assert bounded.sum() == 3, "two rows of the first person, one of the second; without an ID none"
 
 
 def test_each_row_is_in_its_step_in_another_engine(in_engine: Callable[[pa.Table], Any]) -> None:

@@ -41,7 +41,7 @@ TYPED = [
 ]
 
 
-def found(rule: dict[str, Any], **more: Any) -> tuple[Plan, Universe]:
+def plan_and_universe(rule: dict[str, Any], **more: Any) -> tuple[Plan, Universe]:
     column = Category(name="x", values="found", among=rule, missing_as=["?", "12"])
     assert column.among is not None
     return Plan(dataset="d", epsilon=1, columns=[column], tables=[["x"]], **more), column.among
@@ -67,26 +67,26 @@ def declared(table: Any, universe: Universe) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", UNIVERSES)
 def test_texts_are_counted_like_declared_values(name: str) -> None:
-    plan, universe = found(UNIVERSES[name])
+    plan, universe = plan_and_universe(UNIVERSES[name])
     table = pd.DataFrame({"x": TEXTS * 2}, dtype=object)
     assert keys_in(table, plan, universe) == declared(table, universe) != {}
 
 
 @pytest.mark.parametrize(("name", "values"), TYPED)
 def test_values_of_every_type_are_counted_like_declared_values(name: str, values: pa.Array) -> None:
-    plan, universe = found(UNIVERSES[name])
+    plan, universe = plan_and_universe(UNIVERSES[name])
     table = pa.table({"x": values})
     assert keys_in(table, plan, universe) == declared(table, universe)
 
 
 def test_objects_of_mixed_types_are_counted_like_declared_values() -> None:
-    plan, universe = found(UNIVERSES["whole"])
+    plan, universe = plan_and_universe(UNIVERSES["whole"])
     table = pd.DataFrame({"x": [7, "7", 7.0, "x", None, True, Decimal("7")]}, dtype=object)
     assert keys_in(table, plan, universe) == declared(table, universe) == {"7": 4}
 
 
 def both(values: pa.Array, name: str, into: Callable[[pa.Table], Any]) -> None:
-    plan, universe = found(UNIVERSES[name])
+    plan, universe = plan_and_universe(UNIVERSES[name])
     table = pa.table({"x": values})
     assert keys_in(into(table), plan, universe) == keys_in(table, plan, universe)
 
@@ -112,7 +112,7 @@ def people(rows: list[tuple[str | None, str]]) -> pa.Table:
 
 def test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows() -> None:
     """With and without a person of many rows: the counts differ by `rows` in all, and other people's rows stay."""
-    plan, universe = found(UNIVERSES["whole"], unit={"id": "who", "rows": 3})
+    plan, universe = plan_and_universe(UNIVERSES["whole"], unit={"id": "who", "rows": 3})
     rng = np.random.default_rng(5)
     others: list[tuple[str | None, str]] = [(f"p{rng.integers(40)}", str(rng.integers(30))) for _ in range(300)]
     others += [(None, "5"), ("p1", "other")]
@@ -129,7 +129,7 @@ def test_a_person_counts_with_at_most_k_rows_whatever_the_other_rows() -> None:
 
 
 def test_an_engine_keeps_the_same_rows_of_a_person(in_engine: Callable[[pa.Table], Any]) -> None:
-    plan, universe = found(UNIVERSES["letters"], unit={"id": "who", "rows": 2})
+    plan, universe = plan_and_universe(UNIVERSES["letters"], unit={"id": "who", "rows": 2})
     rows: list[tuple[str | None, str]] = [(f"p{k % 7}", "abé"[k % 3]) for k in range(60)]
     table = people(rows)
     assert keys_in(in_engine(table), plan, universe) == keys_in(table, plan, universe)

@@ -205,15 +205,15 @@ def questions() -> dict[str, tuple[str, dpe.Question]]:
     age = {"name": "age", "kind": "number", "edges": [0, 18, 65, 120]}
     region = {"name": "region", "kind": "category", "values": REGIONS}
     adult = dpe.Condition(column=age, labels=["[18, 65)", "[65, 120]"])
-    own = {"dataset": "visits-2026", "unit": {"id": "person", "rows": 2}}
+    clinic = {"dataset": "visits-2026", "unit": {"id": "person", "rows": 2}}
     there = {"dataset": "clinic-2026", "rows_about": 300}
     score = dpe.Grid(name="score", low="-2", high="6", step="0.25", missing_as=["n/a"])
     return {
-        "count": ("visits.csv", dpe.Question(**own, epsilon="0.1", statistic=dpe.Count(), where=[adult])),
+        "count": ("visits.csv", dpe.Question(**clinic, epsilon="0.1", statistic=dpe.Count(), where=[adult])),
         "proportion": ("visits.csv", dpe.Question(
-            **own, epsilon="0.2", rows_about=200, where=[dpe.Condition.between("age", 18, 64)],
+            **clinic, epsilon="0.2", rows_about=200, where=[dpe.Condition.between("age", 18, 64)],
             statistic=dpe.Proportion(of=[dpe.Condition(column=region, labels=["North", "(missing)"])]))),
-        "mode": ("visits.csv", dpe.Question(**own, epsilon="0.3", statistic=dpe.Mode(of=region))),
+        "mode": ("visits.csv", dpe.Question(**clinic, epsilon="0.3", statistic=dpe.Mode(of=region))),
         "mean": ("clinic.parquet", dpe.Question(**there, epsilon="1/4", statistic=dpe.Mean(of=score))),
         "sum": ("clinic.parquet", dpe.Question(
             **there, epsilon="0.15",
@@ -229,20 +229,20 @@ def thin(bundle: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(bundle)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         content = {entry: old.read(entry) for entry in old.infolist()}
         report = ""
-        for entry, held in content.items():
+        for entry, member in content.items():
             if entry.filename == "report.html":
                 report = re.sub(
                     r"<script>(?:(?!</script>).){1000000,}</script>",
-                    "<script>/* the drawing library stood here */</script>", held.decode(), flags=re.S,
+                    "<script>/* the drawing library stood here */</script>", member.decode(), flags=re.S,
                 )  # fmt: skip
-                held = report.encode()
+                member = report.encode()
             if entry.filename == "manifest.json":
-                told = json.loads(held)
-                told["files"]["report.html"] = {
+                manifest = json.loads(member)
+                manifest["files"]["report.html"] = {
                     "sha256": hashlib.sha256(report.encode()).hexdigest(), "bytes": len(report.encode())
                 }  # fmt: skip
-                held = (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
-            new.writestr(entry, held, compresslevel=9)
+                member = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+            new.writestr(entry, member, compresslevel=9)
     dpe.verify(io.BytesIO(made.getvalue()))
     return made.getvalue()
 
@@ -253,7 +253,7 @@ def fill(ledger: dpe.Ledger, server: str) -> dict[str, Any]:
 
     for name, cap in CAPS.items():
         ledger.set_cap(name, cap)
-    told: dict[str, Any] = {"plans": {}, "questions": {}}
+    expected: dict[str, Any] = {"plans": {}, "questions": {}}
     there = ibis.connect(server)
     for name, (source, text) in PLANS.items():
         (HERE / "plans" / f"{name}.yaml").write_text(text.lstrip(), encoding="utf-8")
@@ -262,7 +262,7 @@ def fill(ledger: dpe.Ledger, server: str) -> dict[str, Any]:
             release = dpe.release(table, plan, ledger)
         bundle = release.bundle
         (HERE / "bundles" / f"{name}.zip").write_bytes(thin(bundle))
-        told["plans"][name] = {
+        expected["plans"][name] = {
             "table": source, "dataset": plan.dataset, "key": plan.key, "epsilon": str(plan.epsilon),
             "strategy": release.plan.strategy, "release_id": release.release_id, "created": release.created,
             "total": int(release.tables[()]["count"].iloc[0]), "saved": plan.dumps(),
@@ -272,19 +272,21 @@ def fill(ledger: dpe.Ledger, server: str) -> dict[str, Any]:
     there.disconnect()
     for name, (source, question) in questions().items():
         answer = dpe.ask(HERE / source, question, ledger)
-        told["questions"][name] = {"table": source, "key": question.key, "words": question.description} | json.loads(
-            json.dumps(asdict(answer) | {"question": question.to_dict()}, default=str)
-        )
+        expected["questions"][name] = {
+            "table": source,
+            "key": question.key,
+            "words": question.description,
+        } | json.loads(json.dumps(asdict(answer) | {"question": question.to_dict()}, default=str))
     choice = {"names": ["1.00", "3.00", "Größe"], "scores": ["40", "30.5", "1/3"], "sensitivity": "3.02"}
     drawn = draw_once(Candidates.of(**choice, epsilon="1/2"), "visits-2026", ledger, "Which fee?")
-    told["choice"] = {"given": choice | {"epsilon": "1/2"}, "dataset": "visits-2026", "question": "Which fee?"}
-    told["choice"] |= {"name": drawn.name, "release_id": drawn.release_id, "created": drawn.created}
+    expected["choice"] = {"given": choice | {"epsilon": "1/2"}, "dataset": "visits-2026", "question": "Which fee?"}
+    expected["choice"] |= {"name": drawn.name, "release_id": drawn.release_id, "created": drawn.created}
     (HERE / "plans" / "refused.yaml").write_text(REFUSED[1].lstrip(), encoding="utf-8")
     try:
         dpe.release(HERE / REFUSED[0], dpe.Plan.load(HERE / "plans" / "refused.yaml"), ledger)
     except dpe.BudgetError as error:
-        told["refused"] = str(error)
-    return told
+        expected["refused"] = str(error)
+    return expected
 
 
 def accounts(ledger: dpe.Ledger) -> dict[str, Any]:
@@ -314,11 +316,11 @@ def copy_to_server(ledger: Path, address: str) -> None:
     with sqlite3.connect(ledger) as source, psycopg.connect(address) as server:
         server.execute("DELETE FROM ledger_meta")
         for table in ("ledger_meta", "ledger_caps", "ledger_charges", "ledger_payloads"):
-            found = source.execute(f"SELECT * FROM {table} ORDER BY 1")
-            names = [column[0] for column in found.description]
+            rows = source.execute(f"SELECT * FROM {table} ORDER BY 1")
+            names = [column[0] for column in rows.description]
             marks = ", ".join(["%s"] * len(names))
             with server.cursor() as cursor:
-                cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", found.fetchall())
+                cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows.fetchall())
 
 
 def main() -> None:
@@ -333,14 +335,14 @@ def main() -> None:
     with engines.postgres() as server:
         put(table, server)
         ledger = dpe.Ledger(f"sqlite:///{path}")
-        told = fill(ledger, server) | accounts(ledger)
+        expected = fill(ledger, server) | accounts(ledger)
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         copy_to_server(path, server)
-        assert accounts(dpe.Ledger(server)).items() <= told.items()
+        assert accounts(dpe.Ledger(server)).items() <= expected.items()
         (HERE / "ledger.postgresql.sql").write_text(dump(server), encoding="utf-8")
-    assert "refused" in told
-    (HERE / "expected.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert "refused" in expected
+    (HERE / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -95,14 +95,14 @@ def true_means(columns: tuple[Ints, Ints, Ints]) -> Floats:
 def test_intervals_hold_the_true_mean(epsilon: str, spread: str) -> None:
     columns, runs = people(spread), 120
     plan = plan_of(epsilon)
-    true, held = true_means(columns), 0
+    true, covered = true_means(columns), 0
     strategy = decide(plan)
     exact = counts_of(plan, columns, [("g", "pay")])
     for _ in range(runs):
         estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
         low, high = mean_intervals(plan.amount("pay"), ("g",), estimates.soft)
-        held += int(((1000 * low <= true) & (true <= 1000 * high)).sum())
-    assert held >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.95)
+        covered += int(((1000 * low <= true) & (true <= 1000 * high)).sum())
+    assert covered >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.95)
 
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
@@ -127,9 +127,9 @@ def test_tables_agree_and_means_stay_within_the_bounds(strategy: str, amount: di
 
 def test_a_mean_without_noise_is_the_mean() -> None:
     columns = people("skewed")
-    found = release_of(plan_of(1000), columns).tables["g",]
-    assert found["mean_pay"].to_numpy() == pytest.approx(true_means(columns), abs=0.5)
-    assert (found["mean_pay_high"] - found["mean_pay_low"]).max() < 2
+    means = release_of(plan_of(1000), columns).tables["g",]
+    assert means["mean_pay"].to_numpy() == pytest.approx(true_means(columns), abs=0.5)
+    assert (means["mean_pay_high"] - means["mean_pay_low"]).max() < 2
 
 
 def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for() -> None:
@@ -232,9 +232,9 @@ def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
         error = drawn.std() / (result.estimates.half_width(("g", "h")) / 2)
         assert 0.5 < error < 2
     cells = {table: result.cells(table) for table in ours}
-    found = ours["g", "h"]["sum_pay_r0"] / ours["g", "h"]["known_pay_r0"]
+    means = ours["g", "h"]["sum_pay_r0"] / ours["g", "h"]["known_pay_r0"]
     some = cells["g", "h"]["known_pay" if missing else "count"] > 0  # a cell may hold people of whom no pay is known
-    assert found[some].tolist() == pytest.approx(cells["g", "h"]["mean_pay"][some], abs=0.02)
+    assert means[some].tolist() == pytest.approx(cells["g", "h"]["mean_pay"][some], abs=0.02)
     assert ours["h",]["sum_pay_r0"].tolist() == cells["h",]["sum_pay"].tolist()
     assert ours["h",]["known_pay_r0"].tolist() == cells["h",]["known_pay" if missing else "count"].tolist()
     moved = {table: frame.filter(like="sum_pay_r").sub(frame["sum_pay_r0"], axis=0) for table, frame in ours.items()}
@@ -249,6 +249,6 @@ def test_replicates_have_the_noise_of_units_and_carry_means_and_sums(
         assert max(map(len, guide.splitlines())) <= 120
         recipe = guide[guide.index("mean = lambda") :].split("\n\n")[0]
         names = {"pd": pd, "table": pd.read_csv(tmp_path / "01-g-x-h.csv")}
-        with redirect_stdout(io.StringIO()) as said:
+        with redirect_stdout(io.StringIO()) as output:
             exec(recipe, names)
-        assert float(said.getvalue().split(" ± ")[0]) == pytest.approx(result.cells(())["mean_pay"][0], abs=0.1)
+        assert float(output.getvalue().split(" ± ")[0]) == pytest.approx(result.cells(())["mean_pay"][0], abs=0.1)

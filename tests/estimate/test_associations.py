@@ -86,13 +86,13 @@ def test_intervals_hold_the_true_number(epsilon: str, spread: str) -> None:
     rows, runs, plan = people(spread), 60, plan_of(epsilon)
     strategy, true = decide(plan), true_numbers(rows)
     exact = [counts_of(plan, rows, each) for each in strategy.marginals]
-    held = dict.fromkeys(true, 0)
+    covered = dict.fromkeys(true, 0)
     for _ in range(runs):
         soft = derive_estimates(plan, strategy.measure(lambda marginals: exact)).soft
         for each in plan.associations(("g",)):
             _, low, high = associations(each, plan.amount("pay"), plan.amount("hours"), ("g",), soft)
-            held[each.kind] += int(((low <= true[each.kind]) & (true[each.kind] <= high)).sum())
-    assert min(held.values()) >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.945)
+            covered[each.kind] += int(((low <= true[each.kind]) & (true[each.kind] <= high)).sum())
+    assert min(covered.values()) >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.945)
 
 
 def test_without_noise_they_are_those_of_the_rows() -> None:

@@ -52,13 +52,13 @@ def test_intervals_hold_the_true_quantile(epsilon: str, spread: str) -> None:
     if spread == "at knots":
         pay = np.array(fine)[np.searchsorted(fine, pay)]
     plan = with_knots(epsilon, knots=fine)
-    true, held, strategy = true_quantiles(groups, pay), 0, decide(plan)
+    true, covered, strategy = true_quantiles(groups, pay), 0, decide(plan)
     exact = counts_of(plan, (groups, others, pay), list(strategy.marginals))
     for _ in range(runs):
         estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
         spans = quantile_intervals(plan.amount("pay"), ("g",), PARTS, estimates.soft)
-        held += sum(int(((low <= of) & (of <= high)).sum()) for (low, high), of in zip(spans, true, strict=True))
-    assert held / (runs * true.size) > 0.94
+        covered += sum(int(((low <= of) & (of <= high)).sum()) for (low, high), of in zip(spans, true, strict=True))
+    assert covered / (runs * true.size) > 0.94
 
 
 def test_without_noise_a_quantile_is_near_and_its_interval_two_pieces_wide() -> None:
@@ -129,8 +129,8 @@ def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_call
             noisy = given_noise(strategy.allocations[0], exact[0], random)
             estimates = derive_estimates(plan, Measurements((noisy,)))
             known = np.full(len(SIZES), 100) if table else np.array(groups.size)
-            found = fit_quantiles(plan.amount("pay"), table, known, PARTS[1:2], estimates.soft)
-            off.append(found[0] - 150)
+            fitted = fit_quantiles(plan.amount("pay"), table, known, PARTS[1:2], estimates.soft)
+            off.append(fitted[0] - 150)
         return float(np.sqrt(np.mean(np.square(off))))
 
     assert error("0.1", ("g",)) < 5 * 0.6 * error("0.1", ())  # a fifth of the people: five times the noise
@@ -170,8 +170,8 @@ def test_the_predicted_half_width_is_that_of_the_mock_table_without_noise(missin
     spans = quantile_intervals(plan.amount("pay"), ("g",), PARTS, soft)
     people_of = mock_counts(plan, ("g",))
     for part, (low, high) in zip(PARTS, spans, strict=True):
-        found = predicted[f"quantile_{part}_pay_half_width_95"]
-        assert found["g"] == pytest.approx(np.average((high - low) / 2, weights=people_of), rel=0.02)
-        assert found["total"] > 0
+        half_widths = predicted[f"quantile_{part}_pay_half_width_95"]
+        assert half_widths["g"] == pytest.approx(np.average((high - low) / 2, weights=people_of), rel=0.02)
+        assert half_widths["total"] > 0
     wider = predict(plan.at("0.05")).set_index("table")["quantile_0.5_pay_half_width_95"]
     assert wider["g"] > predicted["quantile_0.5_pay_half_width_95"]["g"]

@@ -43,14 +43,20 @@ def test_without_days_more_films_are_needed() -> None:
 
 
 def test_nobody_is_found_in_a_release() -> None:
-    found = lesson.find_people(RATINGS, lesson.synthetic_ratings(RATINGS, Fraction(10)), 12)
-    assert found.rate.interval(SURE)[0] <= 1 / RATINGS.people
-    assert found.rate.share < 0.1
+    attack = lesson.find_people(RATINGS, lesson.synthetic_ratings(RATINGS, Fraction(10)), 12)
+    assert attack.rate.interval(SURE)[0] <= 1 / RATINGS.people
+    assert attack.rate.share < 0.1
 
 
 def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
-    kept = RATINGS.person >= 400
-    half = replace(RATINGS, person=RATINGS.person[kept], film=RATINGS.film[kept], stars=RATINGS.stars[kept], days=None)
+    remaining = RATINGS.person >= 400
+    half = replace(
+        RATINGS,
+        person=RATINGS.person[remaining],
+        film=RATINGS.film[remaining],
+        stars=RATINGS.stars[remaining],
+        days=None,
+    )
     gone = lesson.find_people(RATINGS, half, 6, targets=800)
     assert 0 < gone.right <= 400
 

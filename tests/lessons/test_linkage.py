@@ -24,11 +24,11 @@ def test_a_seed_makes_the_same_town_again() -> None:
 
 
 def test_zip_code_birth_date_and_sex_give_most_patients_their_name_back() -> None:
-    found = lesson.link_names(TOWN)
-    assert found.rate.interval(SURE)[0] > 0.55
-    assert found.right / found.claimed > 0.95
+    links = lesson.link_names(TOWN)
+    assert links.rate.interval(SURE)[0] > 0.55
+    assert links.right / links.claimed > 0.95
     listed = np.count_nonzero(TOWN.ours & TOWN.voter)
-    assert found.right / listed > 0.85, "nearly all who can be found are"
+    assert links.right / listed > 0.85, "nearly all who can be found are"
 
 
 def test_names_are_linked_as_by_a_loop_over_people() -> None:
@@ -106,9 +106,9 @@ def test_a_guess_is_the_commonest_condition_of_the_group() -> None:
     counts[0, 3], counts[1, 5], counts[1, 2] = 4, 2, 1.5
     group = np.where(TOWN.condition == 3, 0, 1)
     guesses = lesson.guess_conditions(TOWN, lesson.Published(group, counts))
-    held = np.bincount(TOWN.condition[TOWN.ours])
-    assert guesses.inside.successes == held[3] + held[5]
-    assert guesses.outside.successes == held[3], "without the person, 5 is no longer the commonest"
+    conditions = np.bincount(TOWN.condition[TOWN.ours])
+    assert guesses.inside.successes == conditions[3] + conditions[5]
+    assert guesses.outside.successes == conditions[3], "without the person, 5 is no longer the commonest"
 
 
 def test_an_empty_group_is_guessed_by_what_is_common_in_town() -> None:

@@ -28,10 +28,10 @@ PEOPLE, QUESTIONS = 40, 160
 def guesses_of_one(defence: Defence) -> Rate:
     """Return how often least squares is right on one person, over independent registers and one list of questions."""
     rng = np.random.default_rng()
-    asked = random_groups(PEOPLE, QUESTIONS, rng)
+    groups = random_groups(PEOPLE, QUESTIONS, rng)
     secrets = rng.integers(0, 2, (PEOPLE, GAMES))
-    answers = defence.answer(asked @ secrets, int(asked.sum(axis=0).max()), rng)
-    guess = np.linalg.pinv(asked.astype(np.float64))[0] @ (answers - asked.sum(axis=1)[:, None] / 2) > 0
+    answers = defence.answer(groups @ secrets, int(groups.sum(axis=0).max()), rng)
+    guess = np.linalg.pinv(groups.astype(np.float64))[0] @ (answers - groups.sum(axis=1)[:, None] / 2) > 0
     return Rate.of(guess == (secrets[0] == 1))
 
 
@@ -47,11 +47,11 @@ def test_small_errors_do_not_hinder_reconstruction_of_five_hundred(defence: Defe
 
 def test_a_linear_program_withstands_a_tenth_of_random_answers_and_least_squares_does_not() -> None:
     rng = np.random.default_rng(3)
-    asked, secret = random_groups(60, 600, rng), rng.integers(0, 2, 60)
-    answers = (asked @ secret).astype(float)
+    groups, secret = random_groups(60, 600, rng), rng.integers(0, 2, 60)
+    answers = (groups @ secret).astype(float)
     answers[:60] = rng.integers(0, 60, 60)
-    assert ((least_absolute_error(asked, answers) > 0.5) == secret).all()
-    assert ((least_squares(asked, answers) > 0.5) == secret).mean() < 0.95
+    assert ((least_absolute_error(groups, answers) > 0.5) == secret).all()
+    assert ((least_squares(groups, answers) > 0.5) == secret).mean() < 0.95
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])

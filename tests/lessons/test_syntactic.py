@@ -47,10 +47,10 @@ def test_entropy_is_that_of_each_class(rows: list[tuple[str, str]]) -> None:
 @given(ROWS, st.fractions(min_value=Fraction(1, 4), max_value=5, max_denominator=6))
 def test_recursive_diversity_is_the_largest_that_holds(rows: list[tuple[str, str]], c: Fraction) -> None:
     classes, counts = grouped(rows)
-    for found, count in zip(lesson.recursive_diversity(classes, c), counts, strict=True):
+    for diversity, count in zip(lesson.recursive_diversity(classes, c), counts, strict=True):
         r = sorted(count.values(), reverse=True)
         holds = [ell for ell in range(1, len(r) + 1) if r[0] < c * sum(r[ell - 1 :])]
-        assert found == max(holds, default=0)
+        assert diversity == max(holds, default=0)
 
 
 @given(ROWS)
@@ -69,29 +69,29 @@ def test_the_textbook_table_of_salaries_has_its_published_distances() -> None:
     low, high = ["03", "04", "05"], ["06", "08", "11"]
     rest = ["07", "09", "10"]
     classes = lesson.classes_of(["a"] * 3 + ["b"] * 3 + ["c"] * 3, low + high + rest)
-    found = lesson.ordered_distances(classes)
-    assert found[:2] == pytest.approx([0.375, 0.1667], abs=1e-4)
+    distances = lesson.ordered_distances(classes)
+    assert distances[:2] == pytest.approx([0.375, 0.1667], abs=1e-4)
     assert lesson.equal_distances(classes) == pytest.approx([2 / 3] * 3), "blind to which values are near"
 
 
 def test_the_inpatient_table_is_4_anonymous_and_1_diverse() -> None:
-    found = lesson.profile(textbook_patients.classes(textbook_patients.FOUR_ANONYMOUS))
-    assert (found.people, found.classes, found.k, found.unique) == (12, 3, 4, 0)
-    assert found.distinct == 1
-    assert found.entropy == pytest.approx(1)
-    assert found.recursive == 1
-    assert found.t_equal == pytest.approx(1 - 5 / 12), "all have cancer, as 5 of the 12 do"
+    profile = lesson.profile(textbook_patients.classes(textbook_patients.FOUR_ANONYMOUS))
+    assert (profile.people, profile.classes, profile.k, profile.unique) == (12, 3, 4, 0)
+    assert profile.distinct == 1
+    assert profile.entropy == pytest.approx(1)
+    assert profile.recursive == 1
+    assert profile.t_equal == pytest.approx(1 - 5 / 12), "all have cancer, as 5 of the 12 do"
 
 
 def test_the_second_table_of_the_same_patients_is_3_diverse() -> None:
-    found = lesson.profile(textbook_patients.classes(textbook_patients.THREE_DIVERSE))
-    assert (found.k, found.distinct) == (4, 3)
-    assert found.entropy == pytest.approx(math.exp(1.5 * math.log(2))), "2.8: a half and two quarters in each class"
+    profile = lesson.profile(textbook_patients.classes(textbook_patients.THREE_DIVERSE))
+    assert (profile.k, profile.distinct) == (4, 3)
+    assert profile.entropy == pytest.approx(math.exp(1.5 * math.log(2))), "2.8: a half and two quarters in each class"
 
 
 def test_before_they_were_generalised_all_patients_were_unique() -> None:
-    found = lesson.profile(textbook_patients.classes(textbook_patients.PATIENTS))
-    assert (found.k, found.unique) == (1, 12)
+    profile = lesson.profile(textbook_patients.classes(textbook_patients.PATIENTS))
+    assert (profile.k, profile.unique) == (1, 12)
 
 
 def test_people_are_counted_in_bands_by_size_of_their_class() -> None:
@@ -103,8 +103,8 @@ def test_people_are_counted_in_bands_by_size_of_their_class() -> None:
 
 
 def test_without_a_sensitive_column_only_k_is_known() -> None:
-    found = lesson.profile(lesson.classes_of("aab"))
-    assert (found.k, found.unique, found.distinct, found.t_equal) == (1, 1, None, None)
+    profile = lesson.profile(lesson.classes_of("aab"))
+    assert (profile.k, profile.unique, profile.distinct, profile.t_equal) == (1, 1, None, None)
 
 
 @pytest.mark.parametrize(

@@ -109,12 +109,12 @@ def test_intervals_hold_the_truth() -> None:
     """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
     counts = np.zeros((12, 30), dtype=np.int64)
     counts[2:5, 3:9], counts[7, 7] = 40, 5000
-    held = dict.fromkeys([("a", "b"), ("a",), ("b",), ()], 0)
+    covered = dict.fromkeys([("a", "b"), ("a",), ("b",), ()], 0)
     for _ in range(200):
         tree = BoxTree(measured_boxes(counts, "0.5"))
-        for table in held:
+        for table in covered:
             true = counts.sum(axis=tuple(k for k, name in enumerate("ab") if name not in table))
             low, high = tree.bounds(table)
             some = tuple(np.array(np.shape(true)) // 4)
-            held[table] += bool(low[some] - 0.5 <= true[some] <= high[some] + 0.5)
-    assert min(held.values()) >= 170, held
+            covered[table] += bool(low[some] - 0.5 <= true[some] <= high[some] + 0.5)
+    assert min(covered.values()) >= 170, covered

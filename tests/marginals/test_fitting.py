@@ -39,8 +39,8 @@ def test_raking_meets_margins_of_several_axes() -> None:
 def test_three_factors_are_what_raking_ones_leads_to(table: Floats, sweeps: int) -> None:
     """Some of the sums are 0."""
     pairs = [((0, 1), table.sum(axis=2)), ((0, 2), table.sum(axis=1)), ((1, 2), table.sum(axis=0))]
-    found = rake_three(*(wanted for _, wanted in pairs), sweeps=sweeps)
-    assert found == pytest.approx(rake(np.ones(table.shape), pairs, sweeps), rel=1e-6, abs=1e-9)
+    factors = rake_three(*(wanted for _, wanted in pairs), sweeps=sweeps)
+    assert factors == pytest.approx(rake(np.ones(table.shape), pairs, sweeps), rel=1e-6, abs=1e-9)
 
 
 def test_raking_leaves_its_argument_and_empty_slices_alone() -> None:

@@ -49,11 +49,11 @@ def test_a_table_of_three_columns_keeps_its_pairs_whatever_the_classes() -> None
 
 def test_classes_give_distributions() -> None:
     model = model_of(three_classes())
-    found = find_latent_classes(model.one, model.two)
-    assert found.sizes.sum() == pytest.approx(1)
-    assert all(cells.sum(axis=1) == pytest.approx(1) for cells in found.cells.values())
+    classes = find_latent_classes(model.one, model.two)
+    assert classes.sizes.sum() == pytest.approx(1)
+    assert all(cells.sum(axis=1) == pytest.approx(1) for cells in classes.cells.values())
     for columns in TRIPLES:
-        table: Floats = found.table(columns)
+        table: Floats = classes.table(columns)
         assert table.shape == tuple(SIZES[name] for name in columns)
         assert table.sum() == pytest.approx(1)
         assert table.min() > 0

@@ -27,10 +27,10 @@ def _random_tree(seed: int) -> LevelTree:
 
 def _rows_of_nodes(tree: LevelTree) -> list[Floats]:
     """Return for each level the sums over leaves that its nodes are."""
-    found: list[Floats] = [np.eye(tree.groups[-1].size)]
+    rows: list[Floats] = [np.eye(tree.groups[-1].size)]
     for group in tree.groups[::-1]:
-        found.insert(0, np.add.reduceat(found[0], np.flatnonzero(np.diff(group, prepend=-1))))
-    return found
+        rows.insert(0, np.add.reduceat(rows[0], np.flatnonzero(np.diff(group, prepend=-1))))
+    return rows
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -45,9 +45,9 @@ def test_estimates_weights_and_variances_are_those_of_gauss_and_markov(seed: int
     noisy = [random.normal(size=(len(each), 2)) for each in rows]
     values = [each if k in measured else None for k, each in enumerate(noisy)]
     leaves = covariance @ design.T @ (precision[:, None] * np.vstack([noisy[k] for k in measured]))
-    found = tree.estimate(values)
+    estimates = tree.estimate(values)
     for k, of_nodes in enumerate(rows):
-        assert np.allclose(found[k], of_nodes @ leaves)
+        assert np.allclose(estimates[k], of_nodes @ leaves)
         assert np.allclose(tree.node_variances[k], np.einsum("ij,jk,ik->i", of_nodes, covariance, of_nodes))
         node = int(random.integers(len(of_nodes)))
         dense = of_nodes[node] @ covariance @ design.T * precision
@@ -60,6 +60,6 @@ def test_groups_are_projected_like_each_by_itself() -> None:
     random = np.random.default_rng(3)
     group = np.repeat(np.arange(20), random.integers(1, 6, 20))
     values, totals = random.normal(size=group.size), np.maximum(random.normal(size=20), 0)
-    found = project_groups(values, totals, group)
+    projected = project_groups(values, totals, group)
     for k in range(20):
-        assert np.allclose(found[group == k], project(values[group == k], totals[k]))
+        assert np.allclose(projected[group == k], project(values[group == k], totals[k]))

@@ -31,11 +31,11 @@ def joint(*, markov: bool) -> np.ndarray:
 
 def measured(table: np.ndarray, *marginals: str) -> list[Measurement]:
     """Marginals of ``table`` measured with hardly any noise."""
-    found = []
+    measurements = []
     for names in marginals:
         others = tuple(k for k, name in enumerate("abc") if name not in names)
-        found.append(Measurement(Allocation(tuple(names), EXACT, 1), np.asarray(table.sum(axis=others))))
-    return found
+        measurements.append(Measurement(Allocation(tuple(names), EXACT, 1), np.asarray(table.sum(axis=others))))
+    return measurements
 
 
 def test_marginals_without_noise_are_returned_unchanged() -> None:
@@ -113,8 +113,8 @@ def test_merged_bins_of_pairs_make_single_columns_more_exact() -> None:
     few = Measurement(Allocation(("b",), EXACT, 1), np.full(600, 100))
     halves = np.arange(600) // 300
     coarse = Measurement(Allocation(("b", "c"), EXACT, 1), np.diag([59_000, 1_000]), (halves, halves))
-    own = [few, replace(few, allocation=Allocation(("c",), EXACT, 1))]
-    assert fit(wide, [*measured(table, "a"), *own, coarse]).one["c"] == pytest.approx(np.full(600, 100), abs=1)
+    singles = [few, replace(few, allocation=Allocation(("c",), EXACT, 1))]
+    assert fit(wide, [*measured(table, "a"), *singles, coarse]).one["c"] == pytest.approx(np.full(600, 100), abs=1)
 
 
 def test_cells_of_a_pair_may_follow_what_is_around_them() -> None:
@@ -147,6 +147,6 @@ def test_latent_classes_find_what_pairs_have_in_common() -> None:
     two = dict.fromkeys(combinations(names, 2), table)
     two["a", "b"] = np.outer(one["a"], one["b"]) / 10_000
     weights = dict.fromkeys(two, 1.0) | {("a", "b"): 0.01}
-    found = fit_latent_classes(one, two, weights)
-    assert np.abs(found["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
-    assert found["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)
+    model = fit_latent_classes(one, two, weights)
+    assert np.abs(model["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
+    assert model["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)

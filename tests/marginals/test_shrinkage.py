@@ -40,8 +40,8 @@ def test_the_median_is_that_of_the_posterior() -> None:
     for r, s, b in ((10.0, 5.0, 3.0), (10.0, 3.0, 5.0), (1.0, 4.0, 4.0), (200.0, 8.0, 2.0)):
         weight = np.exp(-np.abs(grid) / s - np.abs(r - grid) / b)
         middle = grid[np.searchsorted(np.cumsum(weight), weight.sum() / 2)]
-        found = posterior_median(np.array([r]), np.array([s]), b)[0]
-        assert found == pytest.approx(max(middle, 0.0), abs=0.02)
+        median = posterior_median(np.array([r]), np.array([s]), b)[0]
+        assert median == pytest.approx(max(middle, 0.0), abs=0.02)
 
 
 @given(rows=st.integers(1, 8), columns=st.integers(1, 8), scale=st.floats(0.5, 20), seed=st.integers(0, 100))

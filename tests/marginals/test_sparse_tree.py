@@ -28,11 +28,11 @@ def tree(*variances: float) -> LevelTree:
 
 def published(nodes: list[Floats]) -> list[Floats]:
     """Return non-negative nodes below the root."""
-    above, found = np.maximum(nodes[0], 0.0), []
+    above, nodes_of_levels = np.maximum(nodes[0], 0.0), []
     for level, group in zip(nodes[1:], GROUPS, strict=True):
         above = project_groups(level, above, group)
-        found.append(above)
-    return found
+        nodes_of_levels.append(above)
+    return nodes_of_levels
 
 
 def counts(empty: str, random: np.random.Generator) -> Ints:
@@ -53,9 +53,9 @@ def test_errors_are_smaller_than_those_of_least_squares(empty: str, most: tuple[
         exact = [np.add.reduceat(leaves, np.arange(0, leaves.size, CHILDREN)), leaves]
         noisy: list[Floats | None] = [None, *((each + noise(each.size, random)).astype(np.float64) for each in exact)]
         one = tree(NOT_MEASURED, variance, variance)
-        found = expected_counts(one, noisy, SCALE)
-        assert found is not None
-        ways = [published(found), published(one.estimate(noisy))]
+        expected = expected_counts(one, noisy, SCALE)
+        assert expected is not None
+        ways = [published(expected), published(one.estimate(noisy))]
         squares.append([[float(((a - b) ** 2).mean()) for a, b in zip(way, exact, strict=True)] for way in ways])
     here, there = np.sqrt(np.mean(squares, axis=0))
     assert (here <= np.array(most) * there).all(), here / there
@@ -69,11 +69,11 @@ def test_children_add_up_and_levels_that_are_not_measured_are_sums(variances: tu
     leaves = (np.stack([counts("leaves", random)] * 3, axis=1) + random.integers(-3, 4, (PARENTS * CHILDREN, 3))) * 1.0
     noisy = [None if variance == NOT_MEASURED else np.zeros((size, 3)) + 40.0
              for variance, size in zip(variances, (1, PARENTS), strict=False)]  # fmt: skip
-    found = expected_counts(tree(*variances), [*noisy, leaves], 2.0)
-    assert found is not None
+    expected = expected_counts(tree(*variances), [*noisy, leaves], 2.0)
+    assert expected is not None
     for k, group in enumerate(GROUPS):
-        sums = np.add.reduceat(found[k + 1], np.flatnonzero(np.diff(group, prepend=-1)), axis=0)
-        assert np.allclose(sums, found[k], atol=1e-6)
+        sums = np.add.reduceat(expected[k + 1], np.flatnonzero(np.diff(group, prepend=-1)), axis=0)
+        assert np.allclose(sums, expected[k], atol=1e-6)
 
 
 def test_full_leaves_and_few_leaves_are_left_to_least_squares() -> None:

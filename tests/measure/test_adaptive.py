@@ -105,13 +105,13 @@ def test_a_table_of_all_columns_gets_what_is_left_of_epsilon(sizes: list[int], r
 
 def neighbours(exact: np.ndarray) -> list[np.ndarray]:
     """Every table with one row more or less."""
-    found = []
+    tables = []
     for cell in np.ndindex(exact.shape):
         for step in (-1, 1):
             other = exact.copy()
             other[cell] += step
-            found.append(other)
-    return found
+            tables.append(other)
+    return tables
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 11.0])
@@ -320,16 +320,16 @@ def test_as_many_pairs_are_picked_as_gain_most() -> None:
         noise = (9 * NOISE_OF_A_PICK[0] + NOISE_OF_A_PICK[1]) * picks * scale
         return picks * ((1 + np.log(100 / picks)) * wrong - noise)
 
-    found = []
+    numbers = []
     for wrong, scale in [(300, 1), (1000, 1), (3000, 1), (3000, 0.3), (90_000, 0.3)]:
         run = Run(Workload({}, []), {}, Fraction(1), 1)
         picks, most = _later_picks(run, pairs, wrong, round(10**6 / scale))
         assert most == pytest.approx(gain(picks, wrong, scale), rel=1e-4)
         assert most >= 0.999 * max(gain(each, wrong, scale) for each in range(1, 101))
-        found.append(picks)
-    assert found == sorted(set(found))
-    assert 1 < found[0] < 30
-    assert found[-1] > 90
+        numbers.append(picks)
+    assert numbers == sorted(set(numbers))
+    assert 1 < numbers[0] < 30
+    assert numbers[-1] > 90
     assert _later_picks(run, pairs, -5.0, 10**6)[0] == 1
 
 
@@ -355,6 +355,6 @@ def test_intervals_hold_nineteen_in_twenty_of_true_counts() -> None:
             cells, truth = finished.cells(table), mock_counts(plan, table).ravel()
             inside.append((cells["low"] <= truth) & (truth <= cells["high"]))
             expected.append(cells["estimate"])
-    held, size = np.concatenate(inside), np.concatenate(expected)
+    covered, size = np.concatenate(inside), np.concatenate(expected)
     for least, most, share in ((0, 10, 0.95), (10, 100, 0.95), (100, np.inf, 0.8)):
-        assert held[(size >= least) & (size < most)].mean() >= share
+        assert covered[(size >= least) & (size < most)].mean() >= share

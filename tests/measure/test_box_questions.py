@@ -52,8 +52,8 @@ def test_a_row_moves_the_sum_by_no_more_than_its_sensitivity(
 
 def test_the_sensitivity_is_reached() -> None:
     even, more = np.full(6, 3), np.array([4, 3, 3, 3, 3, 3])
-    found = [deviations(np.cumsum(each), np.array([6]), np.array([6])).item() for each in (even, more)]
-    assert found == [0, 15]
+    distances = [deviations(np.cumsum(each), np.array([6]), np.array([6])).item() for each in (even, more)]
+    assert distances == [0, 15]
 
 
 def exactly(counts: Ints, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1/4", *, may_ask: bool = True) -> Boxes:

@@ -60,7 +60,9 @@ def test_a_level_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPat
     honest = allocate_levels(plan, plan.epsilon)
     for k, level in enumerate(honest):
         cheap = (*honest[:k], replace(level, epsilon=level.epsilon + Fraction(1, 10**6)), *honest[k + 1 :])
-        monkeypatch.setattr("dpengine.measure.strategy.allocate_levels", lambda plan, epsilon, found=cheap: found)
+        monkeypatch.setattr(
+            "dpengine.measure.strategy.allocate_levels", lambda plan, epsilon, allocation=cheap: allocation
+        )
         with pytest.raises(ArithmeticError, match="does not cost"):
             decide(plan).measure(lambda marginals: [np.zeros(plan.shape(each), dtype=np.int64) for each in marginals])
 
@@ -109,10 +111,10 @@ def test_coarse_cells_are_sums_of_fine_ones_here_and_in_another_engine() -> None
     zones, lands, leaves, alone = answers[0]
     for k, expected in enumerate((zones, lands, leaves, alone)):
         assert (answers[1][k] == expected).all()
-    for name, found in (("place@zone", zones.T), ("place@land", lands)):
+    for name, sums in (("place@zone", zones.T), ("place@land", lands)):
         group = plan.resolution.groups("place", name)
-        dense = np.stack([leaves[:, group == k].sum(axis=1) for k in range(found.shape[1])], axis=1)
-        assert (dense == found).all()
+        dense = np.stack([leaves[:, group == k].sum(axis=1) for k in range(sums.shape[1])], axis=1)
+        assert (dense == sums).all()
     assert (zones.sum(axis=1) == alone).all()
     assert alone.sum() == 500
 
@@ -122,9 +124,9 @@ def test_parts_of_epsilon_are_as_good_as_any_found_by_search() -> None:
     random = np.random.default_rng(1)
 
     def total(parts: np.ndarray) -> float:
-        found = tree_of(plan, dict(zip(measured_at(plan), 2 / parts**2, strict=True))).node_variances
+        variances = tree_of(plan, dict(zip(measured_at(plan), 2 / parts**2, strict=True))).node_variances
         lacking = {table: plan.cells(tuple({"sex"} - {*table})) for table in plan.marginals}
-        return sum((lacking[table] * float(found[level_of(plan, table)].mean())) ** 2 for table in plan.marginals)
+        return sum((lacking[table] * float(variances[level_of(plan, table)].mean())) ** 2 for table in plan.marginals)
 
     ours = total(np.array([float(each.epsilon) for each in allocate_levels(plan, plan.epsilon)]))
     others = [total(random.dirichlet(np.ones(4))) for _ in range(400)]

@@ -99,11 +99,11 @@ def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) ->
     assert set(draw_replicates(made)) == {*plan.marginals, ()}
 
 
-def _summed(made: Result, table: Columns, held: Columns, shared: Columns) -> Ints:
-    axes = tuple(k for k, each in enumerate(table) if each not in held)
-    left = [each for each in table if each in held]
-    sums = np.asarray(made.counts(table).sum(axis=axes)).transpose([left.index(each) for each in held])
-    return made.plan.resolution.coarsen(sums, held, shared)
+def _summed(made: Result, table: Columns, columns: Columns, shared: Columns) -> Ints:
+    axes = tuple(k for k, each in enumerate(table) if each not in columns)
+    left = [each for each in table if each in columns]
+    sums = np.asarray(made.counts(table).sum(axis=axes)).transpose([left.index(each) for each in columns])
+    return made.plan.resolution.coarsen(sums, columns, shared)
 
 
 @pytest.mark.parametrize("name", ["all at once", "levels beside a table"])
@@ -121,9 +121,9 @@ def test_no_row_moves_all_parts_together_by_more_than_epsilon(name: str) -> None
         before = counting.count(table, plan, marginals, truncation_key=b"k" * 32)
     for more in (row(place="p31", age=59, pay=None), row(sex="m", trade="odd", hours="x", edu=None)):
         with open_table(pd.concat([base, more])) as table:
-            found = [before, counting.count(table, plan, marginals, truncation_key=b"k" * 32)]
+            counts = [before, counting.count(table, plan, marginals, truncation_key=b"k" * 32)]
         moved = [Fraction(int(np.abs(other - one).sum()), each.grain)
-                 for one, other, each in zip(*found, (*boxes, *direct), strict=True)]  # fmt: skip
+                 for one, other, each in zip(*counts, (*boxes, *direct), strict=True)]  # fmt: skip
         spent = sum((rows / each.scale for rows, each in zip(moved, (*boxes, *direct), strict=True)), rest)
         assert spent == plan.epsilon
 
@@ -195,26 +195,26 @@ def test_a_ring_through_levels_is_refused_in_words() -> None:
 def test_intervals_hold_and_errors_are_as_predicted() -> None:
     """Each share of cells held is of 20 draws; with 95 % expected, less than 85 % of 220 or more would be a fault."""
     plan = plan_of("levels beside ranges")
-    told = predict(plan).set_index("table")["mean_abs_error"]
+    predicted = predict(plan).set_index("table")["mean_abs_error"]
     strategy, table = decide(plan), ("place", "sex")
     truth = mock_counts(plan, table)
-    held, off = [], []
+    covered, off = [], []
     for _ in range(20):
         estimates = derive_estimates(plan, strategy.measure(counted(plan)))
         middle, half_width = estimates.intervals(table)
-        held.append((np.abs(truth - middle) <= half_width).mean())
+        covered.append((np.abs(truth - middle) <= half_width).mean())
         off.append(np.abs(estimates.estimate(table) - truth).mean())
-    assert np.mean(held) >= 0.85
-    assert 0.6 <= np.mean(off) / told["place × sex"] <= 1.6
+    assert np.mean(covered) >= 0.85
+    assert 0.6 <= np.mean(off) / predicted["place × sex"] <= 1.6
 
 
 @pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
 def test_every_change_in_a_release_is_found(fault: str) -> None:
     members = members_of(bundle())
-    told = json.loads(members["manifest.json"])
-    measured = told["measurements"]
+    manifest = json.loads(members["manifest.json"])
+    measured = manifest["measurements"]
     if fault == "surer":
-        next(each for each in told["tables"] if each["columns"] == ["place@land", "sex"])["half_width_95"] /= 2
+        next(each for each in manifest["tables"] if each["columns"] == ["place@land", "sex"])["half_width_95"] /= 2
     else:
         gone = {"a level left out": 0, "one box left out": -1, "boxes twice": -1}[fault]
         left = measured.pop(gone)
@@ -222,7 +222,7 @@ def test_every_change_in_a_release_is_found(fault: str) -> None:
         epsilon = Fraction(left["epsilon"]) + (0 if fault == "boxes twice" else Fraction(other["epsilon"]))
         other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
         measured += [other] if fault == "boxes twice" else []
-    members["manifest.json"] = json.dumps(told).encode()
+    members["manifest.json"] = json.dumps(manifest).encode()
     expected = {
         "a level left out": "is not the levels of place", "surer": "does not follow from the measurements",
         "one box left out": "no other, is to be measured once in boxes",

@@ -228,11 +228,11 @@ def in_pattern(dimensions: int, *, period: int) -> Ints:
     return np.where(np.indices(shape)[0] % period == 0, mean * period, 0)
 
 
-def asked(counts: Ints, unit: int, found: list[Boxes]) -> Callable[[Tape], None]:
+def measuring(counts: Ints, unit: int, trees: list[Boxes]) -> Callable[[Tape], None]:
     def work(tape: Tape) -> None:
         axes = [(0, size) for size in counts.shape]
-        found.append(measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(unit, 4), unit))
-        tape.stored = repr(plain(found[-1])).encode()
+        trees.append(measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(unit, 4), unit))
+        tape.stored = repr(plain(trees[-1])).encode()
 
     return work
 
@@ -242,15 +242,15 @@ def asked(counts: Ints, unit: int, found: list[Boxes]) -> Callable[[Tape], None]
 @units
 def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: int, period: int, unit: int) -> None:
     """No row changes all draws together by more than ε. In an even table, a row in the first cell costs all of ε."""
-    counts, found = in_pattern(dimensions, period=period), list[Boxes]()
-    first = recorded_work(asked(counts, unit, found), without_noise=True)
-    assert found[0].unevenness is not None
-    assert found[0].cost == Fraction(unit, 4)
+    counts, trees = in_pattern(dimensions, period=period), list[Boxes]()
+    first = recorded_work(measuring(counts, unit, trees), without_noise=True)
+    assert trees[0].unevenness is not None
+    assert trees[0].cost == Fraction(unit, 4)
     costs = []
     for place in list(np.ndindex(counts.shape))[:: 9 if dimensions == 1 else 97]:
         more = counts.copy()
         more[place] += unit
-        second = replayed_work(asked(more, unit, found), first)
+        second = replayed_work(measuring(more, unit, trees), first)
         assert second.stored == first.stored
         costs.append(price(first, second))
     assert max(costs) <= Fraction(unit, 4)
@@ -258,4 +258,4 @@ def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: i
     lonely = np.zeros_like(counts)
     lonely[(2,) * counts.ndim] = counts.sum()
     for other in (np.flip(counts), 5 * counts, np.zeros_like(counts), lonely):
-        assert replayed_work(asked(other, unit, found), first).stored == first.stored
+        assert replayed_work(measuring(other, unit, trees), first).stored == first.stored

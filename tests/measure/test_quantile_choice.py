@@ -52,8 +52,8 @@ MEDIAN = {"columns": ["sex"], "quantiles": {"pay": [0.5]}}
 @pytest.mark.parametrize("part", PARTS)
 def test_scores_are_distances_in_rank_and_one_row_moves_each_by_the_sensitivity_at_most(part: Decimal) -> None:
     moved, p, q = 0, *Fraction(part).as_integer_ratio()
-    for held in itertools.product(range(4), repeat=3):
-        counts = np.array(held)
+    for numbers in itertools.product(range(4), repeat=3):
+        counts = np.array(numbers)
         for place, score in enumerate(scores(counts, part)):
             below, up_to, wanted = counts[:place].sum(), counts[: place + 1].sum(), Fraction(p, q) * counts.sum()
             assert score == -q * max(0, below - wanted, wanted - up_to)
@@ -80,16 +80,16 @@ def test_no_outcome_tells_more_of_a_person_than_epsilon(rows: int) -> None:
     worst = 0.0
     for women, men in [((0, 0, 0, 0, 0), (1, 0, 2, 0, 1)), ((0, 2, 1, 1, 0), (0, 0, 0, 0, 1))]:
         without = np.array([[*women, 0], [*men, 1]])
-        before = told(without, share)
+        before = log_probabilities(without, share)
         for person in itertools.combinations_with_replacement(added, rows):
             joined = without.copy()
             np.add.at(joined, tuple(np.transpose(person)), 1)
-            after = told(joined, share)
+            after = log_probabilities(joined, share)
             worst = max(worst, sum(float(np.abs(x - y).max()) for x, y in zip(before, after, strict=True)))
     assert 0.5 * share.epsilon < worst <= float(share.epsilon) * (1 + 1e-9)
 
 
-def told(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
+def log_probabilities(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
     """The logarithm of the probability of each candidate, for each choice."""
     return [np.log(permute_and_flip_probabilities(each.scores, each.epsilon, each.sensitivity))
             for each in contests(counts, noisy(share), SMALL, share)]  # fmt: skip
@@ -98,18 +98,18 @@ def told(counts: Ints, share: QuantileShare) -> list[np.ndarray]:
 def test_choices_are_the_winners_of_the_stated_contests(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is the winner of each contest; afterwards, they are only sorted."""
     share = QuantileShare(("sex",), "pay", tuple(sorted(PARTS)), Fraction(1), 3)
-    counts, asked = np.array([[5, 1, 1, 1, 9, 0], [0, 0, 7, 0, 0, 2]]), []
+    counts, choices = np.array([[5, 1, 1, 1, 9, 0], [0, 0, 7, 0, 0, 2]]), []
 
     def last(scored: Ints, epsilon: Fraction, sensitivity: int) -> int:
-        asked.append((scored.tolist(), epsilon, sensitivity))
+        choices.append((scored.tolist(), epsilon, sensitivity))
         return len(scored) - 1
 
     monkeypatch.setattr("dpengine.measure.quantile_choice.permute_and_flip", last)
     chosen = choose_quantiles(counts, noisy(share), SMALL, share)
     expected = list(contests(counts, noisy(share), SMALL, share))
-    assert asked == [(each.scores.tolist(), each.epsilon, each.sensitivity) for each in expected]
+    assert choices == [(each.scores.tolist(), each.epsilon, each.sensitivity) for each in expected]
     assert (
-        sum((epsilon for _, epsilon, _ in asked), Fraction(0)) == 2 * share.epsilon
+        sum((epsilon for _, epsilon, _ in choices), Fraction(0)) == 2 * share.epsilon
     )  # of two cells, each person in one
     ends = np.array([each.places[-1] for each in expected]).reshape(3, 2).T
     assert np.array_equal(chosen.places, np.sort(ends, axis=1))
@@ -160,9 +160,11 @@ def test_with_much_epsilon_the_published_quantile_is_the_true_one(tables: list[A
     assert made.measured.cost == 1000
     for table in plan.marginals:
         for part in plan.quantiles(table, "pay"):
-            found = made.tables[table].set_index(table[0] if len(table) == 1 else list(table))[f"quantile_{part}_pay"]
+            quantiles = made.tables[table].set_index(table[0] if len(table) == 1 else list(table))[
+                f"quantile_{part}_pay"
+            ]
             for name, pay in rows.dropna().groupby(table[0] if len(table) == 1 else list(table)).pay:
-                value = found[name]
+                value = quantiles[name]
                 assert (pay < value).sum() <= Fraction(part) * len(pay) <= (pay <= value).sum()
 
 
@@ -201,8 +203,8 @@ def _bundle() -> bytes:
 def test_earlier_versions_say_nothing_of_choices_and_make_none() -> None:
     members = members_of(_bundle())
     plan = Plan.loads(members["plan.yaml"].decode())
-    said = [promises(plan, version)["post_processing"] for version in (4, 5, 6)]
-    assert said[0] == said[1] != said[2]
+    sentences = [promises(plan, version)["post_processing"] for version in (4, 5, 6)]
+    assert sentences[0] == sentences[1] != sentences[2]
     stated("schema_version", value=5)(members)
     assert any("a row is not 40 units" in each for each in faults_of(zipped(members)))
 
@@ -220,8 +222,8 @@ def test_steps_are_counted_alike_here_and_in_another_engine(step: str) -> None:
     assert (amount.width > 1) == (step == "0.01")
     for source in (rows, ibis_tables.in_duckdb(pa.Table.from_pandas(rows, preserve_index=False))):
         with open_table(source) as table:
-            soft, found = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
-        assert np.array_equal(found, expected)
+            soft, steps = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
+        assert np.array_equal(steps, expected)
         assert soft.sum() == len(rows) * plan.grain(("sex", "pay"))
 
 

@@ -45,16 +45,16 @@ def test_the_variance_of_a_cell_is_known(method: Callable[..., np.ndarray], vari
 
 
 def test_greedy_parts_add_up_to_epsilon_and_give_the_error_that_they_promise() -> None:
-    asked = np.tri(12)
-    ends, parts = peers.halves(asked)
+    workload = np.tri(12)
+    ends, parts = peers.halves(workload)
     holds = (ends[:, :1] <= np.arange(12)) & (np.arange(12) < ends[:, 1:])
     assert np.allclose((holds * parts[:, None]).sum(axis=0), 1)
     measured = holds[parts > 0] * parts[parts > 0][:, None]
-    promised = 2 * np.trace(asked @ np.linalg.inv(measured.T @ measured) @ asked.T)
-    assert promised < 2 * (asked**2).sum()  # that of single cells
+    promised = 2 * np.trace(workload @ np.linalg.inv(measured.T @ measured) @ workload.T)
+    assert promised < 2 * (workload**2).sum()  # that of single cells
     peers.noise = np.random.default_rng(9)
     line = np.zeros(12)
-    off = np.array([asked @ peers._on_halves(line, ends, parts, 1.0) for _ in range(1500)])
+    off = np.array([workload @ peers._on_halves(line, ends, parts, 1.0) for _ in range(1500)])
     assert np.mean((off**2).sum(axis=1)) == pytest.approx(promised, rel=0.1)
 
 

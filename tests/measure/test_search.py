@@ -25,7 +25,7 @@ def plan_of(rows: int = 1, share: str = "1/5", epsilon: str = "1/2") -> Plan:
 
 def searched(plan: Plan, counts: np.ndarray, first: Tape | None = None) -> Tape:
     def work(tape: Tape) -> None:
-        tape.told.append(repr(resolve(plan, search(plan, [counts])).column("pay").labels))
+        tape.messages.append(repr(resolve(plan, search(plan, [counts])).column("pay").labels))
 
     return recorded_work(work) if first is None else replayed_work(work, first)
 
@@ -39,16 +39,16 @@ def test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly(
     exact = np.array(counts)
     first = searched(plan, exact)
     there = searched(plan, exact + rows * (np.arange(STEPS) == step), first)
-    assert there.told == first.told, "cells follow from noisy counts alone"
+    assert there.messages == first.messages, "cells follow from noisy counts alone"
     assert price(first, there) == Fraction(1, 10)
 
 
 def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:
     plan = plan_of(share="1/3", epsilon="1/7")
-    (found,) = search(plan, [np.zeros(STEPS, dtype=np.int64)])
-    assert found.cost == Fraction(1, 21)
-    assert found.cost + plan.for_tables == plan.epsilon
-    assert [each.cost for each in blank_searches(plan)] == [found.cost]
+    (result,) = search(plan, [np.zeros(STEPS, dtype=np.int64)])
+    assert result.cost == Fraction(1, 21)
+    assert result.cost + plan.for_tables == plan.epsilon
+    assert [each.cost for each in blank_searches(plan)] == [result.cost]
     assert len(resolve(plan, blank_searches(plan)).column("pay").labels) == 7
 
 

@@ -36,8 +36,8 @@ def test_direct_shares_follow_the_cube_root_of_weighted_cells_and_are_exact(weig
     plan = ring(weight, epsilon="1/3")
     shares = {each.columns: each.epsilon for each in decide(plan).allocations}
     least = min(Fraction(weight), Fraction(1))
-    worth = {("a", "b"): Fraction(weight) / least * 200, ("b", "c"): 80 / least, ("a", "c"): 160 / least}
-    parts = {table: round(1000 * float(each) ** (1 / 3)) for table, each in worth.items()}
+    weights = {("a", "b"): Fraction(weight) / least * 200, ("b", "c"): 80 / least, ("a", "c"): 160 / least}
+    parts = {table: round(1000 * float(each) ** (1 / 3)) for table, each in weights.items()}
     assert shares == {table: Fraction(1, 3) * part / sum(parts.values()) for table, part in parts.items()}
     assert sum(shares.values()) == plan.epsilon
 
@@ -49,8 +49,8 @@ def test_errors_fall_with_the_weight_and_no_other_weight_serves_better(make: Any
     plans = {weight: make(weight, strategy) for weight in weights}
     variances = {weight: variances_of(plan) for weight, plan in plans.items()}
     for weight, other in product(weights, weights):
-        own, others = (loss(plans[weight], variances[each]) for each in (weight, other))
-        assert own <= others * 1.001, "direct shares are not quite the best"
+        best, others = (loss(plans[weight], variances[each]) for each in (weight, other))
+        assert best <= others * 1.001, "direct shares are not quite the best"
     first, last = plans["2"].marginals[0], plans["2"].marginals[-1]
     widths = [predict(plan).set_index("table")["half_width_95"] for plan in plans.values()]
     heavy, light = ([width[" × ".join(table)] for width in widths] for table in (first, last))

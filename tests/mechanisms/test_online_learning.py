@@ -41,10 +41,10 @@ def chances(losses: np.ndarray, eta: float) -> np.ndarray:
 
 def sequence_probabilities(losses: np.ndarray, eta: float) -> np.ndarray:
     """Return the probability of every whole sequence of picks."""
-    found = np.ones(1)
+    probabilities = np.ones(1)
     for row in chances(losses, eta):
-        found = np.outer(found, row).ravel()
-    return found
+        probabilities = np.outer(probabilities, row).ravel()
+    return probabilities
 
 
 @pytest.mark.parametrize("block", [2**20, 6], ids=["at once", "in blocks"])

@@ -331,8 +331,8 @@ FAULTS = [
     Fault(
         "answers on boxes are left out of what a row costs",
         "dpengine/marginals/measurement.py",
-        "if (asked := self.unevenness) is not None:",
-        "if (asked := self.unevenness) is not None and asked.parts.size == 0:",
+        "if (questions := self.unevenness) is not None:",
+        "if (questions := self.unevenness) is not None and questions.parts.size == 0:",
         OF_QUESTIONS,
     ),
     Fault(
@@ -774,12 +774,12 @@ FAULTS = [
     Fault(
         "bins are cut by true counts",
         "dpengine/release.py",
-        "    found = resolve(plan, searches)\n",
+        "    with_cells = resolve(plan, searches)\n",
         "    from dpengine.estimate.found_cells import cut\n"
         "    column = plan.column(plan.finds[0])\n"
         "    places = cut(exact.steps[0], column.bins.count)\n"
         "    edges = tuple(column.steps.edges[k] for k in places)\n"
-        "    found = plan.with_columns({column.name: column.with_edges(edges)})\n",
+        "    with_cells = plan.with_columns({column.name: column.with_edges(edges)})\n",
         OF_FOUND + "::test_only_outputs_that_were_paid_for_decide_whatever_the_rows",
     ),
 ]

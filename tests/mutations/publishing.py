@@ -154,8 +154,8 @@ FAULTS = [
     Fault(
         "a row is in every group",
         "dpengine/counting/single_query.py",
-        "        found[place] = tuple(map(int, codes_and_sums[len(keys) :]))",
-        "        found = [tuple(map(int, codes_and_sums[len(keys) :]))] * len(found)",
+        "        numbers[place] = tuple(map(int, codes_and_sums[len(keys) :]))",
+        "        numbers = [tuple(map(int, codes_and_sums[len(keys) :]))] * len(numbers)",
         "tests/test_ask.py::test_all_groups_together_are_as_private_as_one",
     ),
     # What is stored
@@ -169,19 +169,19 @@ FAULTS = [
     Fault(
         "the exact number of rows is `rows_about` of the stored plan",
         RELEASE,
-        "created, payload = payload_of(found, measured)",
-        "created, payload = payload_of(found.model_copy(update={'rows_about': count.row_count(table)}), measured)",
+        "created, payload = payload_of(with_cells, measured)",
+        "created, payload = payload_of(with_cells.model_copy(update={'rows_about': count.row_count(table)}), measured)",
         OTHER_TABLE,
     ),
     Fault(
         "how many values lie beyond their bounds is told in the bundle",
         RELEASE,
-        "        release_id, created, payload = payload_of(found, measured)\n",
+        "        release_id, created, payload = payload_of(with_cells, measured)\n",
         "        with table.connection() as rows:\n"
         "            asked = 'SELECT count(*) FROM rows WHERE TRY_CAST(c4 AS DOUBLE) NOT BETWEEN 0 AND 40'\n"
         "            beyond = rows.execute(asked).fetchone()[0]\n"
-        "        told = found.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
-        "        release_id, created, payload = payload_of(told, measured)\n",
+        "        noted = with_cells.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
+        "        release_id, created, payload = payload_of(noted, measured)\n",
         WHOLE_REPLAY + "::test_values_beyond_their_bounds_count_as_the_bounds_and_no_message_mentions_them",
     ),
     Fault(
@@ -514,7 +514,7 @@ FAULTS = [
     Fault(
         "a ledger goes on as it was read after it was written to",
         LEDGER,
-        "        seen, self._held = witness.seen(self._address), None\n",
+        "        seen, self._snapshot = witness.seen(self._address), None\n",
         "        seen = witness.seen(self._address)\n",
         OF_LEDGER + "::test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state",
         quick=True,
@@ -785,7 +785,7 @@ FAULTS = [
     ),
     Fault(
         "boxes in a bundle may have cost any ε",
-        "dpengine/bundle/checks/found.py",
+        "dpengine/bundle/checks/searches.py",
         "if cost != epsilon:",
         "if cost is None:",
         "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",

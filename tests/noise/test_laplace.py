@@ -109,18 +109,18 @@ each_level = pytest.mark.parametrize("level", LEVELS, ids=LEVEL_NAMES)
 
 @each_level
 def test_every_16_bits_give_the_value_of_their_interval_or_ask_for_more(level: noise._Level) -> None:
-    indices, ends, asked = np.arange(2**16), [], 0
+    indices, ends, requests = np.arange(2**16), [], 0
     for more in (2**20, 2**48 - 2**20):  # near either end of each interval
         out = np.empty(2**16, dtype=np.int64)
         source = Script(*[answer for chunk in np.split(indices, 2**16 // _CHUNK) for answer in (chunk, more << 16)])
         _fill(out, (level,), source)
         assert out.tolist() == expected(level.distribution, 64, [(i << 48) + more for i in range(2**16)])
         ends.append(out)
-        asked += sum(source.asked[1::2])
+        requests += sum(source.asked[1::2])
     doubtful = ends[0] != ends[1]
     if not level.distribution.span:
         doubtful |= (indices == 0) | (indices == 2**16 - 1)
-    assert asked == 2 * doubtful.sum()
+    assert requests == 2 * doubtful.sum()
     below = floors(level.distribution, 16)
     mass = dict(zip(*np.unique(ends[0][~doubtful], return_counts=True), strict=True))
     for k in list(below)[1:]:

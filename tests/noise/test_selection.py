@@ -28,14 +28,14 @@ PMFS = {permute_and_flip: permute_and_flip_probabilities, exponential_mechanism:
 
 def walked(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list[float]:
     """Probability of each candidate of permute-and-flip, by walking through every order of them."""
-    top, found = max(scores), [0.0] * len(scores)
+    top, probabilities = max(scores), [0.0] * len(scores)
     heads = [math.exp(epsilon * (score - top) / (2 * sensitivity)) for score in scores]
     for order in permutations(range(len(scores))):
         still = 1.0 / math.factorial(len(scores))
         for k in order:
-            found[k] += still * heads[k]
+            probabilities[k] += still * heads[k]
             still *= 1 - heads[k]
-    return found
+    return probabilities
 
 
 @pytest.mark.parametrize("scores", [[3, 1, 0, 0], [10, 9, 7, 3, 0, 0], [4, 4, 4, 4], [0], [10**6, 0, 10**6 - 1]])
@@ -51,9 +51,9 @@ def test_probabilities_are_those_of_the_definition(scores: list[int], epsilon: s
 def test_probabilities_hold_for_thousands_of_candidates(count: int) -> None:
     for scores in (np.arange(count), np.zeros(count, dtype=int), np.repeat([0, 10, 20], [count, 10, 1])):
         for pmf in PMFS.values():
-            found = pmf(scores, Fraction(1, 2))
-            assert found.sum() == pytest.approx(1, abs=1e-12)
-            assert (np.diff(found) * np.sign(np.diff(scores)) >= 0).all()
+            probabilities = pmf(scores, Fraction(1, 2))
+            assert probabilities.sum() == pytest.approx(1, abs=1e-12)
+            assert (np.diff(probabilities) * np.sign(np.diff(scores)) >= 0).all()
     assert permute_and_flip_probabilities(np.zeros(count, dtype=int), Fraction(1)) == pytest.approx(1 / count)
 
 

@@ -41,11 +41,11 @@ def at_least(k: int) -> float:
 def whole(counts: tuple[int, ...]) -> dict[Shown, float]:
     """Return the shown part of a noisy histogram by definition: each key's number from LEAST to FAR, or nothing."""
     each = [{None: 1 - at_least(LEAST - n)} | {v: noise(v - n) for v in range(LEAST, FAR)} for n in counts]
-    found: dict[Shown, float] = {}
+    distribution: dict[Shown, float] = {}
     for numbers in product(*each):
         shown = tuple((place, number) for place, number in enumerate(numbers) if number is not None)
-        found[shown] = math.prod(law[number] for law, number in zip(each, numbers, strict=True))
-    return found
+        distribution[shown] = math.prod(law[number] for law, number in zip(each, numbers, strict=True))
+    return distribution
 
 
 class Walk:
@@ -91,16 +91,16 @@ class Walk:
 
 def drawn(counts: tuple[int, ...], patch: pytest.MonkeyPatch) -> dict[Shown, float]:
     """Return each possible output of the sampler for these counts, with its probability."""
-    walk, found = Walk(), defaultdict[Shown, float](float)
+    walk, distribution = Walk(), defaultdict[Shown, float](float)
     for name, stand_in in {"discrete_laplace": walk.noise, "_number_passed": walk.passed,
                            "_different": walk.different, "_geometric": walk.geometric}.items():  # fmt: skip
         patch.setattr(sparse, name, stand_in)
-    held = np.flatnonzero(counts)
+    occupied = np.flatnonzero(counts)
     for _run in walk.runs():
-        places, numbers = sparse_histogram(held, np.array(counts)[held], KEYS, SCALE, LEAST)
+        places, numbers = sparse_histogram(occupied, np.array(counts)[occupied], KEYS, SCALE, LEAST)
         assert (np.diff(places) > 0).all(), "in the order of the universe"
-        found[tuple(zip(places.tolist(), numbers.tolist(), strict=True))] += walk.chance
-    return found
+        distribution[tuple(zip(places.tolist(), numbers.tolist(), strict=True))] += walk.chance
+    return distribution
 
 
 COUNTS = [(0, 0, 0), (0, 3, 0), (1, 0, 2), (0, 1, 4)]
@@ -110,9 +110,9 @@ COUNTS = [(0, 0, 0), (0, 3, 0), (1, 0, 2), (0, 1, 4)]
 def test_what_is_shown_is_the_whole_noisy_histogram_above_the_threshold(
     counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = drawn(counts, monkeypatch)
+    distribution = drawn(counts, monkeypatch)
     for shown, chance in whole(counts).items():
-        assert found[shown] == pytest.approx(chance, rel=1e-9), shown
+        assert distribution[shown] == pytest.approx(chance, rel=1e-9), shown
 
 
 def test_no_person_makes_anything_more_likely_by_more_than_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +159,8 @@ def test_how_many_pass_is_decided_at_every_border_by_as_many_bits_as_it_takes(
                 continue
             for word in (edge - 2, edge + 2):
                 wanted = sum(each <= DEEP.divide(Decimal(word), Decimal(2**depth)) for each in sums)
-                asked = [word >> shift & (2**64 - 1) for shift in range(depth - 64, -1, -64)]
-                monkeypatch.setattr(sparse, "random_words", words(*asked))
+                pieces = [word >> shift & (2**64 - 1) for shift in range(depth - 64, -1, -64)]
+                monkeypatch.setattr(sparse, "random_words", words(*pieces))
                 assert sparse._number_passed(keys, wide, least) == wanted
                 compared += 1
     assert compared >= 6
@@ -171,10 +171,10 @@ def test_without_keys_none_passes() -> None:
 
 
 def test_places_without_people_are_all_others_each_once() -> None:
-    for held in ([], [0], [4], [0, 1, 4], [1, 2, 3], [0, 2, 4]):
-        numbers = np.arange(5 - len(held))
-        found = sparse._without_people(numbers, np.array(held, dtype=np.int64)).tolist()
-        assert found == [place for place in range(5) if place not in held]
+    for occupied in ([], [0], [4], [0, 1, 4], [1, 2, 3], [0, 2, 4]):
+        numbers = np.arange(5 - len(occupied))
+        empty = sparse._without_people(numbers, np.array(occupied, dtype=np.int64)).tolist()
+        assert empty == [place for place in range(5) if place not in occupied]
 
 
 def test_sets_of_places_are_equally_likely() -> None:

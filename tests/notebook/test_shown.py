@@ -80,15 +80,15 @@ def test_a_plan_says_its_price_whom_it_protects_and_its_tables() -> None:
 
 
 def test_a_prediction_is_a_frame_that_shows_its_errors_and_its_price() -> None:
-    found = dpe.predict(survey())
-    page = shown(found)
+    prediction = dpe.predict(survey())
+    page = shown(prediction)
     assert "Publishing costs ε = 0.5 of the budget of clinic · errors exact" in page.text
-    assert len([tag for tag, _ in page.elements if tag == "circle"]) == len(found)
+    assert len([tag for tag, _ in page.elements if tag == "circle"]) == len(prediction)
     assert "simulated" in shown(dpe.predict(survey(strategy="adaptive"))).text
     assert "ε = 0.1 · total" in shown(dpe.predict(survey(), ["0.1", 1])).text
-    assert type(found[found["cells"] > 1]) is pd.DataFrame
-    found["cells_"] = found.pop("cells")
-    assert "cells_" in found._repr_html_()  # type: ignore[operator]
+    assert type(prediction[prediction["cells"] > 1]) is pd.DataFrame
+    prediction["cells_"] = prediction.pop("cells")
+    assert "cells_" in prediction._repr_html_()  # type: ignore[operator]
 
 
 def test_a_release_shows_each_count_with_its_interval_and_the_price() -> None:

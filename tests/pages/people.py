@@ -38,14 +38,14 @@ def set_rules(monkeypatch: pytest.MonkeyPatch, secrets: str) -> Access:
 
 def claims(email: str, **others: Any) -> dict[str, Any]:
     """What a provider says of somebody who has just signed in."""
-    said = {"iss": ISSUER, "sub": f"subject of {email}", "iat": time.time(), "is_logged_in": True}
-    return said | {"email": email, "email_verified": True} | others
+    values = {"iss": ISSUER, "sub": f"subject of {email}", "iat": time.time(), "is_logged_in": True}
+    return values | {"email": email, "email_verified": True} | others
 
 
 def sign_in(monkeypatch: pytest.MonkeyPatch, email: str | None, **others: Any) -> None:
     """Have Streamlit say that this person has signed in; nobody for None."""
-    said: Mapping[str, Any] = {"is_logged_in": False} if email is None else claims(email, **others)
-    monkeypatch.setattr(UserInfoProxy, "to_dict", lambda _: dict(said))
+    values: Mapping[str, Any] = {"is_logged_in": False} if email is None else claims(email, **others)
+    monkeypatch.setattr(UserInfoProxy, "to_dict", lambda _: dict(values))
 
 
 def always_by_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,9 @@ class Tab:
                 return self
             text = payload.decode(errors="replace")
             self.received.append(text)
-            asked = re.search(r'"todo": "send".*"token": "([\w-]{43})"', text)
-            if asked:
-                self.put("/tab", {"X-Tab-Token": asked[1]})  # this tab keeps no plan
+            match = re.search(r'"todo": "send".*"token": "([\w-]{43})"', text)
+            if match:
+                self.put("/tab", {"X-Tab-Token": match[1]})  # this tab keeps no plan
 
     def upload(self, name: str, content: bytes) -> Answer:
         """Send a file to the drop zone of the page that was run."""
@@ -112,15 +112,15 @@ def opened(
 
     Raises `websockets.exceptions.InvalidStatus` if the server refuses it.
     """
-    own = cookie or cookie_of(app)
+    cookie_sent = cookie or cookie_of(app)
     url = urlsplit(app.address)
     with connect(
         f"ws://{host or url.netloc}/_stcore/stream",
         origin=Origin(origin or app.address),
-        subprotocols=[Subprotocol(text) for text in ("streamlit", own, session) if text],
-        additional_headers={"Cookie": f"_streamlit_xsrf={own}", **(headers or {})},
+        subprotocols=[Subprotocol(text) for text in ("streamlit", cookie_sent, session) if text],
+        additional_headers={"Cookie": f"_streamlit_xsrf={cookie_sent}", **(headers or {})},
         sock=create_connection((str(url.hostname), url.port)),  # wherever `host` may point
         max_size=None,
         proxy=None,
     ) as socket:
-        yield Tab(app, socket, own, headers or {})
+        yield Tab(app, socket, cookie_sent, headers or {})

@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS, rounded_up
 from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
 from pages.parts.visit.plan.plan_form import Draft, from_plan
-from tests.pages.visits import held, metrics, settled, texts, visit
+from tests.pages.visits import metrics, settled, texts, visit, visit_of
 from tests.plans import category, survey
 
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
@@ -28,7 +28,7 @@ VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measur
 def page(own: Plan | None = None, view: str | None = None) -> AppTest:
     at = visit()
     if own is not None:
-        held(at).plan = own
+        visit_of(at).plan = own
     if view is not None:
         at.session_state["accuracy_view"] = view
     at.switch_page("pages/accuracy.py").run()
@@ -50,11 +50,11 @@ def test_a_plan_that_waits_for_its_table_after_a_reload_is_the_visitors_own() ->
     own = survey()
     at = visit()
     entries = from_plan(own).with_(several_rows=False)
-    held(at).waiting = Draft("survey.csv", "", ("table", "columns", "domain", "unit"), entries)
+    visit_of(at).waiting = Draft("survey.csv", "", ("table", "columns", "domain", "unit"), entries)
     at.switch_page("pages/accuracy.py").run()
     assert "You have no plan yet" not in texts(at)
     assert metrics(at)["Typically off by"] == people(predict(own).iloc[0]["mean_abs_error"])
-    held(at).waiting = Draft("survey.csv", "", ("table",), entries.with_(several_rows=None))
+    visit_of(at).waiting = Draft("survey.csv", "", ("table",), entries.with_(several_rows=None))
     assert "Your plan for survey.csv is not complete yet" in texts(at.run())
 
 
@@ -76,7 +76,7 @@ def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan()
     expected = predict(own.at(2)).iloc[1]
     assert metrics(at)["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
     assert "the plan has ε = 0.5" in texts(at)
-    assert held(at).plan is own
+    assert visit_of(at).plan is own
 
 
 def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
@@ -160,8 +160,8 @@ def test_tables_that_cannot_be_made_to_agree_are_refused_in_words() -> None:
 
 def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
     at = page(survey())
-    assert "ledger" not in vars(held(at))
-    assert held(at).release is None
+    assert "ledger" not in vars(visit_of(at))
+    assert visit_of(at).release is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dpengine.ask import history
 from pages.parts.ask.history import as_rows
 from pages.parts.shared.answer_wording import number
 from pages.parts.shared.entries_table import contents
-from tests.pages.visits import held, texts, visit
+from tests.pages.visits import texts, visit, visit_of
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def page(sample: str = "rand") -> AppTest:
 
 
 def key(at: AppTest, name: str) -> str:
-    return held(at).key(name)
+    return visit_of(at).key(name)
 
 
 def bill(at: AppTest) -> dict[str, str]:

@@ -23,7 +23,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent_at_most
 from tests.charges import charge
-from tests.pages.visits import held, metrics, texts, visit
+from tests.pages.visits import metrics, texts, visit, visit_of
 
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32
 
@@ -62,9 +62,9 @@ class Known:
 def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
     at = visit()
     if own is not None:
-        held(at).plan = own
+        visit_of(at).plan = own
     if recognised:
-        held(at).readings = {"digest": ("", Known())}
+        visit_of(at).readings = {"digest": ("", Known())}
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     return at

@@ -20,7 +20,7 @@ from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VISIT
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules
-from tests.pages.visits import held, press, settled, texts, visit
+from tests.pages.visits import press, settled, texts, visit, visit_of
 
 OTHERS = ("pages/accuracy.py", "pages/budget.py", "pages/ask.py", "pages/verify.py", "pages/labs/learn.py")
 
@@ -39,9 +39,9 @@ def test_it_says_so_on_every_page_and_takes_a_file_on_none() -> None:
         assert not at.exception
         assert "Demonstration with public samples." in texts(at), other
         assert not at.get("file_uploader"), other
-    held(page).tour = 0
+    visit_of(page).tour = 0
     assert "It takes no files." not in texts(page.run()), "one line, beside the tour's own box"
-    held(page).tour = None
+    visit_of(page).tour = None
     verify = page.switch_page("pages/verify.py").run()
     assert "takes no files" in texts(verify)
     assert "is read here" not in texts(verify)
@@ -52,11 +52,11 @@ def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:
     ann, bea = visit(), visit()
     ann.button(key="sample_rand").click().run()
     settled(press(ann, "Publish once"))
-    (entry,) = held(ann).ledger.history()
-    assert held(bea).ledger.history() == []
+    (entry,) = visit_of(ann).ledger.history()
+    assert visit_of(bea).ledger.history() == []
     assert entry.dataset in texts(ann.switch_page("pages/budget.py").run())
     assert entry.dataset not in texts(bea.switch_page("pages/budget.py").run())
-    assert held(ann).ledger.address is None, "it is in memory alone"
+    assert visit_of(ann).ledger.address is None, "it is in memory alone"
 
 
 def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.MonkeyPatch) -> None:

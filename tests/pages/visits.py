@@ -69,12 +69,12 @@ def settled(page: AppTest) -> AppTest:
 
 
 def _under_way(page: AppTest) -> bool:
-    here = held(page)
+    here = visit_of(page)
     unread = any(button.label == "Stop" for button in page.button)  # done since the page was drawn
     return unread or here.publishing is not None or not all(job.done for _, job in here.readings.values())
 
 
-def held(page: AppTest) -> VisitState:
+def visit_of(page: AppTest) -> VisitState:
     """Return what the session of the page holds."""
     state: VisitState = page.session_state[VISIT]
     return state

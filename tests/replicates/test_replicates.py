@@ -89,14 +89,14 @@ def test_fresh_noise_has_the_moments_of_discrete_laplace_noise(scale: float) -> 
 
 def test_intervals_from_replicates_hold_the_truth() -> None:
     """Of 50 releases of the mock table, 95 % are expected; fewer than 68 % would be by chance once in 10⁹ runs."""
-    truth, kept = mock_counts(PAIRS, ("a", "b")), 0
+    truth, covered = mock_counts(PAIRS, ("a", "b")), 0
     releases = 50
     for _ in range(releases):
         values = drawn(basis_of(dpe.preview(PAIRS)))["a", "b"]
         numbers = values[:, :2, 1:3].sum(axis=(1, 2)) - values[:, 2, 0]
         true = truth[:2, 1:3].sum() - truth[2, 0]
-        kept += abs(numbers[0] - true) <= 2.1 * math.sqrt(((numbers[1:] - numbers[0]) ** 2).mean())
-    assert kept >= 0.68 * releases
+        covered += abs(numbers[0] - true) <= 2.1 * math.sqrt(((numbers[1:] - numbers[0]) ** 2).mean())
+    assert covered >= 0.68 * releases
     assert table_error(PAIRS, basis_of(dpe.preview(PAIRS)).allocations, ("a", "b")).half_width() > 1
 
 
@@ -141,13 +141,13 @@ def test_the_recipe_of_the_guide_runs_as_it_stands(tmp_path: Path) -> None:
     lines = [
         line for line in guide.splitlines() if line.startswith(("import", "table =", "mine =", "value,", "print("))
     ]
-    said = io.StringIO()
-    with chdir(tmp_path), redirect_stdout(said):
+    output = io.StringIO()
+    with chdir(tmp_path), redirect_stdout(output):
         exec("\n".join(lines[:5]), names := {})
         table = names["table"]
         names |= {"np": np, "X": np.stack([np.ones(12), np.repeat(range(3), 4)], 1), "y": np.tile(range(4), 3)}
         exec("\n".join([lines[5], *lines[3:5]]), names)
-    value, half = map(float, said.getvalue().splitlines()[0].split("±"))
+    value, half = map(float, output.getvalue().splitlines()[0].split("±"))
     assert value == pytest.approx(table.loc[table[odd] == odd, "r0"].sum())
     assert 0 < half < 100
-    assert "±" in said.getvalue().splitlines()[1]
+    assert "±" in output.getvalue().splitlines()[1]

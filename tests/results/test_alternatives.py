@@ -123,9 +123,9 @@ def test_trials_find_the_epsilon_that_can_be_computed(half_width: float) -> None
 def test_trials_find_an_epsilon_for_an_adaptive_plan_and_can_be_broken_off() -> None:
     plan, trials = survey(strategy="adaptive"), list[None]()
     width = predict(plan.at(1))[:-1]["half_width_95"].max()
-    found = epsilon_by_trials(plan, 1.5 * width, RISING, lambda: trials.append(None))
-    assert found is not None
-    assert Fraction(3, 10) <= found <= 1, "errors fall about as ε rises"
+    epsilon = epsilon_by_trials(plan, 1.5 * width, RISING, lambda: trials.append(None))
+    assert epsilon is not None
+    assert Fraction(3, 10) <= epsilon <= 1, "errors fall about as ε rises"
     assert len(trials) <= 2 * 3, "two at each of log₂ 5"
     assert epsilon_by_trials(plan, 0.01, RISING[:2]) is None
 

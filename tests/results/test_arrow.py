@@ -49,9 +49,9 @@ def test_the_stream_holds_every_table_once_and_null_where_a_table_lacks_a_column
         labels = rows.iloc[:, 1 : 1 + len(table)]
         assert sorted(labels.columns.str.rstrip("_")) == sorted(name.rstrip("_") for name in table)
         for name in table:
-            own = next(each for each in labels if each.rstrip("_") == name.rstrip("_"))
+            label = next(each for each in labels if each.rstrip("_") == name.rstrip("_"))
             shown = next(each for each in frame if each.rstrip("_") == name.rstrip("_"))
-            assert labels[own].tolist() == frame[shown].tolist()
+            assert labels[label].tolist() == frame[shown].tolist()
         for name in frame.columns[len(table) :]:
             assert rows.get(name, pd.Series(dtype=float)).dropna().tolist() == frame[name].dropna().tolist()
 

@@ -26,35 +26,35 @@ def cell(column: Category, *labels: str) -> Condition:
 
 def test_twelve_cells_of_one_table_cost_what_one_of_them_does() -> None:
     cells = [count(cell(A, a), cell(B, b)) for a, b in product(A.values, B.values)]
-    found = price_batch(cells)
-    assert found is not None
-    assert (found.apart, found.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
-    assert Fraction(99, 1000) <= found.plan.epsilon <= Fraction(102, 1000)
+    price = price_batch(cells)
+    assert price is not None
+    assert (price.apart, price.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
+    assert Fraction(99, 1000) <= price.plan.epsilon <= Fraction(102, 1000)
 
 
 def test_a_sum_of_cells_needs_more_and_is_as_exact_as_its_question() -> None:
-    asked = [count(cell(A, "a0", "a1"), cell(B, *B.values)), count(cell(B, "b1"))]
-    found = price_batch(asked)
-    assert found is not None
-    scale = 1 / found.plan.epsilon
+    questions = [count(cell(A, "a0", "a1"), cell(B, *B.values)), count(cell(B, "b1"))]
+    price = price_batch(questions)
+    assert price is not None
+    scale = 1 / price.plan.epsilon
     wanted = sum_error(1, Fraction(10)).half_width()
-    if ("a", "b") in found.plan.marginals:
+    if ("a", "b") in price.plan.marginals:
         assert sum_error(8, scale).half_width() <= wanted
         assert sum_error(8, scale * Fraction(98, 100) ** -1).half_width() > 0.95 * wanted, "and not much more exact"
 
 
 def test_questions_that_are_no_sum_of_cells_are_left_out() -> None:
     other = Category(name="a", values=["a0", "odd"])
-    asked = [count(cell(A, "a0")), count(cell(A, "a1"))]
+    questions = [count(cell(A, "a0")), count(cell(A, "a1"))]
     rest = [
         count(),
         count(cell(other, "odd")),
         count(cell(A, "a0"), unit={"id": "who", "rows": 2}),
         Question(dataset="d", epsilon="1", statistic=Mode(of=A)),
     ]
-    found = price_batch([*asked, *rest])
-    assert found is not None
-    assert found.questions == tuple(asked)
+    price = price_batch([*questions, *rest])
+    assert price is not None
+    assert price.questions == tuple(questions)
     assert price_batch(rest) is None
 
 
@@ -65,5 +65,5 @@ def test_there_is_nothing_to_compare_with_fewer_than_two(asked: list[Question]) 
 
 def test_a_table_of_too_many_cells_replaces_no_questions() -> None:
     wide = [Category(name=f"c{k}", values=[str(v) for v in range(200)]) for k in range(4)]
-    asked = [count(*(cell(column, "1") for column in wide)), count(cell(wide[0], "2"))]
-    assert price_batch(asked) is None
+    questions = [count(*(cell(column, "1") for column in wide)), count(cell(wide[0], "2"))]
+    assert price_batch(questions) is None

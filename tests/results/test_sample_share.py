@@ -28,12 +28,12 @@ def test_an_empty_cell_is_never_off_and_one_row_by_twice_the_chance_to_miss_it()
 def test_the_share_of_a_sample_is_found_from_its_error(sizes: list[int], share: float) -> None:
     counts = np.array(sizes)
     mean_off = float(sample_error(counts, share).mean())
-    found = sample_share(counts, mean_off)
+    estimate = sample_share(counts, mean_off)
     if not counts.any():
-        assert found == 1
+        assert estimate == 1
     else:
-        assert found is not None
-        assert float(sample_error(counts, found).mean()) == pytest.approx(mean_off, rel=0.01)
+        assert estimate is not None
+        assert float(sample_error(counts, estimate).mean()) == pytest.approx(mean_off, rel=0.01)
 
 
 def test_an_error_that_no_sample_reaches_is_reported() -> None:

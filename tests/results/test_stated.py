@@ -73,14 +73,14 @@ def test_a_table_that_was_not_published_then_is_derived(monkeypatch: pytest.Monk
 
 def test_the_order_of_columns_is_that_of_the_table() -> None:
     made = dpe.release(ROWS, PLANS["boxes"])
-    kept = made.stated.of(("b", "a"))
-    assert kept is not None
-    for values in (kept.estimate, kept.low, kept.high, kept.mostly_noise):
+    stated = made.stated.of(("b", "a"))
+    assert stated is not None
+    for values in (stated.estimate, stated.low, stated.high, stated.mostly_noise):
         assert values.shape == (3, 40)
     other = made.stated.of(("a", "b"))
     assert other is not None
-    assert np.array_equal(kept.estimate, other.estimate.T)
-    assert np.array_equal(kept.low, made.derive_numbers(("b", "a")).low)
+    assert np.array_equal(stated.estimate, other.estimate.T)
+    assert np.array_equal(stated.low, made.derive_numbers(("b", "a")).low)
 
 
 def test_numbers_of_measured_tables_and_of_very_many_cells_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,22 +17,26 @@ from tests.corpus.statistical import CASES, written
 from tests.corpus.workbooks import book
 from tests.plans import CLINIC
 
-TOLD = {"region": {"description": "where they live", "label": "Region", "words": {"North": "the north"}}}
+ABOUT = {"region": {"description": "where they live", "label": "Region", "words": {"North": "the north"}}}
 
 
 def test_a_workbook_comes_back_with_all_that_readers_are_told() -> None:
     columns = [*Plan.loads(CLINIC).to_dict()["columns"], {"name": "=smokes", "kind": "yesno", "other": False}]
-    content = xlsx_bytes(columns, TOLD)
-    assert content == xlsx_bytes(columns, TOLD)
+    content = xlsx_bytes(columns, ABOUT)
+    assert content == xlsx_bytes(columns, ABOUT)
     sheet = openpyxl.load_workbook(io.BytesIO(content)).active
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n"}, "no cell is a formula"
     assert all(cell.value is None for row in sheet.iter_rows() for cell in row if cell.data_type == "n")
-    found = read_codebook(content, ".xlsx")
-    assert [column.kind for column in found.columns] == ["number", "category", "date", "yesno"]
-    region = found.columns[1]
+    codebook = read_codebook(content, ".xlsx")
+    assert [column.kind for column in codebook.columns] == ["number", "category", "date", "yesno"]
+    region = codebook.columns[1]
     assert isinstance(region, Category)
-    assert (region.label, region.words, found.about["region"]) == ("Region", {"North": "the north"}, "where they live")
-    assert (found.columns[3].name, found.columns[3].other) == ("=smokes", False)
+    assert (region.label, region.words, codebook.about["region"]) == (
+        "Region",
+        {"North": "the north"},
+        "where they live",
+    )
+    assert (codebook.columns[3].name, codebook.columns[3].other) == ("=smokes", False)
 
 
 def test_what_a_person_typed_into_the_workbook_is_read_by_what_it_shows() -> None:
@@ -67,8 +71,8 @@ def test_a_data_file_gives_labels_and_codes_and_no_row(kind: str) -> None:
         kind, {"sex": [1.0, 5.0], "age": [30.0, 40.0]}, column_labels={"sex": "Sex", "age": "Age at visit"},
         variable_value_labels={"sex": {1: "male", 2: "female", 3: "n/a", 4: "n/a"}},
     )  # fmt: skip
-    found = read_codebook(content, f".{kind}")
-    (sex,) = found.columns
+    codebook = read_codebook(content, f".{kind}")
+    (sex,) = codebook.columns
     assert isinstance(sex, Category)
     assert (sex.values, sex.words) == (("1", "2", "3", "4"), {"1": "male", "2": "female"})
-    assert found.about == {"sex": "Sex", "age": "Age at visit"}
+    assert codebook.about == {"sex": "Sex", "age": "Age at visit"}

@@ -409,11 +409,11 @@ def test_types_known_without_the_engine_are_the_engines() -> None:
     kinds += [pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.int64())]
     frame = pa.table({f"x{k}": pa.nulls(3, kind) for k, kind in enumerate(kinds)})
     with open_table(frame) as table, table.connection() as connection:
-        told = [row[1] for row in connection.execute("DESCRIBE rows").fetchall()]
-        assert [column.type for column in table.columns] == told
+        described = [row[1] for row in connection.execute("DESCRIBE rows").fetchall()]
+        assert [column.type for column in table.columns] == described
     odd = frame.append_column("more", pa.nulls(3, pa.timestamp("us")))  # the engine is asked
     with open_table(odd) as table:
-        assert [column.type for column in table.columns] == [*told, "TIMESTAMP"]
+        assert [column.type for column in table.columns] == [*described, "TIMESTAMP"]
 
 
 @pytest.mark.parametrize(

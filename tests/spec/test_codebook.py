@@ -96,10 +96,10 @@ LEVELS = "county,state,region,people\nKern,CA,West,9\nNapa,CA,West,1\nTravis,TX,
 
 @pytest.mark.parametrize("text", [LEVELS, LEVELS.replace(",", ";"), LEVELS.replace("county", "COUNTY ")])
 def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text: str) -> None:
-    found = level_sheet.from_csv(text, ["age", "County"])
-    assert found["name"] == "County"
-    assert found["levels"] == ["region", "state", "County"], "the numbers of people are no level: they part nothing"
-    column = from_columns([found], {}).columns[0]
+    sheet = level_sheet.from_csv(text, ["age", "County"])
+    assert sheet["name"] == "County"
+    assert sheet["levels"] == ["region", "state", "County"], "the numbers of people are no level: they part nothing"
+    column = from_columns([sheet], {}).columns[0]
     assert column.groupings["region"] == ("West", "West", "West", "South")
     assert column.declared == ("Kern", "Napa", "Reno", "Travis")
 

@@ -65,19 +65,19 @@ def opened(document: Any, name: str = "book.json") -> ReadCodebook:
     return open_codebook(json.dumps(document).encode(), name)
 
 
-def entries(found: ReadCodebook) -> dict[str, dict[str, Any]]:
-    return {column.name: column.model_dump(mode="json", exclude_defaults=True) for column in found.codebook.columns}
+def entries(codebook: ReadCodebook) -> dict[str, dict[str, Any]]:
+    return {column.name: column.model_dump(mode="json", exclude_defaults=True) for column in codebook.codebook.columns}
 
 
 def test_entries_that_a_tool_measured_are_refused_and_the_rest_waits() -> None:
-    found = opened(PENGUINS)
-    assert entries(found) == {
+    codebook = opened(PENGUINS)
+    assert entries(codebook) == {
         "species": {"name": "species", "values": ["Adelie", "Gentoo"], "other": False, "missing": False,
                     "source": "codebook"},
     }  # fmt: skip
-    assert found.doubtful
-    assert found.codebook.privacy_unit == "penguin_id, with at most 3 rows"
-    what = [sentence.partition(", which only the rows")[0] for sentence in found.refused]
+    assert codebook.doubtful
+    assert codebook.codebook.privacy_unit == "penguin_id, with at most 3 rows"
+    what = [sentence.partition(", which only the rows")[0] for sentence in codebook.refused]
     assert what == [
         "table: the number of rows",
         "species: the share of missing values",
@@ -87,15 +87,15 @@ def test_entries_that_a_tool_measured_are_refused_and_the_rest_waits() -> None:
         "species: how many rows of a person have a value",
         "bill_mm: the smallest and the largest value",
     ]
-    assert not [number for number in ("344", "0.25", "152", "32.1", "59.6") if number in str(found)]
+    assert not [number for number in ("344", "0.25", "152", "32.1", "59.6") if number in str(codebook)]
 
 
 def test_public_bounds_are_read_where_nothing_was_measured() -> None:
     column = {"name": "age", "datatype": {"base": "integer", "minimum": 0, "maximum": 120}, "null": ["", "NA"]}
-    found = opened({"tables": [{"tableSchema": {"columns": [column]}}]})
-    assert (found.refused, found.doubtful) == ((), False)
-    assert [str(edge) for edge in found.codebook.columns[0].model_dump()["edges"]] == ["0", "120"]
-    assert found.codebook.columns[0].missing_as == ("NA",)
+    codebook = opened({"tables": [{"tableSchema": {"columns": [column]}}]})
+    assert (codebook.refused, codebook.doubtful) == ((), False)
+    assert [str(edge) for edge in codebook.codebook.columns[0].model_dump()["edges"]] == ["0", "120"]
+    assert codebook.codebook.columns[0].missing_as == ("NA",)
 
 
 @pytest.mark.parametrize("by", ["day", "week", "month", "quarter", "year"])
@@ -108,10 +108,10 @@ def test_public_knowledge_comes_back_from_csvw_eo(by: str) -> None:
     text = csvw_eo.write(plan.columns, plan.unit.model_dump(), "Clinic")
     measured = ("publicLength", "nullableProportion", "rowDependencies", "invariantPublicKeys")
     assert not [key for key in measured if key.encode() in text]
-    found = open_codebook(text, "clinic.json")
-    assert (found.refused, found.codebook.title) == ((), "Clinic")
-    assert found.codebook.privacy_unit == "who, with at most 2 rows"
-    for before, after in zip(plan.columns, found.codebook.columns, strict=True):
+    codebook = open_codebook(text, "clinic.json")
+    assert (codebook.refused, codebook.codebook.title) == ((), "Clinic")
+    assert codebook.codebook.privacy_unit == "who, with at most 2 rows"
+    for before, after in zip(plan.columns, codebook.codebook.columns, strict=True):
         assert (after.labels, after.missing_as, after.label) == (before.labels, before.missing_as, before.label)
 
 
@@ -136,39 +136,39 @@ def test_a_table_schema_is_a_codebook() -> None:
         {"name": "remark", "type": "string", "title": "Remark"},
     ]  # fmt: skip
     schema = {"fields": fields, "missingValues": ["", {"value": "-9", "label": "not asked"}]}
-    found = opened(
+    codebook = opened(
         {"title": "Survey", "licenses": [{"name": "CC-BY-4.0"}], "resources": [{"name": "a", "schema": schema}]}
     )
-    columns = entries(found)
+    columns = entries(codebook)
     assert columns["region"]["words"] == {"N": "North", "S": "South"}
     assert columns["region"]["missing_as"] == ["-9"]
     assert (columns["grade"]["values"], columns["grade"]["missing"]) == (["1", "2", "3"], False)
     assert (columns["age"]["edges"], columns["income"]["format"]) == (["0", "120"], "1.234,5")
     assert columns["left"]["values"] == ["gone", "here"]
     assert (columns["seen"]["by"], columns["seen"]["format"]) == ("year", "%d/%m/%Y")
-    assert (found.codebook.about["remark"], found.codebook.about["region"]) == ("Remark", "where they live")
-    assert (found.codebook.title, found.codebook.licence, found.doubtful) == ("Survey", "CC-BY-4.0", False)
+    assert (codebook.codebook.about["remark"], codebook.codebook.about["region"]) == ("Remark", "where they live")
+    assert (codebook.codebook.title, codebook.codebook.licence, codebook.doubtful) == ("Survey", "CC-BY-4.0", False)
     assert entries(opened(schema)) == columns
     counted = opened({"resources": [{"name": "a", "schema": schema, "stats": {"rows": 12}}]})
     assert counted.refused == ("a: the number of rows, which only the rows can tell",)
 
 
 def test_the_variables_of_a_survey_are_read_from_ddi() -> None:
-    found = open_codebook(DDI.format(rows="", freq="").encode(), "study.XML")
-    sex, age = found.codebook.columns
+    codebook = open_codebook(DDI.format(rows="", freq="").encode(), "study.XML")
+    sex, age = codebook.codebook.columns
     assert (sex.heading, sex.shown[:2], sex.missing_as) == ("Sex", ("man", "woman"), ("9",))
     assert (age.labels[0], age.missing_as) == ("[0, 120]", ("-1",))
-    assert found.codebook.about == {"sex": "Are you a man or a woman?", "age": "Age", "note": "Remarks"}
-    assert (found.codebook.title, found.refused) == ("Household survey", ())
+    assert codebook.codebook.about == {"sex": "Are you a man or a woman?", "age": "Age", "note": "Remarks"}
+    assert (codebook.codebook.title, codebook.refused) == ("Household survey", ())
 
 
 def test_frequencies_in_ddi_are_refused_in_words() -> None:
-    found = open_codebook(DDI.format(rows=412, freq='<catStat type="freq">187</catStat>').encode(), "study.xml")
-    assert [sentence.partition(", which only")[0] for sentence in found.refused] == [
+    codebook = open_codebook(DDI.format(rows=412, freq='<catStat type="freq">187</catStat>').encode(), "study.xml")
+    assert [sentence.partition(", which only")[0] for sentence in codebook.refused] == [
         "table: the number of rows", "sex: how often its values occur", "age: the smallest and the largest value",
     ]  # fmt: skip
-    assert [column.name for column in found.codebook.columns] == ["sex"]
-    assert not [number for number in ("412", "187", "120") if number in str(found)]
+    assert [column.name for column in codebook.codebook.columns] == ["sex"]
+    assert not [number for number in ("412", "187", "120") if number in str(codebook)]
 
 
 LAUGHS = '<!DOCTYPE c [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><codeBook>&b;</codeBook>'
@@ -237,11 +237,11 @@ def test_the_command_line_reads_and_writes_them(tmp_path: Path) -> None:
     table.write_text("species,bill_mm\nAdelie,39.1\n", encoding="utf-8")
     book.write_text(json.dumps(PENGUINS), encoding="utf-8")
     run = CliRunner().invoke
-    said = run(main, ["columns", str(table), "--codebook", str(book)])
-    assert said.exit_code == 0
-    assert "not read: table: the number of rows" in said.stderr
-    assert '# the codebook, which was made with the rows, says: {"name": "species"' in said.stdout
-    assert "values: []" in said.stdout
+    result = run(main, ["columns", str(table), "--codebook", str(book)])
+    assert result.exit_code == 0
+    assert "not read: table: the number of rows" in result.stderr
+    assert '# the codebook, which was made with the rows, says: {"name": "species"' in result.stdout
+    assert "values: []" in result.stdout
     plan.write_text(CLINIC, encoding="utf-8")
     assert run(main, ["codebook", str(plan), "-o", str(tmp_path / "clinic.json")]).exit_code == 0
     table.write_text("age,region\n3,North\n", encoding="utf-8")

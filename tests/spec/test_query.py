@@ -52,18 +52,18 @@ EVERY = [
     ],
 )
 def test_the_sensitivity_is_derived_from_what_is_stated(statistic: object, rows: int, delta: int) -> None:
-    asked = question(statistic, unit={"id": "who", "rows": rows})
-    assert asked.sensitivity == delta
-    assert asked.scale == Fraction(delta) * 2
+    query = question(statistic, unit={"id": "who", "rows": rows})
+    assert query.sensitivity == delta
+    assert query.scale == Fraction(delta) * 2
 
 
 @pytest.mark.parametrize("statistic", EVERY)
 def test_a_question_comes_back_from_plain_values(statistic: object) -> None:
     where = [NORTH, Condition.between("age", 18, "64.5"), Condition.masked(AGE, "1100010")]
-    asked = question(statistic, where=where, unit={"id": "who", "rows": 2}, rows_about=100)
-    again = Question(**json.loads(json.dumps(asked.to_dict())))
-    assert (again, again.key, again.description) == (asked, asked.key, asked.description)
-    assert Question.loads(asked.dumps()) == asked
+    query = question(statistic, where=where, unit={"id": "who", "rows": 2}, rows_about=100)
+    again = Question(**json.loads(json.dumps(query.to_dict())))
+    assert (again, again.key, again.description) == (query, query.key, query.description)
+    assert Question.loads(query.dumps()) == query
     grouped = question(Mean(of=INCOME), by=[REGION])
     assert Question.loads(grouped.dumps()) == Question(**json.loads(json.dumps(grouped.to_dict()))) == grouped
 
@@ -73,7 +73,7 @@ def test_a_question_about_a_column_with_levels_comes_back() -> None:
     flat = {"values": ["Kern", "Napa", "Travis"]}
     tree, leaves = (Category(name="county", **fields) for fields in (nested, flat))
 
-    def asked(column: Category) -> list[Question]:
+    def queries(column: Category) -> list[Question]:
         condition = Condition(column=column, labels=["Napa"])
         of: list[dict[str, object]] = [
             {"statistic": Count(), "by": [column]}, {"statistic": Count(), "where": [condition]},
@@ -81,7 +81,7 @@ def test_a_question_about_a_column_with_levels_comes_back() -> None:
         ]  # fmt: skip
         return [Question(dataset="d", epsilon="1", **each) for each in of]
 
-    for with_levels, without in zip(asked(tree), asked(leaves), strict=True):
+    for with_levels, without in zip(queries(tree), queries(leaves), strict=True):
         assert Question(**with_levels.to_dict()) == Question.loads(with_levels.dumps()) == with_levels
         assert with_levels.key == without.key
 
@@ -112,14 +112,14 @@ def test_the_key_holds_what_is_asked_and_no_more() -> None:
 
 def test_questions_are_those_of_earlier_ledgers() -> None:
     """A changed key would charge again for what was answered before; plain values are as older versions read them."""
-    asked = question(Mean(of=INCOME), where=[NORTH], unit={"id": "who", "rows": 2})
-    assert asked.key == "question cc8151e126bfd01b" + asked.key[25:]
-    assert set(asked.to_dict()) == {"dataset", "epsilon", "statistic", "where", "unit", "rows_about"}
+    query = question(Mean(of=INCOME), where=[NORTH], unit={"id": "who", "rows": 2})
+    assert query.key == "question cc8151e126bfd01b" + query.key[25:]
+    assert set(query.to_dict()) == {"dataset", "epsilon", "statistic", "where", "unit", "rows_about"}
 
 
 def test_a_question_reads_like_a_sentence() -> None:
-    asked = question(Proportion(of=[YES]), where=[NORTH, Condition.between("age", low=18)])
-    assert asked.description == "share of rows with smokes is yes, where region is North and age is at least 18"
+    query = question(Proportion(of=[YES]), where=[NORTH, Condition.between("age", low=18)])
+    assert query.description == "share of rows with smokes is yes, where region is North and age is at least 18"
     assert question(Quantile(of=INCOME)).description == "median of income"
     assert question(Mode(of=REGION)).description == "most common value of region"
     assert Condition(column=AGE, labels=AGE.labels[:-1]).description == "age is not (missing)"

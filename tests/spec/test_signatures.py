@@ -19,14 +19,14 @@ from dpengine.spec.query import condition, question, statistic
 
 def constructors() -> dict[str, tuple[type[Declared], ast.arguments]]:
     """Each class with a constructor for type checkers, and the arguments of that constructor."""
-    found = {}
+    classes = {}
     for module in (amount, category, condition, domain, grid, plan, question, statistic):
         for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 for inner in ast.walk(node):
                     if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
-                        found[node.name] = (getattr(module, node.name), inner.args)
-    return found
+                        classes[node.name] = (getattr(module, node.name), inner.args)
+    return classes
 
 
 def test_every_class_that_reads_more_types_than_it_keeps_has_one() -> None:

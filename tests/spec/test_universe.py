@@ -75,12 +75,12 @@ def test_texts_are_in_the_order_of_their_letters() -> None:
 def test_a_column_has_the_values_that_were_found_and_is_written_without_them() -> None:
     column = Category(name="x", values="found", among={"from": 0, "to": 9, "most": 2})
     assert column.labels == ("0", "1", "(other)", "(missing)")
-    found = column.with_values(("3", "7"))
-    assert found.labels == ("3", "7", "(other)", "(missing)")
-    assert found.share == column.share == Fraction(1, 4)
-    assert found.as_written == column != found
-    assert column.with_cells_of(found) == found
-    assert cells_payload(found) == cells_payload(column)
+    with_values = column.with_values(("3", "7"))
+    assert with_values.labels == ("3", "7", "(other)", "(missing)")
+    assert with_values.share == column.share == Fraction(1, 4)
+    assert with_values.as_written == column != with_values
+    assert column.with_cells_of(with_values) == with_values
+    assert cells_payload(with_values) == cells_payload(column)
     assert column.with_values((NONE_FOUND,)).declared == (NONE_FOUND,)
 
 

@@ -26,11 +26,11 @@ def plan(columns: list[dict[str, object]], **more: object) -> Plan:
 
 
 def test_what_readers_are_told_changes_neither_cells_nor_identity() -> None:
-    told, untold = plan(WORDED, about=ABOUT), plan([SEX, AGE])
-    assert told.key == untold.key
-    assert [c.labels for c in told.columns] == [c.labels for c in untold.columns]
-    assert Plan.loads(told.dumps()) == told
-    assert "words" not in untold.dumps()
+    worded, bare = plan(WORDED, about=ABOUT), plan([SEX, AGE])
+    assert worded.key == bare.key
+    assert [c.labels for c in worded.columns] == [c.labels for c in bare.columns]
+    assert Plan.loads(worded.dumps()) == worded
+    assert "words" not in bare.dumps()
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=8, unique=True))

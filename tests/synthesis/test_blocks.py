@@ -85,8 +85,8 @@ def test_rows_in_blocks_give_the_published_tables(plan: Plan, values: int) -> No
     table = max(maximal(plan.marginals), key=len)
     counted = frame.groupby(list(table)).size()
     published = result.tables[next(each for each in plan.marginals if sorted(each) == list(table))]
-    kept = published.set_index(list(table))["count"]
-    assert kept[kept > 0].to_dict() == counted.to_dict()
+    counts = published.set_index(list(table))["count"]
+    assert counts[counts > 0].to_dict() == counted.to_dict()
 
 
 def test_a_bundle_of_many_blocks_verifies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,12 +114,12 @@ def test_writing_takes_no_more_memory_for_more_people(tables: Any, monkeypatch: 
         plan = letters_plan([3, 4, 5][: len(tables)], tables, rows_about=people)
         result = Result.from_bytes(preview(plan).to_bytes())
         result.counts(())
-        before, held = pool.bytes_allocated(), [0]
+        before, peak = pool.bytes_allocated(), [0]
 
         def lines() -> None:
             for piece in result.line_blocks():
-                held.append(len(piece) + pool.bytes_allocated() - before)
+                peak.append(len(piece) + pool.bytes_allocated() - before)
 
-        return peak_bytes(lines) + max(held)
+        return peak_bytes(lines) + max(peak)
 
     assert needed(400_000) < 1.5 * needed(150_000)

@@ -138,9 +138,9 @@ def values_in(column: Column, code: int, rows: int) -> list[object]:
     ],
 )  # fmt: skip
 def test_every_value_of_a_cell_serves_equally_many_rows(column: Column, code: int, grid: object) -> None:
-    found = pd.Series(values_in(column, code, 1000)).value_counts()
-    assert sorted(found.index) == list(grid)  # type: ignore[call-overload]
-    assert found.max() - found.min() <= 1
+    multiplicities = pd.Series(values_in(column, code, 1000)).value_counts()
+    assert sorted(multiplicities.index) == list(grid)  # type: ignore[call-overload]
+    assert multiplicities.max() - multiplicities.min() <= 1
 
 
 def test_values_of_two_columns_are_uncorrelated_within_their_cells() -> None:

@@ -31,9 +31,9 @@ def test_tables_that_whole_counts_can_have_are_met_exactly() -> None:
     chance = np.random.default_rng(1)
     truth = chance.poisson(1.0, (6, 5, 4))
     start = chance.permutation(truth.ravel()).reshape(truth.shape)
-    found = nearest_counts(start, {axes: (table, 1.0) for axes, table in tables_of(truth).items()})
-    assert found.min() >= 0
-    assert all((found_table == tables_of(truth)[axes]).all() for axes, found_table in tables_of(found).items())
+    counts = nearest_counts(start, {axes: (table, 1.0) for axes, table in tables_of(truth).items()})
+    assert counts.min() >= 0
+    assert all((found_table == tables_of(truth)[axes]).all() for axes, found_table in tables_of(counts).items())
 
 
 @pytest.mark.parametrize("deviation", [0.3, 3.0])
@@ -44,15 +44,15 @@ def test_tables_that_disagree_are_weighed_by_their_noise_and_the_sum_stays(devia
     start = chance.permutation(truth.ravel()).reshape(truth.shape)
     wanted = {axes: (table + chance.integers(-1, 2, table.shape), 1.0) for axes, table in tables_of(truth).items()}
     wanted[0, 1] = wanted[0, 1][0], deviation
-    found = nearest_counts(start, wanted)
+    nearest = nearest_counts(start, wanted)
 
     def off(counts: np.ndarray) -> list[float]:
         return [np.abs(tables_of(counts)[axes] - table).sum() for axes, (table, _) in wanted.items()]
 
-    assert found.sum() == start.sum()
-    assert found.min() >= 0
-    worth = np.array([1 / deviation, 1.0, 1.0, 1.0])
-    assert worth @ off(found) <= worth @ off(truth) < worth @ off(start)
+    assert nearest.sum() == start.sum()
+    assert nearest.min() >= 0
+    weights = np.array([1 / deviation, 1.0, 1.0, 1.0])
+    assert weights @ off(nearest) <= weights @ off(truth) < weights @ off(start)
 
 
 def test_counts_stay_where_the_solver_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,8 +136,8 @@ def _reads_as_text(text: str, *, shown: bool) -> bool:
 @pytest.mark.parametrize("file", FILES)
 def test_every_sentence_on_publish_can_be_translated(file: str) -> None:
     known = NAMES | EXCEPT.get(file, set())
-    found = [each for each in bare((ROOT / file).read_text()) if each.split(": ", 1)[1] not in known]
-    assert not found, f"{file}: put these into _(), mark() or plural() of dpengine.translation.catalogue"
+    untranslated = [each for each in bare((ROOT / file).read_text()) if each.split(": ", 1)[1] not in known]
+    assert not untranslated, f"{file}: put these into _(), mark() or plural() of dpengine.translation.catalogue"
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -50,9 +50,9 @@ def test_every_text_is_translated_with_its_places(code: str) -> None:
         if not message.id:
             continue
         english = message.id if isinstance(message.id, tuple) else (message.id,)
-        found = message.string if isinstance(message.string, tuple) else (message.string,)
-        assert all(found), f"not translated: {message.id!r}; python .ci/texts.py lists all"
-        for form in found:
+        texts = message.string if isinstance(message.string, tuple) else (message.string,)
+        assert all(texts), f"not translated: {message.id!r}; python .ci/texts.py lists all"
+        for form in texts:
             assert marks(form) == marks(english[-1]), message.id
             assert form.count("`") == english[-1].count("`") or english[-1].startswith(MORE_CODE), message.id
             assert places(form) <= places(english[-1]), message.id
@@ -64,8 +64,8 @@ def test_no_file_holds_texts_that_are_gone(code: str) -> None:
     from babel.messages.pofile import read_po
 
     with (catalogue.FOLDER / f"{code}.po").open("rb") as file:
-        held = {message.id for message in read_po(file, locale=code) if message.id}
-    assert held == {message.id for message in tool().updated(code) if message.id}, (
+        texts = {message.id for message in read_po(file, locale=code) if message.id}
+    assert texts == {message.id for message in tool().updated(code) if message.id}, (
         "python .ci/texts.py brings it up to date"
     )
 

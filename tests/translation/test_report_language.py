@@ -132,8 +132,8 @@ def texts_of(part: object, key: str = "") -> Iterator[str]:
 def unmarked(texts: list[str], result: Result, *also: str) -> set[str]:
     """Return the words outside « » that are neither the data's own nor names of files, commands or `also` allowed."""
     plan = result.plan
-    own = {plan.dataset, plan.title, plan.notes, plan.unit.id or "", result.release_id, result.created}
-    own |= {
+    stated = {plan.dataset, plan.title, plan.notes, plan.unit.id or "", result.release_id, result.created}
+    stated |= {
         *plan.about.model_dump().values(),
         *table_files(plan).values(),
         *FILES,
@@ -142,12 +142,12 @@ def unmarked(texts: list[str], result: Result, *also: str) -> set[str]:
         *SIGNS,
         *also,
     }
-    own |= {*result.software, *result.software.values()}
-    own |= {file.split("/")[-1] for file in table_files(plan).values()}
+    stated |= {*result.software, *result.software.values()}
+    stated |= {file.split("/")[-1] for file in table_files(plan).values()}
     for column in plan.columns:
-        own |= {column.name, column.label, column.description, *column.declared, *column.words_of_declared}
-    own -= {"yes", "no", ""}
-    known = re.compile("|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in sorted(own, key=len, reverse=True)))
+        stated |= {column.name, column.label, column.description, *column.declared, *column.words_of_declared}
+    stated -= {"yes", "no", ""}
+    known = re.compile("|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in sorted(stated, key=len, reverse=True)))
     outside = (re.sub("«[^«»]*»", " ", text) for text in texts)
     return {word for text in outside for word in LETTERS.findall(known.sub(" ", text))}
 

@@ -33,10 +33,12 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
             yield f"{name} is not what the manifest gives"
     from dpengine.bundle.portals import parquet  # loaded only where a bundle has such files
 
-    said, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
+    facts, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
     for table, file in table_files(plan).items():
         name = parquet_name(file)
-        expected = parquet.from_csv(plan, table, said(table), members.pieces(file, sizes.file_bytes(plan, file, table)))
+        expected = parquet.from_csv(
+            plan, table, facts(table), members.pieces(file, sizes.file_bytes(plan, file, table))
+        )
         member = members.read(name, sizes.file_bytes(plan, name, table) + most)
         if member != expected and not _same(member, expected, apart=apart):
             yield f"{name} is not the table of {file}"
@@ -50,8 +52,8 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         return parquet.same(file, expected)
     folder = ScratchFolder()
     try:
-        paths = {"found": folder.path / "found.parquet", "expected": folder.path / "expected.parquet"}
-        paths["found"].write_bytes(file)
+        paths = {"actual": folder.path / "actual.parquet", "expected": folder.path / "expected.parquet"}
+        paths["actual"].write_bytes(file)
         paths["expected"].write_bytes(expected)
         return bool(
             run("dpengine.bundle.checks.portal_check:same_files", {k: str(v) for k, v in paths.items()}, _LIMITS)
@@ -62,6 +64,6 @@ def _same(file: bytes, expected: bytes, *, apart: bool) -> bool:
         folder.discard()
 
 
-def same_files(found: str, expected: str) -> bool:
+def same_files(actual: str, expected: str) -> bool:
     """Return whether two Parquet files hold the same table."""
-    return _same(Path(found).read_bytes(), Path(expected).read_bytes(), apart=True)
+    return _same(Path(actual).read_bytes(), Path(expected).read_bytes(), apart=True)

@@ -167,8 +167,8 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
 def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
     """Check the scale, the sensitivity, the mechanism and the number of quantiles that were chosen privately."""
     *table, amount = entry.columns or [""]
-    asked = (each for each in plan.marginals if {*each} == {*table} and len(each) == len(table))
-    parts = next((parts for each in asked if (parts := plan.quantiles(each, amount))), ())
+    matching = (each for each in plan.marginals if {*each} == {*table} and len(each) == len(table))
+    parts = next((parts for each in matching if (parts := plan.quantiles(each, amount))), ())
     if not parts or plan.tallied or plan.resolution.levels:
         return [": plan.yaml has no such quantiles to choose"]
     epsilon, faults = _positive(entry.epsilon), []
@@ -251,8 +251,8 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
     kinds = _kinds(checked, plan) if plan.in_parts else dict.fromkeys(table_files(plan), ("levels", 0))
     half_widths: dict[Columns, Floats] = {}
     for k, part in enumerate(parts):
-        own = [each for each in allocations if not plan.in_parts or allocated_to(plan, each.columns) == k]
-        if measures_levels(part, own):
-            errors = LevelErrors(part, of_counts(part, own))
+        of_part = [each for each in allocations if not plan.in_parts or allocated_to(plan, each.columns) == k]
+        if measures_levels(part, of_part):
+            errors = LevelErrors(part, of_counts(part, of_part))
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
     return half_widths

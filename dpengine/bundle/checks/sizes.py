@@ -10,7 +10,7 @@ import math
 
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import MAX_BYTES
-from dpengine.bundle.checks.found import FILE, found_bytes
+from dpengine.bundle.checks.searches import FILE, max_bytes
 from dpengine.results.published_columns import NUMBERS, number_columns
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
@@ -48,7 +48,7 @@ def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
     if name == "plan.yaml":
         return strict_yaml.MAX_BYTES
     if name == FILE:
-        return found_bytes(plan)
+        return max_bytes(plan)
     if name == "synthetic.csv":
         return MAX_BYTES
     if table is None:

@@ -97,7 +97,7 @@ def _objects(file: Described, release: Release) -> list[dict[str, Any]]:
 
 
 def _records(file: Described) -> dict[str, Any]:
-    key = [{"@id": _place(file, name)} for name in file.key]
+    key = [{"@id": _identifier(file, name)} for name in file.key]
     return {
         "@type": "cr:RecordSet",
         "@id": file.name,
@@ -113,7 +113,7 @@ def _field(file: Described, field: Field) -> dict[str, Any]:
     text = field.text or field.title
     return {
         "@type": "cr:Field",
-        "@id": _place(file, field.name),
+        "@id": _identifier(file, field.name),
         "name": field.name,
         "description": f"{text} (in {field.unit})" if field.unit else text,
         "dataType": _TYPES.get(field.kind, "sc:Text") if file.parquet else "sc:Text",
@@ -121,5 +121,5 @@ def _field(file: Described, field: Field) -> dict[str, Any]:
     }
 
 
-def _place(file: Described, name: str) -> str:
+def _identifier(file: Described, name: str) -> str:
     return f"{file.name}/{name}"

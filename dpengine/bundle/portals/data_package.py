@@ -41,7 +41,7 @@ def _stated(about: About) -> dict[str, Any]:
         address = licence_address(about.licence)
         stated["licenses"] = [{"path": address or "README.txt", "title": about.licence}]
     if about.publisher or about.contact:
-        roles = [role for role, said in (("publisher", about.publisher), ("contact", about.contact)) if said]
+        roles = [role for role, name in (("publisher", about.publisher), ("contact", about.contact)) if name]
         reach = _reach(about.contact) if about.publisher else {}
         stated["contributors"] = [{"title": about.publisher or about.contact, **reach, "roles": roles}]
     if about.source:

@@ -61,7 +61,7 @@ def _stated(about: About) -> dict[str, Any]:
     if about.contact:
         stated["dcat:contactPoint"] = _node("vcard:Kind") | {
             "vcard:fn": about.publisher or about.contact,
-            **_reach(about.contact),
+            **_contact_address(about.contact),
         }
     if about.source:
         stated["dct:provenance"] = _node("dct:ProvenanceStatement") | {"rdfs:label": about.source}
@@ -70,7 +70,7 @@ def _stated(about: About) -> dict[str, Any]:
     return stated
 
 
-def _reach(contact: str) -> dict[str, Any]:
+def _contact_address(contact: str) -> dict[str, Any]:
     plain = " " not in contact
     if plain and contact.startswith(("http://", "https://")):
         return {"vcard:hasURL": {"@id": _quoted(contact)}}
@@ -95,11 +95,11 @@ def _dates(period: str) -> dict[str, Any]:
 def _distributions(file: Described, release: Release, about: About) -> list[dict[str, Any]]:
     """Describe the CSV file of a table, and the Parquet file, if there is one."""
     paths = {file.path: _CSV} | ({file.parquet: _PARQUET} if file.parquet else {})
-    made = []
+    distributions = []
     for path, (form, media) in paths.items():
         sealed, place = release.sealed[path], quote(path)
         licence = {"dct:license": _licence(about.licence)} if about.licence else {}
-        made.append({
+        distributions.append({
             "@type": "dcat:Distribution",
             "@id": f"#{place}",
             "dct:title": f"{file.title} ({form})",
@@ -115,19 +115,19 @@ def _distributions(file: Described, release: Release, about: About) -> list[dict
             },
             **licence,
         })  # fmt: skip
-    return made
+    return distributions
 
 
 def _licence(licence: str) -> dict[str, Any]:
     return _node("dct:LicenseDocument", _quoted(licence_address(licence))) | {"rdfs:label": licence}
 
 
-def _node(kind: str, address: str = "") -> dict[str, Any]:
-    return ({"@id": address} if address else {}) | {"@type": kind}
+def _node(type_: str, address: str = "") -> dict[str, Any]:
+    return ({"@id": address} if address else {}) | {"@type": type_}
 
 
-def _typed(text: str, kind: str) -> dict[str, str]:
-    return {"@type": f"xsd:{kind}", "@value": text}
+def _typed(text: str, type_: str) -> dict[str, str]:
+    return {"@type": f"xsd:{type_}", "@value": text}
 
 
 def _quoted(address: str) -> str:

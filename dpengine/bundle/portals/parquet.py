@@ -20,7 +20,7 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import header, number_columns, number_type
 from dpengine.spec.plan import Plan
 
-__all__ = ["KEY", "facts", "from_csv", "same", "written"]
+__all__ = ["KEY", "facts", "from_csv", "same", "to_bytes"]
 
 KEY = b"private_release.manifest"  # of the metadata
 
@@ -38,23 +38,23 @@ def facts(manifest: Mapping[str, Any]) -> Callable[[Columns], dict[str, Any]]:
     for place, each in enumerate(manifest["measurements"]):
         of_first.setdefault(tuple(each["columns"][:1]), []).append((place, each))
 
-    def of(table: Columns) -> dict[str, Any]:
+    def facts_of(table: Columns) -> dict[str, Any]:
         columns = {*table}
         near = [each for first in ((), *((name,) for name in columns)) for each in of_first.get(first, ())]
         within = ((place, each) for place, each in near if columns.issuperset(each["columns"]))
         return common | {
             "domain": {name: each for name, each in manifest["domain"].items() if name in columns},
-            "measurements": [each for _, each in sorted(within, key=lambda found: found[0])],
+            "measurements": [each for _, each in sorted(within, key=lambda indexed: indexed[0])],
             "tables": of_table.get(table, []),
         }
 
-    return of
+    return facts_of
 
 
-def written(plan: Plan, table: Columns, said: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
+def to_bytes(plan: Plan, table: Columns, table_facts: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
     """Return the Parquet file of a table.
 
-    `said` are its `facts`, and `numbers` its columns of numbers, as texts of the CSV file.
+    `table_facts` are its `facts`, and `numbers` its columns of numbers, as texts of the CSV file.
     """
     names = number_columns(plan, table)
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
@@ -65,7 +65,7 @@ def written(plan: Plan, table: Columns, said: Mapping[str, Any], numbers: Sequen
         for name, at in zip(table, positions, strict=True)
     ]
     values = [column.cast(pa.from_numpy_dtype(number_type(name))) for name, column in zip(names, numbers, strict=True)]
-    metadata = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    metadata = json.dumps(table_facts, ensure_ascii=False, separators=(",", ":"))
     fields = [pa.field(name, column.type, nullable=False)
               for name, column in zip(header(plan, table), [*labels, *values], strict=True)]  # fmt: skip
     file, schema = io.BytesIO(), pa.schema(fields)
@@ -75,13 +75,13 @@ def written(plan: Plan, table: Columns, said: Mapping[str, Any], numbers: Sequen
     return file.getvalue()
 
 
-def from_csv(plan: Plan, table: Columns, said: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
-    """Return the same file as `written`, from the pieces of the CSV file; raise ValueError if that is invalid."""
+def from_csv(plan: Plan, table: Columns, table_facts: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
+    """Return the same file as `to_bytes`, from the pieces of the CSV file; raise ValueError if that is invalid."""
     names = header(plan, table)
     blocks = [columns[len(table) :] for columns in safe_csv.read_blocks(pieces, names)]
     columns = [pa.chunked_array([chunk for part in parts for chunk in part.chunks]).combine_chunks()
                for parts in zip(*blocks, strict=True)]  # fmt: skip
-    return written(plan, table, said, columns)
+    return to_bytes(plan, table, table_facts, columns)
 
 
 def same(file: bytes, expected: bytes) -> bool:

@@ -53,16 +53,18 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
     if isinstance(column, Amount):
         return grid_code_of(column.grid, index, type_name)
     if types := member_types(type_name):
-        cells, own = _members(column, index, types)
-        return _by_member(column, cells, [_code_of(column, k, each) for k, each in own.items()])
+        cells, types_by_place = _members(column, index, types)
+        return _by_member(column, cells, [_code_of(column, k, each) for k, each in types_by_place.items()])
     return _code_of(column, str(index), type_name)
 
 
 def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
     """Return the coding of the table's column ``c{index}``, which has the given type, by its point on a grid."""
     if types := member_types(type_name):
-        cells, own = _members(grid, index, types)
-        return _by_member(grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in own.items()])
+        cells, types_by_place = _members(grid, index, types)
+        return _by_member(
+            grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in types_by_place.items()]
+        )
     return _number(grid, str(index), family_of(type_name) or "text")
 
 
@@ -295,11 +297,11 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
 
     # A text is normalised only if its raw form is not declared.
     unknown = form if family in NUMBERS else f"CASE WHEN place_{index} IS NULL THEN {form} END"
-    found = _place(unknown if len(forms) > _SHORT_LIST else form, form_type, len(forms))
-    form_place = found if family not in NUMBERS else f"place_{index}"
+    position = _place(unknown if len(forms) > _SHORT_LIST else form, form_type, len(forms))
+    form_place = position if family not in NUMBERS else f"place_{index}"
     form_code = f"CASE WHEN {form_place} >= {len(rounds) * count} THEN {missing} ELSE {form_place} % {count} END"
     if family in NUMBERS:
-        cells[form_place] = found
+        cells[form_place] = position
         code_sql = f"CASE WHEN {raw} IS NULL THEN {missing} ELSE coalesce({form_code}, {column.other_code}) END"
         return Coding((cells,), code_sql, completes(column), {form_type: _storable(forms)})
     cells[place := f"place_{index}"] = _place(raw, raw_type, len(by_raw))

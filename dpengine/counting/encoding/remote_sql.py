@@ -226,8 +226,8 @@ def _category(column: Category, raw: str, form: str, dialect: Dialect) -> str:
     by_raw, by_form = codes_by_text(column, "text")
     by_spelling = {spelling: code for text, code in by_form.items() for spelling in spellings(text)}
     by_spelling[""] = column.missing_code
-    found = f"coalesce({_search(raw, by_raw, dialect)}, {_search(form, by_spelling, dialect)}, {column.other_code})"
-    return f"CASE WHEN {raw} IS NULL THEN {column.missing_code} ELSE {found} END"
+    position = f"coalesce({_search(raw, by_raw, dialect)}, {_search(form, by_spelling, dialect)}, {column.other_code})"
+    return f"CASE WHEN {raw} IS NULL THEN {column.missing_code} ELSE {position} END"
 
 
 def _search(text: str, codes: Mapping[str, int], dialect: Dialect) -> str:

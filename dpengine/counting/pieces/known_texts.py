@@ -69,10 +69,10 @@ def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
     values = known.of(texts.dictionary)
     if not len(values):
         return np.full(len(places), missing, dtype=values.dtype)
-    found: npt.NDArray[Any] = values.take(places, mode="clip")
+    codes: npt.NDArray[Any] = values.take(places, mode="clip")
     if null is not None:
-        found[null] = missing
-    return found
+        codes[null] = missing
+    return codes
 
 
 def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -> tuple[KnownTexts, BatchCoding]:

@@ -57,8 +57,8 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
 
 def _batches(rows: Iterator[list[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     while block := list(islice(rows, _BATCH)):
-        kept = [row for row in block if len(schema) == 1 or any(str(cell).strip() for cell in row)]
-        columns = zip(*kept, strict=True) if kept else [()] * len(schema)
+        filled = [row for row in block if len(schema) == 1 or any(str(cell).strip() for cell in row)]
+        columns = zip(*filled, strict=True) if filled else [()] * len(schema)
         yield pa.record_batch([object_array(column, mixed=True) for column in columns], schema=schema)
 
 

@@ -120,8 +120,8 @@ def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: 
             )
         raw.seek(begin)
         if not names:
-            found, delimiter = _header_of(raw, delimiter)
-            file.write((delimiter.join(invented(len(found))) + "\n").encode())
+            header, delimiter = _header_of(raw, delimiter)
+            file.write((delimiter.join(invented(len(header))) + "\n").encode())
             raw.seek(begin)
         shutil.copyfileobj(raw, file, _CHUNK)
     return copy

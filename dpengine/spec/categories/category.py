@@ -205,15 +205,15 @@ class Category(ColumnBase):
     def as_written(self) -> Category:
         return self.with_values(()) if self.among is not None and self.among.found else self
 
-    def with_cells_of(self, found: ColumnBase) -> Category:
-        if not isinstance(found, Category) or found.among is None:
+    def with_cells_of(self, other: ColumnBase) -> Category:
+        if not isinstance(other, Category) or other.among is None:
             return self
-        return self.with_values(found.among.found)
+        return self.with_values(other.among.found)
 
-    def with_values(self, found: tuple[str, ...]) -> Category:
+    def with_values(self, values: tuple[str, ...]) -> Category:
         """Return the column with the values that were found; without any, as it was declared."""
         assert self.among is not None, "a column whose values are found"
-        among = self.among.with_found(found)
+        among = self.among.with_found(values)
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         # A copy would keep the labels of the old values.
         return type(self).model_construct(**fields | {"among": among, "values": among.values})

@@ -120,7 +120,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
     ):
         with st.spinner("Drawing on the made-up table"):
             visit().keep("simulation", asked, simulate_errors(plan, table))
-    if (simulated := visit().kept("simulation", asked)) is None:
+    if (simulated := visit().recall("simulation", asked)) is None:
         return
     errors, draws = simulated
     size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"

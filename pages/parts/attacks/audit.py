@@ -37,7 +37,7 @@ def audit_tab() -> None:
     epsilon = st.select_slider(
         "ε that is promised", rungs("0.5", "3"), value=Fraction(1), format_func=exact_text, key="attacks_claimed"
     )
-    audits: dict[str, Audit] | None = visit().kept("audit", epsilon)
+    audits: dict[str, Audit] | None = visit().recall("audit", epsilon)
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Try to break it" if audits is None else "Run it again"
         st.button(
@@ -72,14 +72,14 @@ def _run(epsilon: Fraction) -> dict[str, Audit]:
 
 def _show(epsilon: Fraction, audits: dict[str, Audit]) -> None:
     ours, faulty = audits[OURS], audits[FAULTY]
-    kept = ours.least_epsilon <= epsilon
+    holds = ours.least_epsilon <= epsilon
     with st.grid(3, min_column_width=170):
         st.metric("Promised", f"ε = {exact_text(epsilon)}", border=True)
         st.metric("Shown of this engine", f"ε ≥ {max(ours.least_epsilon, 0):.2f}", border=True)
         st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least_epsilon, 0):.2f}", border=True)
     line = (
         f"{OURS}: the answers show that ε is at least {max(ours.least_epsilon, 0):.2f}, "
-        f"{'within' if kept else 'more than'} the promised {exact_text(epsilon)}"
+        f"{'within' if holds else 'more than'} the promised {exact_text(epsilon)}"
     )
     st.markdown(
         f"**{line}.** Half the noise is {'caught' if faulty.least_epsilon > epsilon else 'not caught this time'}."

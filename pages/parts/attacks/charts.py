@@ -139,12 +139,12 @@ def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.
     """Draw the lower bounds on ε as bars, and the promised ε; a row is (name, bound, whether it is this engine)."""
     tone = tones()
     figure = go.Figure()
-    for name, least, own in rows:
+    for name, least, is_ours in rows:
         figure.add_bar(
             x=[max(least, 0.0)],
             y=[name],
             orientation="h",
-            marker=hatched(tone["accent"], "") if own else hatched(tone["other"], "/"),
+            marker=hatched(tone["accent"], "") if is_ours else hatched(tone["other"], "/"),
             text=[f"{max(least, 0.0):.2f}"],
             textposition="outside",
             hovertemplate="ε is at least %{x:.3f}<extra>" + name + "</extra>",

@@ -36,15 +36,15 @@ STEPS = {
 class Job:
     """A run of the attack: its settings, the steps that remain, the results so far, and the fault that ended it."""
 
-    asked: tuple[str, Fraction, int, str]
+    settings: tuple[str, Fraction, int, str]
     left: list[tuple[str, int]]
-    found: dict[str, dict[int, Reconstruction]] = field(default_factory=dict)
+    results: dict[str, dict[int, Reconstruction]] = field(default_factory=dict)
     fault: str = ""
 
     @property
     def steps(self) -> int:
         """Number of all steps, whether done or not."""
-        return len(self.left) + sum(map(len, self.found.values()))
+        return len(self.left) + sum(map(len, self.results.values()))
 
 
 def reconstruction_tab() -> None:
@@ -54,12 +54,12 @@ def reconstruction_tab() -> None:
     left, right = st.columns([3, 2], gap="large")
     method = left.selectbox("Solve by", list(METHODS), key="attacks_method")
     people = right.segmented_control("People", PEOPLE, default=500, required=True, key="attacks_people")
-    asked = name, epsilon, int(people), method
-    job: Job | None = visit().kept("reconstruction", asked)
+    settings = name, epsilon, int(people), method
+    job: Job | None = visit().recall("reconstruction", settings)
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Run the attack" if job is None else "Run it again"
         st.button(
-            label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(asked,)
+            label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(settings,)
         )
         st.caption("Least squares takes a few seconds, linear programs up to half a minute.", width="content")
     if job is None:
@@ -70,16 +70,16 @@ def reconstruction_tab() -> None:
     _show(job)
 
 
-def _begin(asked: tuple[str, Fraction, int, str]) -> None:
-    name, _, people, method = asked
+def _begin(settings: tuple[str, Fraction, int, str]) -> None:
+    name, _, people, method = settings
     steps = STEPS[METHODS[method] is least_squares]
     left = [(each, round(step * people)) for step in steps for each in dict.fromkeys([name, OURS])]
-    visit().keep("reconstruction", asked, Job(asked, left))
+    visit().keep("reconstruction", settings, Job(settings, left))
 
 
 def _work(job: Job) -> None:
     """Run the remaining steps; a click of the visitor interrupts between two of them, and keeps the results so far."""
-    _, epsilon, people, method = job.asked
+    _, epsilon, people, method = job.settings
     total = job.steps
     place = st.empty()
     with place.container():
@@ -94,25 +94,25 @@ def _work(job: Job) -> None:
             job.fault = all_faults(timeout)
             job.left.clear()
             break
-        job.found.setdefault(name, {})[questions] = reconstruction
+        job.results.setdefault(name, {})[questions] = reconstruction
         job.left[:1] = []
     place.empty()
 
 
 def _show(job: Job) -> None:
-    name, epsilon, people, _ = job.asked
+    name, epsilon, people, _ = job.settings
     if job.fault:
         st.warning(f"It stopped: {job.fault}.", icon=":material/timer_off:")
-    if name not in job.found:
+    if name not in job.results:
         st.caption("Stopped before anything was found.")
         return
     bound = posterior(0.5, epsilon)
-    lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in job.found.items()}
+    lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in job.results.items()}
     show_rates(lines, bound, "questions")
     line = verdict(name, lines[name], bound, "questions")
     st.markdown(f"**{line}**")
     draw(rates_figure(lines, OURS, bound, "questions asked"), line, "attacks-reconstruction", 380)
-    for place, (each, steps) in zip(st.columns(len(job.found)), job.found.items(), strict=True):
+    for place, (each, steps) in zip(st.columns(len(job.results)), job.results.items(), strict=True):
         questions, last = list(steps.items())[-1]
         title = f"{each}: {last.rate.successes} of {people} people guessed right from {questions:,} answers"
         with place:

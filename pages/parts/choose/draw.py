@@ -42,8 +42,8 @@ def _demonstration(candidates: Candidates) -> None:
         "Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like."
     )
     if st.button("Draw", icon=":material/casino:", key="choose_lesson", width="stretch"):
-        visit().keep("choice", candidates, [sample(candidates), *(visit().kept("choice", candidates) or [])][:12])
-    names: list[str] = visit().kept("choice", candidates) or []
+        visit().keep("choice", candidates, [sample(candidates), *(visit().recall("choice", candidates) or [])][:12])
+    names: list[str] = visit().recall("choice", candidates) or []
     if names:
         st.markdown(f"Drawn as a demonstration: **{plain(names[0])}**")
     if len(names) > 1:

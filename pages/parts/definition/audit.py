@@ -30,12 +30,12 @@ def audit_part(epsilon: Fraction) -> None:
     st.markdown(STORY)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         way: str = st.selectbox("Way to publish", list(WAYS), key="definition_way")
-        asked = (way, epsilon)
+        inputs = (way, epsilon)
         st.button(
             "Audit it", icon=":material/play_arrow:", key="definition_audit",
-            on_click=lambda: visit().keep("definition audit", asked, []),
+            on_click=lambda: visit().keep("definition audit", inputs, []),
         )  # fmt: skip
-    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().kept("definition audit", asked)
+    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().recall("definition audit", inputs)
     if outcome is None:
         st.caption(f"{2 * RUNS:,} publications, which takes up to a minute. Changing a setting stops it.")
         return

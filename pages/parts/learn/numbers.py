@@ -44,20 +44,20 @@ class Run:
     loss: float
 
 
-def rate(way: str, epsilon: Fraction, delta: Fraction, losses: Floats) -> Fraction | None:
+def rate(rule: str, epsilon: Fraction, delta: Fraction, losses: Floats) -> Fraction | None:
     """Return η for (ε, δ), at most the rate that minimises the bound on regret; None if none is proved for this ε."""
     rounds, experts = losses.shape
     try:
-        return min(RATES[way](epsilon, delta, rounds), free_rate(rounds, experts))
+        return min(RATES[rule](epsilon, delta, rounds), free_rate(rounds, experts))
     except PlanError:
         return None
 
 
-def run(losses: Floats, way: str, delta: Fraction, epsilons: Sequence[Fraction]) -> list[Run]:
+def run(losses: Floats, rule: str, delta: Fraction, epsilons: Sequence[Fraction]) -> list[Run]:
     """Run every learner once with fresh exact draws: one at each of `epsilons`, one without privacy, and the leader."""
     steps = on_grid(losses)
     runs = []
-    etas = {f"ε = {exact_text(each)}": rate(way, each, delta, losses) for each in epsilons}
+    etas = {f"ε = {exact_text(each)}": rate(rule, each, delta, losses) for each in epsilons}
     for name, eta in {**etas, NO_PRIVACY: free_rate(*losses.shape)}.items():
         if eta is not None:
             runs.append(_run(name, eta, steps, weighted_majority(steps, eta)))
@@ -69,11 +69,11 @@ def _run(name: str, eta: Fraction | None, steps: Ints, picks: Ints) -> Run:
     return Run(name, eta, average_regret(steps, loss), float(loss.mean()))
 
 
-def over_epsilon(losses: Floats, way: str, delta: Fraction) -> pd.DataFrame:
+def over_epsilon(losses: Floats, rule: str, delta: Fraction) -> pd.DataFrame:
     """Return the expected regret after the last round and its bound, for each ε of `CURVE` with a proven rate."""
     steps, rows = on_grid(losses), []
     for epsilon in CURVE:
-        if (eta := rate(way, epsilon, delta, losses)) is not None:
+        if (eta := rate(rule, epsilon, delta, losses)) is not None:
             expected = average_regret(steps, expected_loss(steps, eta))[-1]
             rows.append((float(epsilon), float(eta), float(expected), regret_bound(eta, *losses.shape)))
     return pd.DataFrame(rows, columns=["epsilon", "eta", "expected", "bound"])

@@ -111,24 +111,24 @@ def _take(found_books: Sequence[ReadCodebook]) -> None:
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
     declared, texts = visit().entries.declared, visit().entries.texts
-    found = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
-    if not found and not about.keys() & declared.keys():
+    entries = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
+    if not entries and not about.keys() & declared.keys():
         names = ", ".join(plain(column.name) for column in columns[:5])
         text = _("This codebook declares {names}: none of your columns.", names=names)
         st.warning(text if names else _("This codebook declares no column."), icon=":material/report:")
         return
-    found = {name: _with_levels(entry, declared[name]) for name, entry in found.items()}
+    entries = {name: _with_levels(entry, declared[name]) for name, entry in entries.items()}
     if to_confirm:
-        found = {name: entry | {"suggested": True} for name, entry in found.items()}
+        entries = {name: entry | {"suggested": True} for name, entry in entries.items()}
     words = {c.name: c.model_dump(include={*FOR_READERS}, exclude_defaults=True) for c in columns}
     read = {
         name: texts.get(name, {}) | words.get(name, {}) | ({"description": about[name]} if name in about else {})
         for name in declared
-        if name in found or name in about
+        if name in entries or name in about
     }
-    filled = visit().entries.with_(declared=declared | found, texts=texts | read)
-    visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(found)))
-    text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
+    filled = visit().entries.with_(declared=declared | entries, texts=texts | read)
+    visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(entries)))
+    text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(entries))
     st.toast(text, icon=":material/menu_book:")
     _tell_refused([sentence for each in found_books for sentence in each.refused])
     st.rerun()

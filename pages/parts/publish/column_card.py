@@ -64,7 +64,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
     now, by_release = column.get("source", "typed"), finds_cells(entered)
     sources = {now: FOUND} if by_release else SEEN if now in SEEN else SOURCE_NAMES
-    kept = {
+    settings = {
         "other": other.checkbox(
             _("cell *(other)*"),
             value=kind != "amount" and column.get("other", True),
@@ -87,7 +87,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             disabled=by_release,
         ),
     }
-    after = column | entered | kept
+    after = column | entered | settings
     if plan_form.same_cells(column, after):
         return column if kind != before["kind"] else before
     return plan_form.confirmed(after)
@@ -96,7 +96,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a column whose kind changes, with what was typed for that kind before, if anything."""
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
-    typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
+    typed: dict[str, Any] | None = visit().recall(visit().key(f"typed-{name}-{kind}"), ())
     codes = [code for code, _word in field.words] if (field := _field(name)) else []
     return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), codes=codes, keep_kind=True)
 

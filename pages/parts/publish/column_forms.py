@@ -109,8 +109,8 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
             "bounds that are too narrow distort the average; bounds that are too wide make it less exact."
         )
     )
-    kept = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
-    return {**typed, "knots": kept} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+    knots = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
+    return {**typed, "knots": knots} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
 
 
 def _numbers_written(name: str, now: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         key=_key("values", name),
         help=_("Paste a list. Commas, quotes and leading zeros count as part of the value."),
     )
-    lists, own = st.columns(2)
+    lists, file = st.columns(2)
     with _popover(lists, "common-lists", _("Common lists"), "list", "values", name):
         chosen = st.selectbox(
             _("List"),
@@ -163,7 +163,7 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
             key=_key("standard", name),
         )
         _fill_in(f"take-{name}", name, values=list(standard_lists()[chosen]), source="standard")
-    with _popover(own, "look-at-my-data", _("Look at my data"), "visibility", "values", name):
+    with _popover(file, "look-at-my-data", _("Look at my data"), "visibility", "values", name):
         _look(name, values)
     _fill_in(f"find-{name}", name, label=_("Nobody can list them: find them privately"), **FIVE_DIGITS)
     return {"values": [line for line in typed.splitlines() if line.strip()]}

@@ -21,8 +21,8 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.asked import named
 from pages.parts.visit.plan.checked import sizes_of
+from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
@@ -185,13 +185,13 @@ def _fits(table: Table, plan: Plan) -> bool:
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
     tables = plan_form.published(visit().entries)
-    said = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
+    names = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
     if len(tables) > MAX_NAMED:
-        said = _("{tables} and {n} more", tables=said, n=number(len(tables) - MAX_NAMED))
+        names = _("{tables} and {n} more", tables=names, n=number(len(tables) - MAX_NAMED))
     if plan is None:
-        return said or _("nothing chosen yet")
+        return names or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
-    return f"{said} · " + plural("{n} cell", "{n} cells", cells)
+    return f"{names} · " + plural("{n} cell", "{n} cells", cells)
 
 
 def all_tables() -> str | None:

@@ -21,9 +21,9 @@ from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.asked import level_of
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
 from pages.parts.visit.plan.column_entry import has_found_bins, is_found
+from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]

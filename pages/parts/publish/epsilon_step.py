@@ -141,8 +141,8 @@ def _type(plan: Plan) -> None:
     try:
         exact_epsilon(_typed(key))
     except ValueError as error:
-        said = _("{fault}; still at {epsilon}", fault=plain(str(error)), epsilon=exactly(plan.epsilon))
-        st.caption(f":material/report: {said}")
+        message = _("{fault}; still at {epsilon}", fault=plain(str(error)), epsilon=exactly(plan.epsilon))
+        st.caption(f":material/report: {message}")
 
 
 def _take(key: str) -> None:
@@ -205,7 +205,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
     if widths[largest] >= widths[worst]:
         return _("The table that needs the largest ε: {table}, each cell within ±{half_width}.", table=table,
                  half_width=reached)  # fmt: skip
-    said = _(
+    sentence = _(
         "The table that needs the largest ε: {table}, each cell within ±{half_width}; "
         "{other} would be within ±{narrower}.",
         table=table,
@@ -214,12 +214,12 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
         narrower=people(widths[largest]),
     )
     if len(worst) > 1 or not visit().entries.margins:
-        return said
+        return sentence
     question = (plan.at(1).key, half_width)
     cheaper: Fraction = visit().once("without-margins", question, lambda: _without_margins(half_width) or needed)
     if cheaper >= needed:
-        return said
-    return f"{said} " + _("Without the single columns, ε = {epsilon} would be enough.", epsilon=exactly(cheaper))
+        return sentence
+    return f"{sentence} " + _("Without the single columns, ε = {epsilon} would be enough.", epsilon=exactly(cheaper))
 
 
 def _without_margins(half_width: float) -> Fraction | None:
@@ -233,7 +233,7 @@ def _without_margins(half_width: float) -> Fraction | None:
 def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | None:
     """Return the ε that is enough in trials on made-up people, which run in the background on request."""
     question = (plan.at(1).key, plan.rows_about, half_width)
-    if not clicked and background_read.held("epsilon-by-trials", question) is None:
+    if not clicked and background_read.job_for("epsilon-by-trials", question) is None:
         st.caption(_("For this plan the error cannot be computed, so values of ε are tried out on made-up people."))
         return None
     result = background_read.read(

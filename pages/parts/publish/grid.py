@@ -77,7 +77,7 @@ class _Drawn:
 def take_typed() -> None:
     """Take what was typed into the grid into the entries; to be called before the entries are used."""
     here = visit()
-    drawn: _Drawn | None = here.kept(GRID, ())
+    drawn: _Drawn | None = here.recall(GRID, ())
     if drawn is None or _hides(drawn, here.entries):
         here.turn(GRID)
         drawn = _Drawn(here.entries, here.entries, {})
@@ -105,7 +105,7 @@ def take_typed() -> None:
 
 def show_grid() -> None:
     """Draw the grid: a row for each column that is in a table, or was when the grid was last reset."""
-    drawn: _Drawn | None = visit().kept(GRID, ())
+    drawn: _Drawn | None = visit().recall(GRID, ())
     names = plan_form.used(visit().entries if drawn is None else drawn.before)
     st.data_editor(
         _rows(names),
@@ -145,8 +145,8 @@ def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
 def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     before, kind = column, _KINDS.get(cells.get(KIND) or "", column["kind"])
     if kind != column["kind"]:
-        kept = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
-        column = of_kind(name, kind, column) | kept
+        settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
+        column = of_kind(name, kind, column) | settings
     if CELLS in cells:
         column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
     for cell, key in ((OTHER, "other"), (MISSING, "missing")):
@@ -176,8 +176,8 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     except ValueError:
         return column | {"written": text}
     if fields["kind"] != column["kind"]:
-        kept = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
-        column = plan_form.confirmed(of_kind(name, fields["kind"], column)) | kept
+        settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
+        column = plan_form.confirmed(of_kind(name, fields["kind"], column)) | settings
     standard = fields["kind"] == "category" and notation.is_standard(text)
     return column | fields | {"source": "standard" if standard else "typed"}
 

@@ -32,7 +32,7 @@ __all__ = ["publish_step"]
 
 def publish_step(plan: Plan) -> None:
     """Show what the release costs, what it leaves of the budget, and the button to publish."""
-    ledger, entries = visit().ledger.as_it_is(), visit().entries
+    ledger, entries = visit().ledger.snapshot(), visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
         _("Dataset whose budget is spent"),

@@ -58,7 +58,7 @@ def _show_exact(table: Table, id_column: str) -> None:
     )
     if facts is None:
         return
-    part = [100 * kept / max(facts.rows, 1) for kept in facts.kept]
+    part = [100 * rows / max(facts.rows, 1) for rows in facts.kept]
     frame = pd.DataFrame({"at most": facts.bounds, "rows kept": facts.kept, "of all": part})
     with st.container(key="private-kept", border=True):
         show_numbers(frame, _columns())
@@ -91,7 +91,7 @@ def _show_paid(table: Table, id_column: str) -> None:
     show_numbers(pd.DataFrame({"at most": BOUNDS, "±": widths}), _columns(), place=place)
     paid, asked = "rows-kept-paid", tuple(each.key for each in questions)
     pay = _("Estimate, for ε = {epsilon} of the budget of {dataset}", epsilon=whole, dataset=plain(dataset))
-    if background_read.held(paid, asked) is None and not st.button(pay, key=visit().key("kept-buy")):
+    if background_read.job_for(paid, asked) is None and not st.button(pay, key=visit().key("kept-buy")):
         return
     charged = visit().ledger_to_charge
 

@@ -90,7 +90,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         return
     chosen = st.selectbox(_("Table or view"), offered, index=None, key=visit().key(f"table-of-{name}"))
     clicked = st.button(_("Open it"), key=visit().key("open-table"), disabled=chosen is None)
-    if chosen is None or not (clicked or background_read.held("view", (name, chosen))):
+    if chosen is None or not (clicked or background_read.job_for("view", (name, chosen))):
         return
     table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
     if table is None:
@@ -126,12 +126,12 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     question = (arrived.token, arrived.arrivals, *how.values())
     table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
-        confirmed = not how["names_given"] or visit().kept("names-confirmed", question)
+        confirmed = not how["names_given"] or visit().recall("names-confirmed", question)
         if confirmed or not header_doubt(field.name for field in table.columns):
             _take(table, arrived, how)
         else:
             _ask_for_names(question)
-    elif (job := background_read.held("file", question)) is not None and job.done:
+    elif (job := background_read.job_for("file", question)) is not None and job.done:
         st.caption(
             _(
                 "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -173,7 +173,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     question = (source.token, *how.values())
     st.caption(_("If it then has other columns, a new plan begins."))
     clicked = st.button(_("Read the file again"), key=visit().key("read-again"), icon=":material/refresh:")
-    if not clicked and background_read.held("file", question) is None:
+    if not clicked and background_read.job_for("file", question) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
@@ -236,6 +236,6 @@ def summary() -> str:
     if rows is not None:
         counted = plural("{n} row (only you see this number)", "{n} rows (only you see this number)", rows)
         return f"{head} · {counted}"
-    awaited = (job := background_read.held("rows")) is not None and not job.done
+    awaited = (job := background_read.job_for("rows")) is not None and not job.done
     why = _("its rows are being counted") if awaited else _("its rows cannot be counted just now")
     return f"{head} · {why}"

@@ -77,7 +77,7 @@ def _ask_columns(plan: Plan) -> None:
     st.markdown(_("**What the columns say**"))
     here, now = visit(), [_row(plan, name) for name in plan.used]
     key = here.turned(GRID)
-    drawn: list[Row] | None = here.kept(GRID, key)
+    drawn: list[Row] | None = here.recall(GRID, key)
     if drawn is None or (with_edits(drawn, _typed(key)) != now and not _fault(key)):  # changed outside this table
         here.turn(GRID)
         key, drawn = here.turned(GRID), now
@@ -172,7 +172,7 @@ def _notes(key: str, _field: str) -> Row:
 
 def _names(key: str, _field: str) -> Row:
     edits, texts = _typed(key), visit().entries.texts
-    rows = with_edits(visit().kept(GRID, key) or [], edits)
+    rows = with_edits(visit().recall(GRID, key) or [], edits)
     changed = {
         (row := rows[k])["column"]: texts.get(row["column"], {}) | {FIELDS[cell]: row[cell] for cell in FIELDS}
         for k in edits
@@ -209,7 +209,7 @@ def _content(key: str) -> str:
 
 def _fault(key: str) -> str:
     """Return why the text of a box was not taken over, or ""."""
-    return visit().kept(f"fault-{key}", _content(key)) or ""
+    return visit().recall(f"fault-{key}", _content(key)) or ""
 
 
 def _show_fault(key: str) -> None:

@@ -124,14 +124,14 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
         frame = frame.round({"estimate": 1})  # otherwise some browsers show more digits
         return in_readers_words(frame, plan, table), number_columns()
     columns = number_columns()
-    kept = list(labels)
+    shown = list(labels)
     frame = whole.copy()
     for name, heading, span in zip(measure.names, measure.headings(plan), result.spans(table, measure), strict=True):
         noisy = f"{name}_noise"
-        kept += [f"{name}{end}" for end in ENDS] + [noisy]
+        shown += [f"{name}{end}" for end in ENDS] + [noisy]
         frame[noisy] = span.noisy.ravel()
         columns |= _measured_columns(name, heading, span.digits) | {noisy: columns["mostly noise"]}
-    return in_readers_words(frame[[*kept, COUNT]], plan, table), columns
+    return in_readers_words(frame[[*shown, COUNT]], plan, table), columns
 
 
 def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.DataFrame:

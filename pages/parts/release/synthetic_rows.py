@@ -69,7 +69,7 @@ def show_rows(release: Release) -> None:
         if press.button(_("Count tables from the rows"), icon=":material/compare_arrows:", key="rows-compare"):
             with st.spinner(_("Counting")):
                 visit().once("rows-compared", key, lambda: _compare(release, wanted), afresh=True)
-        comparison: _Comparison | None = visit().kept("rows-compared", key)
+        comparison: _Comparison | None = visit().recall("rows-compared", key)
         if comparison is None:
             return
         if comparison.fault:
@@ -102,14 +102,14 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
     if (frame["most_off"] == 0).all():
         places = {"rows": number(rows), "times": number(rows / published, "g")}
         if rows == published:
-            said = plural(
+            sentence = plural(
                 "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} table differs.",
                 "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} tables differs.",
                 len(tables),
                 **places,
             )
         else:
-            said = plural(
+            sentence = plural(
                 "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} table "
                 "differs.",
                 "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} "
@@ -117,7 +117,7 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
                 len(tables),
                 **places,
             )
-        st.markdown(f":material/task_alt: {said}")
+        st.markdown(f":material/task_alt: {sentence}")
     else:
         worst, least = float(tables["most_off"].max()), rows // published
         mean = float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum())

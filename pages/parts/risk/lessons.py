@@ -214,10 +214,10 @@ def films() -> None:
         f"were removed, and {_share(searches['our release'][at].rate)} in our release"
     )
     st.markdown(f"**{line}.**")
-    rates = {name: [each.rate for each in own] for name, own in searches.items()}
+    rates = {name: [each.rate for each in of_one] for name, of_one in searches.items()}
     draw(curve_figure(numbers.KNOWN, rates, known, ("films known", "people found")), f"{line}.", "risk-films", 340)
     rows = [
-        {"films known": each, **{name: _interval(own[place]) for name, own in rates.items()}}
+        {"films known": each, **{name: _interval(of_one[place]) for name, of_one in rates.items()}}
         for place, each in enumerate(numbers.KNOWN)
     ]
     twin(pd.DataFrame(rows), "risk-films")

@@ -85,20 +85,20 @@ class FrontEnd:
 
     def _with_hints(self, send: Send) -> Send:
         """Return a `send` that replaces Streamlit's page by ours, and leaves every other answer as it is."""
-        held: list[Message] = []
+        waiting: list[Message] = []
         body = bytearray()
 
         async def replaced(message: Message) -> None:
             if message["type"] == "http.response.start" and _may_be_page(message, len(self._index)):
-                held.append(message)
+                waiting.append(message)
                 return
-            if not held:
+            if not waiting:
                 await send(message)
                 return
             body.extend(message.get("body", b""))
             if message.get("more_body"):
                 return
-            start, whole = held.pop(), bytes(body)
+            start, whole = waiting.pop(), bytes(body)
             if whole == self._index:
                 whole = self._page
                 MutableHeaders(raw=start["headers"])["content-length"] = str(len(whole))
@@ -135,14 +135,14 @@ def hinted(page: bytes, folder: Path) -> bytes:
 
 def needed(folder: Path, elements: Sequence[str]) -> list[str]:
     """Return the names of the scripts in `folder` that draw these elements, and of all that they import."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     todo = [file.name for name in elements for file in sorted(folder.glob(f"{name}.*.js"))]
     while todo:
         name = todo.pop(0)
-        if name not in found and (folder / name).is_file():
-            found[name] = None
+        if name not in files and (folder / name).is_file():
+            files[name] = None
             todo += _IMPORTED.findall((folder / name).read_text(encoding="utf-8")[:_HEAD])
-    return list(found)
+    return list(files)
 
 
 _SCRIPTS = Path(file_util.get_static_dir(), "static", "js")

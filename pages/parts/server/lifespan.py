@@ -121,11 +121,11 @@ def gone(seen: dict[str, float], server: Any) -> list[str]:
     `seen` holds when each session was last in use, and is updated.
     """
     now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
-    kept = session_resources.sessions()
-    for session in kept:
+    open_sessions = session_resources.sessions()
+    for session in open_sessions:
         if session not in seen or server.is_active_session(session) or session_resources.at_work(session):
             seen[session] = now
-    left = [session for session in kept if now - seen[session] > patience]
-    for session in [name for name in seen if name in left or name not in kept]:
+    left = [session for session in open_sessions if now - seen[session] > patience]
+    for session in [name for name in seen if name in left or name not in open_sessions]:
         del seen[session]
     return left

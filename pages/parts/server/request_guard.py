@@ -179,7 +179,10 @@ def _is_among(host: str, names: list[str]) -> bool:
     if not name or parts.netloc != host or "@" in host:
         return False
     name = name.rstrip(".")
-    return any(name == own or own == "*" or (own.startswith("*.") and name.endswith(own[1:])) for own in names)
+    return any(
+        name == allowed or allowed == "*" or (allowed.startswith("*.") and name.endswith(allowed[1:]))
+        for allowed in names
+    )
 
 
 # ---- sessions and the browsers that began them ----

@@ -77,9 +77,9 @@ def offer(forget: Callable[[], None]) -> None:
     if code == ENGLISH or code not in languages():
         return
     with speaking(code):
-        said = _("This page in English")  # in each translation, this names its own language
+        label = _("This page in English")  # in each translation, this names its own language
     st.button(
-        said, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code, forget)
+        label, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code, forget)
     )
 
 

@@ -45,8 +45,8 @@ class People:
 
 def choose_people() -> People | None:
     """Show the controls to choose the people who are asked, and return them; None if there are none."""
-    own = visit().table is not None and visit().plan is not None
-    kinds = [MADE_UP, *SAMPLES, *([OWN] if own else [])]
+    possible = visit().table is not None and visit().plan is not None
+    kinds = [MADE_UP, *SAMPLES, *([OWN] if possible else [])]
     kind = st.segmented_control("Who is asked", kinds, default=MADE_UP, required=True, key="survey_who")
     if kind == MADE_UP:
         return _choose_made_up()
@@ -57,10 +57,10 @@ def choose_people() -> People | None:
         return None
 
 
-def made_up_like(asked: People) -> People:
+def made_up_like(respondents: People) -> People:
     """Return about as many made-up people with as many answers, for views that need no private data."""
-    size = min(SIZES, key=lambda size: abs(math.log(size / asked.size)))
-    return _made_up_people(len(asked.labels), size)
+    size = min(SIZES, key=lambda size: abs(math.log(size / respondents.size)))
+    return _made_up_people(len(respondents.labels), size)
 
 
 def _choose_made_up() -> People:

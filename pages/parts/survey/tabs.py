@@ -43,19 +43,19 @@ def protocol_key(protocol: survey.Protocol) -> tuple[object, ...]:
     return type(protocol).__name__, protocol.answers, protocol.ratio
 
 
-def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
+def against_curator(respondents: People, protocol: survey.Protocol, run: int) -> None:
     """Show how the error grows with the number of people, by coins and with a curator."""
-    key = (asked.name, protocol_key(protocol), run)
-    errors = visit().once("survey-errors", key, lambda: survey.errors_by_size(protocol, asked.counts, SIZES))
-    here = survey.local_error(protocol, asked.counts / asked.size, asked.size)
+    key = (respondents.name, protocol_key(protocol), run)
+    errors = visit().once("survey-errors", key, lambda: survey.errors_by_size(protocol, respondents.counts, SIZES))
+    here = survey.local_error(protocol, respondents.counts / respondents.size, respondents.size)
     constant = survey.curator_error(protocol.epsilon)
     line = (
-        f"At {asked.size:,} people a count is off by about {people(here)} with coins, and by {people(constant)} with "
-        "a curator"
+        f"At {respondents.size:,} people a count is off by about {people(here)} with coins, and by {people(constant)} "
+        "with a curator"
     )
     st.markdown(f"**{line}**")
     draw(
-        people_figure(errors, asked.size),
+        people_figure(errors, respondents.size),
         f"{line}; the error of coins grows as √n, the curator's is constant.",
         "survey-people",
     )
@@ -70,14 +70,14 @@ def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
     twin(frame, "survey-people", _numbers(columns, "%.4g"))
 
 
-def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
+def four_cells(respondents: People, protocol: survey.Protocol, run: int) -> None:
     """Compare the four cells of two yes-or-no questions, by coins and with a curator."""
     coin = _coin("survey_cells_coin")
     total = composed(coin.ratio, 2)
-    cells = survey.scaled_counts(CELLS.ravel(), asked.size).reshape(2, 2)
-    key = (asked.size, coin, run)
+    cells = survey.scaled_counts(CELLS.ravel(), respondents.size).reshape(2, 2)
+    key = (respondents.size, coin, run)
     result, published = visit().once("survey-cells", key, lambda: survey.ask_pairs(coin, cells))
-    size = asked.size
+    size = respondents.size
     estimate, within = (result.shares * size).ravel(), (result.half_widths() * size).ravel()
     worst, typical = float(within.max()), survey.curator_error(total)
     line = (
@@ -106,7 +106,7 @@ def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
     twin(frame, "survey-cells", _numbers(frame.columns[1:], "%.0f"))
 
 
-def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
+def logical_and(respondents: People, protocol: survey.Protocol, run: int) -> None:
     """Show how much the AND of two separately protected answers reveals."""
     coin = _coin("survey_and_coin")
     distributions = survey.pair_distributions(coin)
@@ -129,7 +129,7 @@ def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
     twin(frame, "survey-and", _numbers(frame.columns[1:], "%.4f"))
 
 
-def every_day(asked: People, protocol: survey.Protocol, run: int) -> None:
+def every_day(respondents: People, protocol: survey.Protocol, run: int) -> None:
     """Show how repeated reports weaken privacy."""
     days = st.select_slider("Number of days on which the same question is asked", DAYS, value=30, key="survey_days")
     ratio = protocol.ratio

@@ -22,7 +22,7 @@ from pages.parts.shared.wording import duration
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import VISIT, VisitState, visit
 
-__all__ = ["begin", "drop", "drop_all", "glance", "held", "read", "show_refusal"]
+__all__ = ["begin", "drop", "drop_all", "glance", "job_for", "read", "show_refusal"]
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def read(
 
     `doing` is the line beside the progress, in English. With `again`, a failed reading can be tried once more.
     """
-    fresh = held(name, question) is None
+    fresh = job_for(name, question) is None
     job = begin(name, work, table, question=question)
     if fresh:
         with st.spinner(_(doing)):
@@ -71,7 +71,7 @@ def glance(
 
     If `patient`, wait a moment for a job that this call begins.
     """
-    fresh = held(name, question) is None
+    fresh = job_for(name, question) is None
     job = begin(name, work, table, question=question)
     if fresh and patient:
         job.wait(QUICK / 4)
@@ -89,7 +89,7 @@ def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, ques
 
     `work` runs in another thread without a session, so it must hold all that it needs.
     """
-    job: Job[T] | None = held(name, question)
+    job: Job[T] | None = job_for(name, question)
     if job is None:
         drop(name)
         job = jobs.start(work, table, binding=LAST_STAGE)
@@ -97,7 +97,7 @@ def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, ques
     return job
 
 
-def held(name: str, question: object = ()) -> Job[Any] | None:
+def job_for(name: str, question: object = ()) -> Job[Any] | None:
     """Return the job for `name`, if it answers `question`."""
     before, job = visit().readings.get(name, (None, None))
     return job if job is not None and before == question else None

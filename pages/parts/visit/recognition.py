@@ -46,7 +46,7 @@ def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
     if of_any_data:
         return _published(plan, visit().ledger) != ""
     ledger = visit().ledger
-    job = background_read.held(DIGEST, _published(plan, ledger)) or background_read.held(DIGEST, "")
+    job = background_read.job_for(DIGEST, _published(plan, ledger)) or background_read.job_for(DIGEST, "")
     if job is None or not job.done:
         return False
     try:

@@ -36,7 +36,7 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
         _("**{dataset}** ({alike})", dataset=plain(each.dataset), alike=alike_in_words(each)) for each in alike
     )
     with st.container(border=True):
-        said = st.radio(
+        statement = st.radio(
             _("This table looks like {likes}. Is it of the same people?", likes=likes),
             [SAME, OTHERS],
             format_func=_,
@@ -46,7 +46,7 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
                 _("Your word is recorded in the budget's history with the release."),
             ],
         )
-        if said == OTHERS and any(each.overlap >= NEAR_COPY for each in alike):
+        if statement == OTHERS and any(each.overlap >= NEAR_COPY for each in alike):
             st.warning(
                 _(
                     "The tables are nearly the same. If their people are the same after all, ε of both adds up for "
@@ -54,4 +54,4 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
                 ),
                 icon=":material/group:",
             )
-    return bool(said == OTHERS)
+    return bool(statement == OTHERS)

@@ -282,20 +282,20 @@ class VisitState:
 
         For each `name`, the results of the last `most` questions are kept. With `afresh`, `work` runs again.
         """
-        found: T | None = None if afresh else self.kept(name, question)
-        if found is None:
-            found = work()
-            self.keep(name, question, found, most)
-        return found
+        result: T | None = None if afresh else self.recall(name, question)
+        if result is None:
+            result = work()
+            self.keep(name, question, result, most)
+        return result
 
     def keep(self, name: str, question: object, result: object, most: int = 1) -> None:
         """Keep the result for a question under `name`, and of earlier ones only the last `most` - 1."""
         others = [each for each in self._results.get(name, ()) if each[0] != question]
         self._results[name] = [(question, result), *others][:most]
 
-    def kept(self, name: str, question: object) -> Any:
+    def recall(self, name: str, question: object) -> Any:
         """Return the result kept under `name` for a question, or None if there is none."""
-        return next((found for asked, found in self._results.get(name, ()) if asked == question), None)
+        return next((result for earlier, result in self._results.get(name, ()) if earlier == question), None)
 
     def forget(self, name: str) -> None:
         """Forget the results kept under `name`."""
@@ -304,9 +304,9 @@ class VisitState:
 
 def visit() -> VisitState:
     """Return the state of the visitor whose page is being drawn; if nobody is signed in, the run ends here."""
-    who, found = person(), st.session_state.get(VISIT)
-    if who is not None and isinstance(found, VisitState) and found.person == who:
-        return found
+    who, state = person(), st.session_state.get(VISIT)
+    if who is not None and isinstance(state, VisitState) and state.person == who:
+        return state
     accounts = [] if who is None else accounts_of(who)
     if who is None or not accounts:
         st.stop()

@@ -55,11 +55,11 @@ def show_strategies(plan: Plan) -> None:
             unit=unit,
         )
     )
-    asked = plan.at(1).model_dump_json()
+    inputs = plan.at(1).model_dump_json()
     clicked = st.button(_("Compare the strategies over ε"), icon=":material/experiment:", key="compare-strategies")
-    if clicked or background_read.held("strategies", asked) is not None:
+    if clicked or background_read.job_for("strategies", inputs) is not None:
         compared = background_read.read(
-            "strategies", partial(_compare, plan), None, question=asked, doing=mark("Predicting and simulating")
+            "strategies", partial(_compare, plan), None, question=inputs, doing=mark("Predicting and simulating")
         )
         if compared is not None:
             _show(plan, *compared)

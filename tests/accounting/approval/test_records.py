@@ -247,15 +247,15 @@ def test_in_any_order_of_actions_each_charge_has_an_approval_of_its_own(ledger_u
     ledger, chance = ruled(ledger_url), random.Random(7)
     plans = [survey(title=title) for title in "ab"]
     for step in range(150):
-        plan, found = chance.choice(plans), ledger.approvals.requests()
+        plan, stored = chance.choice(plans), ledger.approvals.requests()
         act = chance.choices(["send", "approve", "decline", "withdraw", "spend"], [4, 6, 3, 1, 6])[0]
         try:
             if act == "send":
                 ledger.approvals.send(plan, chance.choice([ANN, SAM]))
             elif act == "spend":
                 spend(ledger, plan, b"rows %d" % step)
-            elif found:
-                getattr(ledger.approvals, act)(chance.choice(found[-2:]).request_id, chance.choice([ANN, SAM]))
+            elif stored:
+                getattr(ledger.approvals, act)(chance.choice(stored[-2:]).request_id, chance.choice([ANN, SAM]))
         except BudgetError:
             continue
     requests = ledger.approvals.requests()

@@ -124,8 +124,8 @@ def test_portals_find_neither_fault_nor_warning(text: str, tmp_path: Path, caplo
         place = "https://example.org/release/dcat.jsonld"
         graph = rdflib.Graph().parse(folder / "dcat.jsonld", format="json-ld", publicID=place)
         shapes = str(HERE / "dcat-ap.shapes.ttl")
-        conforms, _results, said = pyshacl.validate(graph, shacl_graph=shapes)
-        assert conforms, said
+        conforms, _results, message = pyshacl.validate(graph, shacl_graph=shapes)
+        assert conforms, message
         files = {str(each).removeprefix("https://example.org/release/") for each in graph.objects(
             predicate=rdflib.URIRef("http://www.w3.org/ns/dcat#downloadURL"))}  # fmt: skip
         assert {folder / name for name in files} == {*folder.glob("tables/*"), folder / "synthetic.csv"}
@@ -145,13 +145,13 @@ def test_a_parquet_file_is_its_table_and_says_what_the_manifest_says(bundle: byt
     for place, name in enumerate(lines[0][2:], start=2):
         assert table.column(name).to_pylist() == [float(line[place]) for line in lines[1:]], name
     assert str(table.schema.field("count").type) == "int64"
-    told, manifest = json.loads(table.schema.metadata[parquet.KEY]), json.loads(members["manifest.json"])
-    assert {name: told[name] for name in ("release_id", "guarantee", "intervals")} == {
+    facts, manifest = json.loads(table.schema.metadata[parquet.KEY]), json.loads(members["manifest.json"])
+    assert {name: facts[name] for name in ("release_id", "guarantee", "intervals")} == {
         name: manifest[name] for name in ("release_id", "guarantee", "intervals")
     }
-    assert told["tables"] == [manifest["tables"][0]]
-    assert set(told["domain"]) == {"sex", "place@state"}
-    assert "files" not in told
+    assert facts["tables"] == [manifest["tables"][0]]
+    assert set(facts["domain"]) == {"sex", "place@state"}
+    assert "files" not in facts
 
 
 def test_columns_are_described_as_they_are(bundle: bytes) -> None:
@@ -175,16 +175,16 @@ def test_descriptions_state_only_what_the_owner_stated() -> None:
     for name in PORTALS:
         text = members[name].decode()
         words = ("licen", "publisher", "creator", "contact", "contributors", "sources", "provenance", "temporal")
-        said = text.partition('"resources"')[0].partition('"distribution"')[0]
-        assert [word for word in words if word in said.casefold()] == [], name
+        head = text.partition('"resources"')[0].partition('"distribution"')[0]
+        assert [word for word in words if word in head.casefold()] == [], name
 
 
-def packed(table: pa.Table, said: bytes) -> bytes:
+def packed(table: pa.Table, metadata: bytes) -> bytes:
     """A Parquet file as another version might write it."""
     out = io.BytesIO()
     with pq.ParquetWriter(out, table.schema.remove_metadata(), compression="none", store_schema=False) as writer:
         writer.write_table(table.replace_schema_metadata(None))
-        writer.add_key_value_metadata({parquet.KEY: said})
+        writer.add_key_value_metadata({parquet.KEY: metadata})
     return out.getvalue()
 
 
@@ -204,9 +204,9 @@ def renumbered(content: bytes) -> bytes:
 
 def resaid(content: bytes) -> bytes:
     table = pq.ParquetFile(io.BytesIO(content)).read()
-    said = table.schema.metadata[parquet.KEY].replace(b'"epsilon":"4"', b'"epsilon":"3"')
-    assert said != table.schema.metadata[parquet.KEY]
-    return packed(table, said)
+    metadata = table.schema.metadata[parquet.KEY].replace(b'"epsilon":"4"', b'"epsilon":"3"')
+    assert metadata != table.schema.metadata[parquet.KEY]
+    return packed(table, metadata)
 
 
 @pytest.mark.parametrize("edit", [renumbered, resaid, lambda _: b"PAR1", lambda _: b""])
@@ -229,11 +229,11 @@ def test_a_parquet_file_of_another_writer_is_read() -> None:
 def described_anew(members: Members) -> Members:
     from dpengine.bundle.portals import descriptions
 
-    told = json.loads(members["manifest.json"])
+    manifest = json.loads(members["manifest.json"])
     with zipfile.ZipFile(io.BytesIO(zipped(members))) as opened:
         sealed = json.loads(opened.read("manifest.json"))["files"]
     earlier = {name: each for name, each in sealed.items() if name not in PORTALS}
-    return members | descriptions.texts(Plan.loads(members["plan.yaml"].decode()), {**told, "files": earlier})
+    return members | descriptions.texts(Plan.loads(members["plan.yaml"].decode()), {**manifest, "files": earlier})
 
 
 @pytest.mark.parametrize("name", PORTALS)

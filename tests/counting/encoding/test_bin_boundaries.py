@@ -79,8 +79,8 @@ def test_boundaries_stay_within_the_values_of_the_type():
 @given(number=st.floats(width=32, allow_nan=False))
 def test_a_category_is_a_number_s_own_text(type_name, number):
     with duckdb.connect() as connection:
-        [(own,)] = connection.execute(f"SELECT (?::{type_name})::VARCHAR", [number]).fetchall()
-    boundaries = boundaries_of(Category(name="x", values=[own, "something else"]), type_name, 100)
+        [(text,)] = connection.execute(f"SELECT (?::{type_name})::VARCHAR", [number]).fetchall()
+    boundaries = boundaries_of(Category(name="x", values=[text, "something else"]), type_name, 100)
     bits = struct.unpack("f", struct.pack("f", number))[0]
     if number != 0:
         assert boundaries.code(bits) == 0

@@ -10,11 +10,11 @@ from dpengine.errors import TableError
 
 @pytest.mark.parametrize("text", ["é", "K;", "Việt", "한국", "Å", "ệ", "ড়", "日本", "Ǖ", "ﬁ", "A", "", "가"])
 def test_spellings_are_the_same_text_composed_and_none_twice(text):
-    found = spellings(text)
-    assert {unicodedata.normalize("NFC", each) for each in found} == {unicodedata.normalize("NFC", text)}
-    assert len(found) == len(set(found))
+    forms = spellings(text)
+    assert {unicodedata.normalize("NFC", each) for each in forms} == {unicodedata.normalize("NFC", text)}
+    assert len(forms) == len(set(forms))
     for form in ("NFC", "NFD"):
-        assert unicodedata.normalize(form, text) in found
+        assert unicodedata.normalize(form, text) in forms
 
 
 def test_every_letter_of_one_sign_is_among_the_spellings_of_what_it_composes_to():

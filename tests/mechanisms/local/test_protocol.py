@@ -117,8 +117,8 @@ def test_a_report_supports_the_own_answer_with_probability_p_and_another_with_q(
     for x in answers_of(protocol):
         distribution = distribution_of(protocol, x)
         for answer in (1,) if isinstance(protocol, RandomizedResponse) else answers_of(protocol):
-            found = sum(chance for y, chance in distribution.items() if supports(protocol, y, answer))
-            assert found == (protocol.hit if answer == x else protocol.miss)
+            probability = sum(chance for y, chance in distribution.items() if supports(protocol, y, answer))
+            assert probability == (protocol.hit if answer == x else protocol.miss)
 
 
 @pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch])

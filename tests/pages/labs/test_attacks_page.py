@@ -93,9 +93,9 @@ def test_a_reconstruction_that_is_stopped_keeps_what_it_found() -> None:
     at = page("Reconstruction")
     at.segmented_control(key="attacks_people").set_value(100).run()
     at.button(key="attacks_run").click().run()
-    job = at.session_state["visit"].kept("reconstruction", ("True counts", Fraction(1), 100, "least squares"))
+    job = at.session_state["visit"].recall("reconstruction", ("True counts", Fraction(1), 100, "least squares"))
     job.left.append(("True counts", 900))
-    job.found.pop(OURS)
+    job.results.pop(OURS)
     at.run()
     assert "True counts: after 900 questions" in texts(at)
     assert not at.exception

@@ -120,8 +120,8 @@ def test_the_engine_is_audited_when_asked_and_claim_and_bound_stand_side_by_side
     whole(at.button(key="definition_audit").click().run())
     assert metric(at, "Claimed") == "ε = 1"
     assert metric(at, "Shown by outputs").startswith("ε ≥ ")
-    held, checked = metric(at, "Exact checks that hold").split(" of ")
-    assert held == checked
+    passed, checked = metric(at, "Exact checks that hold").split(" of ")
+    assert passed == checked
     assert int(checked) >= 24
     whole(at.select_slider(key="definition_epsilon").set_value(Fraction(1, 10)).run())
     assert "Shown by outputs" not in [each.label for each in at.metric], "another ε has not been audited"

@@ -30,7 +30,7 @@ def page() -> AppTest:
     return at
 
 
-def own(content: str) -> AppTest:
+def page_with(content: str) -> AppTest:
     at = page()
     at.segmented_control(key="learn_kind").set_value("My own table").run()
     at.file_uploader(key="learn_file").upload("losses.csv", content.encode()).run()
@@ -82,7 +82,7 @@ def test_real_prices_are_offered_and_called_real() -> None:
 
 
 def test_a_learner_without_a_proven_rate_is_not_drawn() -> None:
-    at = own("a,b\n0,1\n")
+    at = page_with("a,b\n0,1\n")
     at.pills(key="learn_epsilons").set_value([Fraction(1), Fraction(30)]).run()
     assert "ε = 30" in lines(at, 0)
     at.segmented_control(key="learn_rate").set_value("by advanced composition").run()
@@ -95,7 +95,7 @@ def test_a_learner_without_a_proven_rate_is_not_drawn() -> None:
 
 
 def test_learners_run_on_a_table_of_the_visitor() -> None:
-    at = own(TABLE)
+    at = page_with(TABLE)
     assert "2 experts, 60 rounds" in texts(at)
     assert "follow the leader" in lines(at, 0)
     assert not at.get("download_button"), "losses of one's own are saved nowhere"
@@ -103,7 +103,7 @@ def test_learners_run_on_a_table_of_the_visitor() -> None:
 
 @pytest.mark.parametrize("text", ["a,b\n0,1\n", "a,b\n1,1\n", "a,b\n0,1\n1,1\n"])
 def test_one_round_or_two_are_enough(text: str) -> None:
-    assert len(own(text).get("plotly_chart")) == 2
+    assert len(page_with(text).get("plotly_chart")) == 2
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_one_round_or_two_are_enough(text: str) -> None:
     ],
 )
 def test_a_file_that_is_no_table_of_losses_is_refused_in_words(text: str, said: str) -> None:
-    at = own(text)
+    at = page_with(text)
     assert said in at.warning[0].value
     assert not at.get("plotly_chart")

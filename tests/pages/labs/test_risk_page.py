@@ -15,7 +15,7 @@ from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan.plan_form import Entries
-from tests.pages.visits import held, labelled, metrics, texts, visit, whole
+from tests.pages.visits import labelled, metrics, texts, visit, visit_of, whole
 
 ROWS = pd.DataFrame(
     {
@@ -30,8 +30,8 @@ ROWS = pd.DataFrame(
 def page(table: Table | None = None, entries: Entries | None = None) -> AppTest:
     at = visit()
     if table is not None:
-        held(at).table = table
-        held(at).entries = entries or Entries()
+        visit_of(at).table = table
+        visit_of(at).entries = entries or Entries()
     return whole(at.switch_page("pages/labs/risk.py").run())
 
 

@@ -19,14 +19,14 @@ from dpengine.mechanisms.local.randomized_response import FAIR
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import people, percent
 from pages.parts.survey.tabs import VIEWS, epsilon_words
-from tests.pages.visits import held, metrics, texts, visit, whole
+from tests.pages.visits import metrics, texts, visit, visit_of, whole
 
 SIGMAS = 7  # of a normal number: beyond with a chance below 1e-11, for some hundred answers
 
 
 def page(table: Table | None = None, plan: Plan | None = None) -> AppTest:
     at = visit()
-    held(at).table, held(at).plan = table, plan
+    visit_of(at).table, visit_of(at).plan = table, plan
     return whole(at.switch_page("pages/labs/survey.py").run())
 
 

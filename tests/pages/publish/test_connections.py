@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.sources import connections
 from pages.parts.visit import background_read
-from tests.pages.visits import ENTRY, held, ledger, press, settled, texts
+from tests.pages.visits import ENTRY, ledger, press, settled, texts, visit_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +69,7 @@ def test_a_table_or_view_of_a_file_is_chosen_by_name_and_published(archive: str)
     assert options(page, "Table or view") == ["adults", "old.people", "people"]
     press(choose(page, "Table or view", "adults"), "Open it")
     assert "adults · 2 columns · 2,388 rows" in texts(page)
-    assert held(page).entries.dataset == "adults"
+    assert visit_of(page).entries.dataset == "adults"
     settled(press(plan(page, "age", "smokes"), "Publish once"))
     assert "What it says" in texts(page)
     assert len(ledger().history()) == 1
@@ -114,7 +114,7 @@ def test_a_database_that_counts_slowly_does_not_delay_the_page(postgres: str, mo
         assert "its rows are being counted" in texts(page)
         page.multiselect[0].set_value(["age"]).run()
         assert not page.exception
-    assert held(page).readings["rows"][1].wait(20)
+    assert visit_of(page).readings["rows"][1].wait(20)
     assert "1,000 rows" in texts(page.run())
 
 
@@ -142,7 +142,7 @@ def test_a_connection_ends_with_its_table(postgres: str) -> None:
     page = choose(visit(registry=postgres), "Database", "registry")
     press(choose(page, "Table or view", "once"), "Open it")
     assert visitors() == before + 1
-    held(page).table.close()
+    visit_of(page).table.close()
     patient_until = time.monotonic() + 20
     while visitors() != before and time.monotonic() < patient_until:
         time.sleep(0.1)

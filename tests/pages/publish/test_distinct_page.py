@@ -6,9 +6,9 @@ import pytest
 
 from dpengine.results.alternatives import predict_table
 from pages.parts.shared.wording import people
-from pages.parts.visit.plan.asked import PERSONS
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
-from tests.pages.visits import held, labelled, press, project_text, settled, texts, visit
+from pages.parts.visit.plan.table_measures import PERSONS
+from tests.pages.visits import labelled, press, project_text, settled, texts, visit, visit_of
 from tests.plans import letters_plan
 
 
@@ -19,13 +19,13 @@ def test_tables_of_distinct_persons_stay_so_when_the_columns_are_changed() -> No
     page.get("file_uploader")[0].upload("letters.csv", f"who,a,b\n{rows}".encode()).run()
     several = {"columns": ["a", "b"], "distinct": True, "cells_per_person": 2}
     plan = letters_plan([2, 2], [["a"], several], unit={"id": "who", "rows": 3})
-    held(page).refresh(from_plan(plan))
-    held(page).settle("table", "columns", "domain")
+    visit_of(page).refresh(from_plan(plan))
+    visit_of(page).settle("table", "columns", "domain")
     settled(page.run())
     press(page, "Change the columns")
     assert not page.exception
     assert "a × b (each person once in each of at most 2 cells): " in texts(page)
-    assert held(page).plan.key == plan.key
+    assert visit_of(page).plan.key == plan.key
 
 
 def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_for_the_owner_alone() -> None:
@@ -39,7 +39,7 @@ def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_
     labelled(page.multiselect, "Table 1: also").set_value([PERSONS]).run()
     assert "region × ward (each person once in each cell)" in texts(page)
     assert "is said here once all columns are declared" in texts(page), "no number while it is not known"
-    here = held(page)
+    here = visit_of(page)
     declared = {
         name: {"name": name, "kind": "category", "values": values, "other": False, "missing": False}
         for name, values in (("region", ["N", "S"]), ("ward", ["a", "b"]))

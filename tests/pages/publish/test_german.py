@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.translation.catalogue import speaking
 from pages.parts.visit.state import STEPS
-from tests.pages.visits import held, settled, visit, whole
+from tests.pages.visits import settled, visit, visit_of, whole
 
 SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "placeholder", "text"}
 WORD = re.compile(r"[^\W\d_]{2,}")
@@ -22,7 +22,7 @@ NAMES = {  # the same in every language
 WRITTEN = {"2020 to 2024 by year, written 31/12/2024"}  # by people, into a cell
 
 
-def said(page: AppTest) -> set[str]:
+def sentences(page: AppTest) -> set[str]:
     """Return each text that the parts of the page tell the browser to show, help and headings of columns included."""
     return {text for part in _parts(page.main) for text in _texts(part) if WORD.search(text)}
 
@@ -52,27 +52,27 @@ def in_the_other_language(page: AppTest) -> set[str]:
     now = page.session_state["language"]
     page.session_state["language"] = "en" if now == "de" else "de"
     with speaking(now):  # in which the test still knows the options of each box
-        return said(whole(page.run()))
+        return sentences(whole(page.run()))
 
 
 def test_no_step_says_anything_in_english() -> None:
     page = visit()
-    found = said(page) & in_the_other_language(page)
+    found = sentences(page) & in_the_other_language(page)
     with speaking("de"):
         page.button(key="sample_rand").click()
         settled(whole(page.run()))
-    entries, names = held(page).entries, {field.name for field in held(page).table.columns}
+    entries, names = visit_of(page).entries, {field.name for field in visit_of(page).table.columns}
     names |= {words["label"] for words in entries.texts.values()}
     for step in ("columns", "domain", "unit", ""):
         if step:
-            held(page).open_step(step)
+            visit_of(page).open_step(step)
         else:
-            held(page).settle(*STEPS)
+            visit_of(page).settle(*STEPS)
         with speaking(page.session_state["language"]):
             page.run()
-        here, there = said(page), in_the_other_language(page)
+        here, there = sentences(page), in_the_other_language(page)
         assert abs(len(here) - len(there)) < 4, "the same, in other words"
         found |= here & there
-    assert held(page).entries == entries, "what was entered stays as it is"
+    assert visit_of(page).entries == entries, "what was entered stays as it is"
     same = re.compile("|".join(map(re.escape, sorted(NAMES | WRITTEN | names, key=len, reverse=True))))
     assert [text for text in found if WORD.search(same.sub("", text.replace("\\", "")))] == []

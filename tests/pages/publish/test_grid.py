@@ -14,7 +14,7 @@ from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHE
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
 from tests.corpus import statistical
-from tests.pages.visits import held, labelled, press, texts, visit
+from tests.pages.visits import labelled, press, texts, visit, visit_of
 
 COLUMNS = ("age", "region", "visit_date", "smoker", "score")
 TABLE = ",".join(COLUMNS) + "\n30,North,2024-01-01,yes,10\n40,ZZ_CANARY_7f3a,2024-02-01,no,20\n"
@@ -47,7 +47,7 @@ def edit(page: AppTest, rows: dict[str, dict[str, Any]]) -> AppTest:
 
 
 def declared(page: AppTest, name: str) -> dict[str, Any]:
-    return held(page).entries.declared[name]
+    return visit_of(page).entries.declared[name]
 
 
 def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_rows(page: AppTest) -> None:
@@ -76,7 +76,7 @@ def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_s
     edit(page, {"region": {CELLS: "found among @##"}, "score": {CELLS: "0 to 100 by 1 in 20 found bins"}})
     for name in ("region", "score"):
         assert grid(page)[SOURCE][name] == FOUND
-        page.selectbox(key=held(page).key("detail")).set_value(name).run()
+        page.selectbox(key=visit_of(page).key("detail")).set_value(name).run()
         card = next(box for box in page.selectbox if box.label == "How you know")
         assert card.disabled
         assert card.options == [FOUND]
@@ -108,7 +108,7 @@ def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:
     page.radio[0].set_value(False).run()
     labelled(page.button, "Go on").click().run()
     assert not page.exception
-    plan = held(page).plan
+    plan = visit_of(page).plan
     assert plan is not None
     assert [len(plan.column(name).declared) for name in COLUMNS] == [15, 3, 8, 2, 51]
     assert not plan.column("age").missing
@@ -124,7 +124,7 @@ def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest)
     assert "Still to fill in: age" in texts(page)
     press(page, "Confirm 1 suggestion")
     assert grid(page)[CELLS]["age"] == "18 to 90"
-    draft = saved_draft.from_text(saved_draft.to_text(saved_draft.Draft("t", "", (), held(page).entries)) or "")
+    draft = saved_draft.from_text(saved_draft.to_text(saved_draft.Draft("t", "", (), visit_of(page).entries)) or "")
     assert draft is not None
     assert draft.entries.declared["age"]["written"] == "18 to 90", "a reload keeps it too"
     edit(page, {"age": {CELLS: "18 to 90 by 9"}})
@@ -148,11 +148,11 @@ def test_a_kind_alone_can_be_changed_for_several_rows(page: AppTest) -> None:
 
 def test_an_unticked_column_is_left_out_and_comes_back(page: AppTest) -> None:
     edit(page, {"region": {PUBLISH: False}, "score": {PUBLISH: False}})
-    assert held(page).entries.chosen == ("age", "visit_date", "smoker")
+    assert visit_of(page).entries.chosen == ("age", "visit_date", "smoker")
     assert grid(page)[STATE]["region"] == "left out"
     assert "Still to fill in: age, visit\\_date, smoker".replace("\\", "") in texts(page)
     edit(page, {"region": {PUBLISH: True}, "score": {PUBLISH: False}})
-    assert held(page).entries.chosen == ("age", "region", "visit_date", "smoker")
+    assert visit_of(page).entries.chosen == ("age", "region", "visit_date", "smoker")
 
 
 def test_the_card_and_the_grid_show_the_same(page: AppTest) -> None:
@@ -186,12 +186,12 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     assert declared(page, "region")["source"] == "codebook"
     assert grid(page)[STATE].to_dict()["region"] == "✓ 3 cells"
     assert grid(page)[STATE].to_dict()["score"] == "✓ 5 cells"
-    written = held(page).entries
+    written = visit_of(page).entries
     workbook = xlsx_bytes(written.declared.values(), {"region": {"label": "Area", "words": {"North": "up"}}})
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.xlsx", workbook).run()
     assert not page.exception
     assert declared(page, "region") == written.declared["region"]
-    assert held(page).entries.texts["region"] == {"label": "Area", "words": {"North": "up"}}
+    assert visit_of(page).entries.texts["region"] == {"label": "Area", "words": {"North": "up"}}
 
 
 def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
@@ -202,7 +202,7 @@ def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest
     labelled(page.get("file_uploader"), "Bring a codebook").upload("survey.sav", content).run()
     assert not page.exception
     assert grid(page)[STATE].to_dict()["region"] == "? suggested: 4 cells"
-    known = held(page).entries.texts
+    known = visit_of(page).entries.texts
     assert (known["region"]["words"], known["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
@@ -228,7 +228,7 @@ def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTe
     assert len(said) == 3
     assert not [number for number in ("344", "0.25") if number in str(said)]
     assert len(declared(page, "score")["edges"]) == 3
-    leaving = plan_form.shareable(held(page).entries).declared
+    leaving = plan_form.shareable(visit_of(page).entries).declared
     assert (leaving["region"]["values"], leaving["score"]["edges"]) == ([], [])
 
 
@@ -240,6 +240,6 @@ def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTes
     text = json.dumps({"type": "FeatureCollection", "features": features}).encode()
     labelled(page.get("file_uploader"), "Bring a codebook").upload("lands.geojson", text).run()
     assert not page.exception
-    assert set(held(page).entries.texts["region"]["shapes"]) == {"North"}
+    assert set(visit_of(page).entries.texts["region"]["shapes"]) == {"North"}
     labelled(page.get("file_uploader"), "Bring a codebook").upload("other.geojson", b"{}").run()
     assert "not GeoJSON" in page.warning[0].value

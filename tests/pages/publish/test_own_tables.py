@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
-from tests.pages.visits import held, labelled, settled, texts, visit
+from tests.pages.visits import labelled, settled, texts, visit, visit_of
 from tests.plans import PAY, Plan, geography_plan
 
 PEOPLE = "county,sex,income,age,seen_on\n" + "".join(
@@ -28,7 +28,7 @@ def people() -> AppTest:
 
 
 def shown_weights(people: AppTest) -> None:
-    people.session_state[held(people).key("weights")] = True
+    people.session_state[visit_of(people).key("weights")] = True
     people.run()
 
 
@@ -38,11 +38,11 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of income, median of income)" in texts(people)
     labelled(people.multiselect, "Averaged or added up").set_value([]).run()
     assert not people.exception
-    assert held(people).entries.declared["income"]["kind"] == "number"
+    assert visit_of(people).entries.declared["income"]["kind"] == "number"
     assert "county × sex × income" in texts(people)
     people.multiselect[0].set_value(["county", "sex", "age"]).run()
     labelled(people.multiselect, "Averaged or added up").set_value(["age"]).run()
-    assert held(people).entries.declared["age"]["kind"] == "amount", "any number can be averaged"
+    assert visit_of(people).entries.declared["age"]["kind"] == "amount", "any number can be averaged"
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
@@ -50,12 +50,12 @@ def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_t
     box = labelled(people.multiselect, "Averaged or added up")
     assert box.options == ["income", "county"], "a text file states no types; what looks like an amount is first"
     box.set_value(["income", "county"]).run()
-    assert held(people).entries.declared["county"]["kind"] == "amount"
+    assert visit_of(people).entries.declared["county"]["kind"] == "amount"
     labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
-    county = held(people).entries.declared["county"]
+    county = visit_of(people).entries.declared["county"]
     assert county["kind"] == "category", "as its name suggests"
-    told = held(people).entries.declared | {"county": county | {"values": ["Kern", "Napa", "Travis"]}}
-    held(people).entries = held(people).entries.with_(declared=told)
+    told = visit_of(people).entries.declared | {"county": county | {"values": ["Kern", "Napa", "Travis"]}}
+    visit_of(people).entries = visit_of(people).entries.with_(declared=told)
     assert labelled(people.run().multiselect, "Averaged or added up").options == ["income"]
     assert not people.exception
 
@@ -70,17 +70,17 @@ def test_own_tables_can_have_averages_and_weights_and_can_be_removed(people: App
     assert not people.exception
     shown_weights(people)
     labelled(people.number_input, "sex (average of income)").set_value(3.0).run()
-    (table,) = held(people).entries.more
+    (table,) = visit_of(people).entries.more
     assert (table.columns, table.mean, table.weight) == (("sex",), ("income",), Decimal(3))
     assert "In no table" not in texts(people)
-    people.button(key=held(people).key("own-remove-0")).click().run()
+    people.button(key=visit_of(people).key("own-remove-0")).click().run()
     assert not people.exception
-    assert held(people).entries.own == (("county",),)
-    assert held(people).entries.more == ()
+    assert visit_of(people).entries.own == (("county",),)
+    assert visit_of(people).entries.more == ()
     assert "In no table: sex, income" in texts(people)
-    held(people).undo()
+    visit_of(people).undo()
     people.run()
-    assert held(people).entries.own == (("sex",), ("county",))
+    assert visit_of(people).entries.own == (("sex",), ("county",))
     assert labelled(people.multiselect, "Table 1: also").value == [("mean", "income")]
     shown_weights(people)
     assert labelled(people.number_input, "sex (average of income)").value == 3
@@ -88,15 +88,15 @@ def test_own_tables_can_have_averages_and_weights_and_can_be_removed(people: App
 
 def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     people.radio[0].set_value("own").run()
-    people.session_state[held(people).key("levels-box")] = True
+    people.session_state[visit_of(people).key("levels-box")] = True
     people.run()
     box = labelled(people.get("file_uploader"), "a CSV file with a column for each level")
     box.upload("levels.csv", LEVELS.replace(b"Napa,CA", b"Kern,TX")).run()
     assert "has two parents" in texts(people)
-    assert "levels" not in held(people).entries.declared["county"]
+    assert "levels" not in visit_of(people).entries.declared["county"]
     labelled(people.get("file_uploader"), "a CSV file with").upload("places.csv", LEVELS).run()
     assert not people.exception
-    assert held(people).entries.declared["county"]["levels"] == ["state", "county"]
+    assert visit_of(people).entries.declared["county"]["levels"] == ["state", "county"]
     by = labelled(people.multiselect, "First table: counts by")
     assert by.options == ["state (of county)", "county", "sex", "income"]
     by.set_value(["county@state", "sex"]).run()
@@ -110,7 +110,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     people.radio[0].set_value(False).run()
     labelled(people.button, "Go on").click().run()
     assert not people.exception
-    plan = held(people).plan
+    plan = visit_of(people).plan
     assert plan is not None
     assert plan.marginals[:2] == (("county@state", "sex"), ("county",))
     assert plan.column("county@state").declared == ("CA", "TX")
@@ -119,7 +119,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
 def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest) -> None:
     people.multiselect[0].set_value(["sex", "age", "seen_on"]).run()
     people.radio[0].set_value("own").run()
-    people.session_state[held(people).key("levels-box")] = True
+    people.session_state[visit_of(people).key("levels-box")] = True
     people.run()
     labelled(people.text_input, "age: also in wider bins").set_value("twenty").run()
     assert "twenty: write the width of wider bins" in texts(people)
@@ -138,12 +138,12 @@ def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest)
     by.set_value(["age@20-year", "seen_on@quarter"]).run()
     labelled(people.multiselect, "Another table: counts by").set_value(["age", "sex"]).run()
     labelled(people.button, "Go on").click().run()
-    declared = held(people).entries.declared
+    declared = visit_of(people).entries.declared
     bins = {"kind": "number", "edges": [str(edge) for edge in range(0, 91, 5)], "source": "typed"}
     days = {"from": "2024-01-01", "to": "2025-12-31", "by": "month", "format": "", "source": "typed"}
     told = {"age": declared["age"] | bins, "seen_on": declared["seen_on"] | days}
     confirmed = {name: column | {"suggested": False} for name, column in (declared | told).items()}
-    held(people).refresh(held(people).entries.with_(declared=confirmed))
+    visit_of(people).refresh(visit_of(people).entries.with_(declared=confirmed))
     people.run()
     shown = people.data_editor[0].value["Gives"].tolist()
     assert shown[1:] == ["✓ 20 cells · 1 coarser level", "✓ 26 cells · 2 coarser levels"]
@@ -155,7 +155,7 @@ def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest)
     people.radio[0].set_value(False).run()
     labelled(people.button, "Go on").click().run()
     assert not people.exception
-    plan = held(people).plan
+    plan = visit_of(people).plan
     assert plan is not None
     assert plan.marginals[:2] == (("age@20-year", "seen_on@quarter"), ("age", "sex"))
     assert plan.column("age@20-year").declared[-1] == "[80, 90]"
@@ -169,13 +169,13 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     names = [column.name for column in plan.columns]
     table = ",".join(names) + "\n" + ",".join("1" for _name in names) + "\n"
     page.get("file_uploader")[0].upload("t.csv", table.encode()).run()
-    here = held(page)
+    here = visit_of(page)
     here.refresh(from_plan(plan))
     here.settle("columns", "domain", "unit")
     settled(page.run())
     assert not page.exception
-    assert held(page).plan == to_plan(from_plan(plan))
+    assert visit_of(page).plan == to_plan(from_plan(plan))
     assert page.selectbox(key="preview-table").value == plan.marginals[0]
     page.button(key="change-columns").click().run()
     assert not page.exception
-    assert to_plan(held(page).entries).key == plan.key, "looking at the tables changes nothing"
+    assert to_plan(visit_of(page).entries).key == plan.key, "looking at the tables changes nothing"

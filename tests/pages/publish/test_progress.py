@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.measure.strategy import Strategy
 from tests.pages.busy import SOON, all_workers_busy
-from tests.pages.visits import held, ledger, press, settled, texts, visit
+from tests.pages.visits import ledger, press, settled, texts, visit, visit_of
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_once_noise_is_drawn_a_release_is_finished_and_charged(
     sample.run()
     assert "Noise has been drawn: this release will be finished and charged." in texts(sample)
     assert not any(button.label == "Stop" for button in sample.button)
-    job = held(sample).publishing
+    job = visit_of(sample).publishing
     assert job is not None
     job.stop()  # by a page that was drawn before
     job.stop()
@@ -103,7 +103,7 @@ def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:
 
 
 def test_a_table_that_cannot_be_counted_is_refused_with_nothing_spent(sample: AppTest) -> None:
-    held(sample).table.close()
+    visit_of(sample).table.close()
     press(sample, "Publish once")
     settled(sample)
     assert "the table is closed" in texts(sample)

@@ -10,7 +10,7 @@ import dpengine as dpe
 from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.project import file
 from tests.pages.publish.test_steps import CLINIC, choose, go_on
-from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
+from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of
 
 MORE = f"{CLINIC}20,40,North,01/02/2024\n"
 
@@ -30,7 +30,7 @@ def uploaded(page: AppTest, label: str, name: str, content: str) -> AppTest:
 
 def menu(page: AppTest) -> AppTest:
     """Open the project's menu."""
-    page.session_state[held(page).turned("project-box")] = True
+    page.session_state[visit_of(page).turned("project-box")] = True
     return page.run()
 
 
@@ -51,9 +51,9 @@ def test_each_decision_is_undone_and_made_again_by_name(clinic: AppTest) -> None
     clinic.radio[0].set_value(False).run()
     go_on(clinic)
     clinic.select_slider[0].set_value("2").run()
-    done = held(clinic).entries
+    done = visit_of(clinic).entries
     assert named(clinic, "undo") == "Undo: ε 1 → 2"
-    past = [each.said for each in held(clinic).history.past]
+    past = [each.said for each in visit_of(clinic).history.past]
     assert past[:3] == ["add age, region", "region: 2 values", "age: 0, 20, 40"]
     assert past[-2:] == ["each row is one person", "ε 1 → 2"]
 
@@ -66,11 +66,11 @@ def test_each_decision_is_undone_and_made_again_by_name(clinic: AppTest) -> None
         assert not clinic.exception
         steps += 1
         assert steps < 20, "nothing that the page fills in holds undo back"
-    assert held(clinic).entries.chosen == ()
+    assert visit_of(clinic).entries.chosen == ()
     while not clinic.button(key="redo").disabled:
         clinic.button(key="redo").click().run()
         assert not clinic.exception
-    assert held(clinic).entries == done
+    assert visit_of(clinic).entries == done
     assert clinic.select_slider[0].value == "2"
     clinic.button(key="undo").click().run()
     clinic.select_slider[0].set_value("0.5").run()
@@ -81,7 +81,7 @@ def test_an_unfinished_project_is_saved_and_opened_before_its_table(clinic: AppT
     choose(clinic, "age", "visit_date")
     labelled(clinic.selectbox, "in detail").set_value("age").run()
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
-    here = held(clinic)
+    here = visit_of(clinic)
     draft = Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries)
     text = file.write(draft, here.history)
     assert "edges: ['0', '20', '40']" in text
@@ -92,8 +92,8 @@ def test_an_unfinished_project_is_saved_and_opened_before_its_table(clinic: AppT
     opened(later, "clinic.project.yaml", text)
     assert "The plan for clinic.csv is open." in texts(later)
     uploaded(later, "Drop a table", "clinic.csv", CLINIC)
-    assert held(later).entries == here.entries
-    assert held(later).step == "domain"
+    assert visit_of(later).entries == here.entries
+    assert visit_of(later).step == "domain"
     opened(later, "no.yaml", "project: {version: '1'}")
     assert "this project file cannot be read: see project.columns" in texts(later)
 
@@ -102,46 +102,46 @@ def test_a_plan_file_opened_with_its_table_at_hand_can_be_undone(clinic: AppTest
     plan = dpe.Plan(dataset="c", epsilon="0.5", columns=[{"name": "age", "kind": "number", "edges": [0, 50]}],
                     tables=[["age"]])  # fmt: skip
     choose(clinic, "region")
-    before = held(clinic).entries
+    before = visit_of(clinic).entries
     opened(clinic, "plan.yaml", plan.dumps())
-    assert held(clinic).plan == plan
+    assert visit_of(clinic).plan == plan
     assert named(clinic, "undo").startswith("Undo: open the plan")
     clinic.button(key="undo").click().run()
-    assert (held(clinic).entries, held(clinic).step) == (before, "domain")
+    assert (visit_of(clinic).entries, visit_of(clinic).step) == (before, "domain")
 
 
 def test_a_new_file_with_the_same_columns_keeps_the_plan_and_its_budget(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
-    before = held(clinic).entries
+    before = visit_of(clinic).entries
     clinic.button(key="change-table").click().run()
     assert not clinic.exception
     press(clinic, "Keep this table and go back")
-    assert held(clinic).step == "domain"
+    assert visit_of(clinic).step == "domain"
     clinic.button(key="change-table").click().run()
     uploaded(clinic, "Drop a table", "clinic-2.csv", MORE)
-    assert held(clinic).entries == before
+    assert visit_of(clinic).entries == before
     assert "It spends the budget of clinic, too" in texts(clinic).replace("*", "")
     press(clinic, "Begin a new plan instead")
-    assert held(clinic).entries == held(clinic).entries.with_(chosen=(), dataset="clinic-2", title="clinic-2")
+    assert visit_of(clinic).entries == visit_of(clinic).entries.with_(chosen=(), dataset="clinic-2", title="clinic-2")
     clinic.button(key="undo").click().run()
-    assert held(clinic).entries == before
+    assert visit_of(clinic).entries == before
 
 
 def test_a_sample_asks_before_it_takes_the_place_of_a_plan_and_the_plan_comes_back(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
-    before = held(clinic).entries
+    before = visit_of(clinic).entries
     clinic.button(key="change-table").click().run()
     assert "Your plan for clinic.csv is put aside" in texts(clinic)
     clinic.button(key="sample_rand").click().run()
     clinic.button(key="change-table").click().run()
     clinic.button(key="sample_census").click().run()
-    assert held(clinic).sample == "census"
+    assert visit_of(clinic).sample == "census"
     offered = labelled(menu(clinic).selectbox, "Recent")
     offered.set_value(offered.options[0]).run()
     press(clinic, "Open it")
     assert "The plan for clinic.csv is open." in texts(clinic) or "still waits" in texts(clinic)
     uploaded(clinic, "Drop a table", "clinic.csv", CLINIC)
-    assert held(clinic).entries == before
+    assert visit_of(clinic).entries == before
 
 
 def test_an_earlier_release_is_copied_to_next_year() -> None:
@@ -168,7 +168,7 @@ def test_an_earlier_release_is_copied_to_next_year() -> None:
     press(page, "Copy it")
     assert "The plan for Visits 2026 is open." in texts(page)
     uploaded(page, "Drop a table", "new.csv", CLINIC)
-    taken = held(page).plan
+    taken = visit_of(page).plan
     assert taken is not None
     assert (taken.title, taken.dataset, taken.about.period, taken.about.publisher) == (
         "Visits 2026", "visits-2026", "2026", "Office",
@@ -178,5 +178,5 @@ def test_an_earlier_release_is_copied_to_next_year() -> None:
     offered = labelled(menu(page).selectbox, "Recent")
     offered.set_value(offered.options[-1]).run()
     press(page, "Copy it")
-    assert held(page).plan == taken, "a copy is for another table than the one that has a plan"
+    assert visit_of(page).plan == taken, "a copy is for another table than the one that has a plan"
     assert "The plan for Visits 2026 is open." in texts(page)

@@ -14,7 +14,7 @@ from pages.parts.publish.outlook import advice, preview
 from pages.parts.visit import strategy
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
-from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
+from tests.pages.visits import ENTRY, labelled, ledger, metrics, settled, texts, visit, visit_of
 from tests.plans import letters_plan
 
 CANARY = "ZZ_CANARY_7f3a"
@@ -122,13 +122,13 @@ def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     wanted = button.label.removeprefix("Use ε = ")
     button.click().run()
     assert census.metric[1].value == wanted
-    plan = held(census).plan
+    plan = visit_of(census).plan
     assert dpe.predict(plan)["half_width_95"][:-1].max() <= 10
 
 
 def test_the_single_columns_are_named_where_they_need_the_most(census: AppTest) -> None:
     plan = letters_plan([30, 30], [["a", "b"], ["a"], ["b"]], epsilon="1", strategy="direct")
-    held(census).refresh(from_plan(plan))
+    visit_of(census).refresh(from_plan(plan))
     census.run()
     census.segmented_control[0].set_value("From an error").run()
     assert not census.exception
@@ -144,19 +144,19 @@ def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
     assert not census.exception
     assert "is spent; looking and downloading cost nothing" in texts(census)
     assert ledger().spent("census-1994") == 1
-    first = held(census).release
+    first = visit_of(census).release
     census.run()
-    assert held(census).release is first
+    assert visit_of(census).release is first
     again = AppTest.from_file(str(ENTRY), default_timeout=60)
     again.query_params["release"] = first.release_id
     again.run()
-    assert held(again).release.bundle == first.bundle
+    assert visit_of(again).release.bundle == first.bundle
     assert ledger().spent("census-1994") == 1
 
 
 def test_a_table_like_an_earlier_one_is_asked_about_before_the_charge(census: AppTest) -> None:
     sample = pd.read_parquet(ENTRY.parent / "data" / "census.parquet").iloc[10:].drop(columns="industry")
-    held_plan = held(census).plan
+    held_plan = visit_of(census).plan
     assert held_plan is not None
     dpe.release(sample, held_plan.model_copy(update={"dataset": "an earlier *name*", "strategy": "direct"}), ledger())
     spent_so_far = settled(census.run()).metric[0]
@@ -242,28 +242,28 @@ def test_an_unknown_release_in_the_address_is_reported(page: AppTest) -> None:
 
 
 def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_slider(census: AppTest) -> None:
-    entries = held(census).entries
-    held(census).entries = entries.with_(strategy="adaptive", epsilon="0.0005")
+    entries = visit_of(census).entries
+    visit_of(census).entries = entries.with_(strategy="adaptive", epsilon="0.0005")
     census.run()
     assert not census.exception
     assert any("too small to choose" in warning.value for warning in census.warning)
     assert not any(button.label == "Publish once" for button in census.button)
-    held(census).entries = entries
+    visit_of(census).entries = entries
     census.run()
     assert any(button.label == "Publish once" for button in census.button)
 
 
 def test_a_title_typed_just_before_the_click_is_the_one_that_is_published(census: AppTest) -> None:
-    census.text_input(key=held(census).key("title")).set_value("Adults of 1994")
-    published = held(publish(census)).release
+    census.text_input(key=visit_of(census).key("title")).set_value("Adults of 1994")
+    published = visit_of(publish(census)).release
     assert published is not None, "one click, not two"
     assert published.plan.title == "Adults of 1994"
 
 
 def test_the_name_of_the_owners_file_goes_to_readers_only_with_a_word_about_it(census: AppTest) -> None:
     assert "is the name of your file" not in texts(census), "the name of a sample is no secret"
-    held(census).sample, held(census).table_name = "", "ward 7, Dr Ives.csv"
-    title = census.text_input(key=held(census).key("title"))
+    visit_of(census).sample, visit_of(census).table_name = "", "ward 7, Dr Ives.csv"
+    title = census.text_input(key=visit_of(census).key("title"))
     assert "“ward 7, Dr Ives” is the name of your file. Readers will see it" in texts(
         title.set_value("ward 7, Dr Ives").run()
     )
@@ -271,13 +271,13 @@ def test_the_name_of_the_owners_file_goes_to_readers_only_with_a_word_about_it(c
 
 
 def test_another_dataset_with_these_columns_is_named_before_a_first_charge(census: AppTest) -> None:
-    plan = to_plan(held(census).entries)
+    plan = to_plan(visit_of(census).entries)
     changed = plan.model_copy(update={"dataset": "adults"})
     with dpe.open_table(pd.DataFrame({name: ["x"] for name in plan.used})) as table:
         dpe.release(table, changed, ledger())
     census.run()
     assert "**adults** was published with columns of the same names" in texts(census)
     next(button for button in census.button if button.label == "Use the name adults").click().run()
-    assert held(census).entries.dataset == "adults"
+    assert visit_of(census).entries.dataset == "adults"
     assert metrics(census)["Spent so far"] == "1"
     assert "No cap is set" not in texts(census), "it is asked for at the first charge"

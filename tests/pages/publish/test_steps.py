@@ -15,7 +15,7 @@ from dpengine.errors import Fault
 from dpengine.results import predict, preview
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.plan.plan_form import from_plan
-from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
+from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of
 from tests.plans import letters_plan
 
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
@@ -51,7 +51,7 @@ def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTe
     labelled(clinic.checkbox, "North").check().run()
     labelled(clinic.button, "These are public").click().run()
     assert not clinic.exception
-    declared = held(clinic).entries.declared["region"]
+    declared = visit_of(clinic).entries.declared["region"]
     assert declared["values"] == ["North"]
     assert declared["source"] == "confirmed"
     assert not labelled(clinic.toggle, "Show them to me").value, "the values are out of sight again"
@@ -59,7 +59,7 @@ def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTe
     assert [box.label for box in clinic.checkbox if box.value and "cell" not in box.label] == [], "no tick moves on"
     labelled(clinic.checkbox, "West").check().run()
     labelled(clinic.button, "These are public").click().run()
-    assert held(clinic).entries.declared["region"]["values"] == ["North", "West"]
+    assert visit_of(clinic).entries.declared["region"]["values"] == ["North", "West"]
 
 
 def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTest) -> None:
@@ -71,11 +71,11 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
     assert len(labelled(page.multiselect, "Values that are public").options) == 1618
     labelled(page.multiselect, "Values that are public").set_value(["business 1617"]).run()
     labelled(page.button, "These are public").click().run()
-    assert held(page).entries.declared["name"]["values"] == ["business 1617"]
+    assert visit_of(page).entries.declared["name"]["values"] == ["business 1617"]
     labelled(page.toggle, "Show them to me").set_value(True).run()
     labelled(page.button, "All 1,617 are public").click().run()
     assert not page.exception
-    assert len(held(page).entries.declared["name"]["values"]) == 1618
+    assert len(visit_of(page).entries.declared["name"]["values"]) == 1618
 
 
 def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
@@ -99,23 +99,23 @@ def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: App
     choose(clinic, "age")
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
     labelled(clinic.segmented_control, "Kind").set_value("category").run()
-    assert held(clinic).entries.declared["age"]["kind"] == "category"
+    assert visit_of(clinic).entries.declared["age"]["kind"] == "category"
     labelled(clinic.segmented_control, "Kind").set_value("number").run()
     assert not clinic.exception
     assert labelled(clinic.text_input, "Edges").value == "0, 20, 40"
-    assert held(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
+    assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
 
 
 def test_the_plan_of_the_table_before_is_offered_for_one_that_has_its_columns(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
-    before = held(clinic).entries
+    before = visit_of(clinic).entries
     clinic.button(key="change-table").click().run()
     clinic.get("file_uploader")[0].upload("clinic-2.csv", b"age,region,town\n40,North,A\n").run()
-    assert held(clinic).entries.chosen == ()
+    assert visit_of(clinic).entries.chosen == ()
     labelled(clinic.button, "Take over the plan for clinic").click().run()
     assert not clinic.exception
-    assert held(clinic).entries == before
-    assert held(clinic).step == "domain"
+    assert visit_of(clinic).entries == before
+    assert visit_of(clinic).step == "domain"
     clinic.button(key="change-table").click().run()
     clinic.get("file_uploader")[0].upload("other.csv", b"age,town\n1,A\n").run()
     assert not [button for button in clinic.button if "Take over" in button.label], "it has no region"
@@ -128,9 +128,9 @@ def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_i
     page.get("file_uploader")[0].upload("clinic.csv", CLINIC.encode()).run()
     labelled(page.button, "Take over the plan for clinic, published on").click().run()
     assert not page.exception
-    taken = held(settled(page)).plan
+    taken = visit_of(settled(page)).plan
     assert taken is not None
-    assert (taken.key, taken.title, held(page).step) == (plan.key, "Last year", "")
+    assert (taken.key, taken.title, visit_of(page).step) == (plan.key, "Last year", "")
 
 
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
@@ -141,7 +141,7 @@ def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None
     page.multiselect[0].set_value(["sex", new]).run()
     assert not page.exception
     go_on(page)
-    assert held(page).step == "domain"
+    assert visit_of(page).step == "domain"
     assert f"Still to fill in: {new}" in texts(page)
 
 
@@ -155,7 +155,7 @@ def test_publishing_the_persons_id_asks_for_the_unit_again(clinic: AppTest) -> N
     go_on(clinic)
     clinic.button(key="change-columns").click().run()
     choose(clinic, "age", "patient_id")
-    assert "unit" not in held(clinic).settled
+    assert "unit" not in visit_of(clinic).settled
 
 
 def test_the_unit_is_never_assumed(page: AppTest) -> None:
@@ -183,7 +183,7 @@ def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: 
         labelled(clinic.button, "Fill in").click().run()
         assert labelled(clinic.text_input, "Edges").value.startswith(f"{low}, ")
     labelled(clinic.text_input, "Edges").set_value("0; 1,5; 3").run()
-    assert held(clinic).entries.declared["age"]["edges"] == ["0", "1.5", "3"]
+    assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "1.5", "3"]
     assert "2 bins: 0 to under 1.5, 1.5 to 3" in texts(clinic)
 
 
@@ -193,7 +193,7 @@ def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> Non
     boxes[0].set_value(date(2024, 2, 1)).run()
     clinic.date_input[1].set_value(date(2024, 2, 29)).run()
     assert "say how its dates are written" in texts(clinic)
-    clinic.session_state[held(clinic).key("fit")] = True  # the popover is open
+    clinic.session_state[visit_of(clinic).key("fit")] = True  # the popover is open
     labelled(clinic.selectbox, "2024 is written").set_value("%m/%d/%Y").run()
     labelled(clinic.button, "real data").click().run()
     assert "of the rows fall in *(other)*" in texts(clinic)
@@ -230,12 +230,12 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
 
 def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
-    plan = held(page).plan
+    plan = visit_of(page).plan
     page.button(key="change-columns").click().run()
     page.multiselect[0].set_value([plan.used[0]]).run()
     labelled(page.get("file_uploader"), "plan file").upload("plan.yaml", plan.dumps().encode()).run()
     assert not page.exception
-    assert held(page).plan.key == plan.key
+    assert visit_of(page).plan.key == plan.key
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_faults_are_shown_without_their_path(fault: Fault, said: str) -> None:
 
 
 def test_how_a_text_is_read_is_said_beside_the_options(clinic: AppTest) -> None:
-    held(clinic).open_step("table")
+    visit_of(clinic).open_step("table")
     clinic.run()
     assert not clinic.exception
     said = "Read as UTF-8 (lines that are not, as Windows-1252), cells separated by commas."
@@ -268,14 +268,14 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
     go_on(page)
     assert "All counts, and their total, then count only these rows." in texts(page)
     assert not page.dataframe
-    page.session_state[held(page).key("kept")] = True  # the popover is open
+    page.session_state[visit_of(page).key("kept")] = True  # the popover is open
     page.run()
     assert not page.dataframe, "not before the switch"
     labelled(page.toggle, "Show them to me").set_value(True).run()
     settled(page)
     kept = next(each.value for each in page.dataframe if "rows kept" in each.value)
     assert kept["rows kept"].tolist()[:4] == [7, 14, 35, 49]
-    assert held(page).entries.rows == 1, "nothing is chosen for the owner"
+    assert visit_of(page).entries.rows == 1, "nothing is chosen for the owner"
     labelled(page.toggle, "Show them to me").set_value(False).run()
     labelled(page.toggle, "Pay for estimates instead").set_value(True).run()
     labelled(page.text_input, "Dataset whose budget pays").set_value("").run()
@@ -302,16 +302,16 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     ]  # fmt: skip
     assert labelled(clinic.multiselect, "Table 1: counts by").key == box.key, "the same box: its menu stays open"
     labelled(clinic.multiselect, "Table 1: counts by").set_value(["age", "region"]).run()
-    assert held(clinic).entries.own == (("age", "region"),)
+    assert visit_of(clinic).entries.own == (("age", "region"),)
     assert "In no table: visit_date. They are not published" in texts(clinic)
     labelled(clinic.multiselect, "Another table: counts by").set_value(["visit_date"]).run()
-    assert held(clinic).history.now.said == "tables: visit_date, age × region"
+    assert visit_of(clinic).history.now.said == "tables: visit_date, age × region"
     assert "In no table" not in texts(clinic)
     labelled(clinic.multiselect, "Table 1: counts by").set_value([]).run()
-    assert held(clinic).entries.own == (("visit_date",),)
+    assert visit_of(clinic).entries.own == (("visit_date",),)
     clinic.multiselect[0].set_value(["age", "region"]).run()
     assert not clinic.exception
-    assert held(clinic).entries.own == ()
+    assert visit_of(clinic).entries.own == ()
 
 
 def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_another(
@@ -319,7 +319,7 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
 ) -> None:
     page.button(key="sample_census").click().run()
     for tables in ([["a"], ["b"]], [["a", "b"], ["a"], ["b"], ["c"], ["a", "c"]]):
-        held(page).refresh(from_plan(letters_plan([2, 2, 2], tables)))
+        visit_of(page).refresh(from_plan(letters_plan([2, 2, 2], tables)))
         settled(page.run())
         assert page.selectbox(key="preview-table").value == tuple(tables[0])
     folded = next(text.value for text in page.markdown if "What to publish" in text.value)
@@ -331,12 +331,12 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
     drawn, errors = Mock(wraps=preview.add_noise), Mock(wraps=predict.table_errors)
     monkeypatch.setattr(preview, "add_noise", drawn)
     monkeypatch.setattr(predict, "table_errors", errors)
-    held(page).change(epsilon="0.35")
+    visit_of(page).change(epsilon="0.35")
     settled(page.run())
     assert {call.args[1].columns for call in drawn.call_args_list} <= {(), ("b",)}, "noise of the shown table alone"
     assert errors.call_count == 1, "of the curve, its own ε alone"
-    held(page).open_step("domain")
-    held(page).change(epsilon="0.4")
+    visit_of(page).open_step("domain")
+    visit_of(page).change(epsilon="0.4")
     settled(page.run())
     assert errors.call_count == 1, "beside the grid of columns, which changes the plan at each cell, there is no curve"
 

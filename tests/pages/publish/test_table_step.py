@@ -15,7 +15,7 @@ from dpengine.sources.files import isolated
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
 from tests.corpus.statistical import written
-from tests.pages.visits import held, press, settled, texts, visit
+from tests.pages.visits import press, settled, texts, visit, visit_of
 
 
 def _text() -> bytes:
@@ -43,7 +43,7 @@ def test_an_uploaded_table_of_any_size_is_read_in_full_elsewhere_first(
     page = visit()
     page.get("file_uploader")[0].upload(name, content()).run()
     settled(page)
-    assert held(page).table is not None
+    assert visit_of(page).table is not None
     assert asked == [True] * readers
 
 
@@ -54,12 +54,12 @@ def test_a_file_without_names_is_noticed_before_a_person_becomes_them() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("people.csv", HEADLESS).run()
     settled(page)
-    assert held(page).table is None, "nothing goes on before the question is answered"
+    assert visit_of(page).table is None, "nothing goes on before the question is answered"
     assert "The first line looks like data" in texts(page)
     assert "Ann Smith" not in texts(page)
     press(page, "It is a row: there are no names")
     settled(page)
-    table = held(page).table
+    table = visit_of(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["column_1", "column_2", "column_3"]
 
@@ -70,7 +70,7 @@ def test_names_that_look_like_data_can_be_confirmed() -> None:
     settled(page)
     press(page, "These are the names")
     settled(page)
-    table = held(page).table
+    table = visit_of(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["1", "2"]
 
@@ -88,18 +88,18 @@ def test_what_a_file_says_of_its_codes_waits_for_a_person_and_then_tells_readers
     page.multiselect[0].set_value(["sex", "smokes"]).run()
     press(page, "Go on to what is known")
     assert "some programs make it from the rows" in texts(page)
-    declared = held(page).entries.declared
+    declared = visit_of(page).entries.declared
     assert [declared[name]["values"] for name in ("sex", "smokes")] == [["1", "2"], ["1", "2"]]
-    entries, table = held(page).entries, held(page).table
+    entries, table = visit_of(page).entries, visit_of(page).table
     kept = saved_draft.from_text(saved_draft.to_text(plan_form.Draft("survey.sav", "", (), entries)) or "")
     assert kept is not None
     assert table is not None
     assert kept.entries.declared["sex"]["values"] == [], "what nobody confirmed is not kept elsewhere"
     assert saved_draft._with_lists_of(table, kept.entries) == entries, "and comes back with the file"
     with pytest.raises(PlanError, match="confirm the suggestion"):
-        plan_form.to_plan(held(page).entries.with_(several_rows=False))
+        plan_form.to_plan(visit_of(page).entries.with_(several_rows=False))
     press(page, "Confirm 2 suggestions")
-    plan = plan_form.to_plan(held(page).entries.with_(several_rows=False))
+    plan = plan_form.to_plan(visit_of(page).entries.with_(several_rows=False))
     sex, smokes = plan.columns
     assert (sex.heading, sex.shown[:2], sex.source) == ("Sex at birth", ("male", "female"), "codebook")
     assert smokes.shown[:2] == ("yes", "no")

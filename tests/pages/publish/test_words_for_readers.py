@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import Plan
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.project.changes import in_words
-from tests.pages.visits import held, labelled, press, settled, texts, visit
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 CODED = """
 dataset: d
@@ -29,7 +29,7 @@ tables: [[sex, size]]
 def census() -> AppTest:
     page = visit()
     page.button(key="sample_census").click().run()
-    page.session_state[held(page).key("words")] = True
+    page.session_state[visit_of(page).key("words")] = True
     return settled(page.run()).run()
 
 
@@ -68,45 +68,45 @@ def test_ages_are_whole_numbers_unless_said_otherwise() -> None:
 
 
 def test_what_is_typed_is_taken_without_a_button_and_costs_nothing(census: AppTest) -> None:
-    before_entries = held(census).entries
+    before_entries = visit_of(census).entries
     before = plan_form.to_plan(before_entries)
     assert not [button for button in census.button if "Use these" in button.label]
     labelled(census.text_input, "Publisher").set_value("Office of Figures")
     labelled(census.selectbox, "Language of the report").set_value("de")
-    name = census.selectbox(key=held(census).key("coded")).value
+    name = census.selectbox(key=visit_of(census).key("coded")).value
     value = before.column(name).labels[0]
     labelled(census.text_area, "Value = words").set_value(f"{value} = Something plain")
     press(census, "Publish once")
     settled(census)
-    after = plan_form.to_plan(held(census).entries)
-    release = held(census).release
+    after = plan_form.to_plan(visit_of(census).entries)
+    release = visit_of(census).release
     assert release is not None
     assert (release.plan.about.publisher, release.plan.language) == ("Office of Figures", "de")
     assert release.plan.column(name).shown[0] == "Something plain"
-    assert in_words(before_entries, held(census).entries) == "words for readers"
+    assert in_words(before_entries, visit_of(census).entries) == "words for readers"
     assert after.key == before.key
 
 
 def test_names_typed_into_the_grid_are_taken_and_drawn_anew_after_undo(census: AppTest) -> None:
     key = census.data_editor[0].key
     typed_into_grid(census, {"0": {"name for readers": " First "}})
-    first = plan_form.to_plan(held(census).entries).used[0]
-    assert held(census).entries.texts[first]["label"] == "First"
+    first = plan_form.to_plan(visit_of(census).entries).used[0]
+    assert visit_of(census).entries.texts[first]["label"] == "First"
     assert census.data_editor[0].key == key, "a person goes on typing in the same grid"
-    held(census).undo()
-    census.session_state[held(census).key("words")] = True
+    visit_of(census).undo()
+    census.session_state[visit_of(census).key("words")] = True
     census.run()
-    assert held(census).entries.texts[first]["label"] == "Age"
+    assert visit_of(census).entries.texts[first]["label"] == "Age"
     assert census.data_editor[0].value["name for readers"][0] == "Age"
 
 
 def test_a_line_that_begins_with_no_value_is_named_and_nothing_is_taken(census: AppTest) -> None:
-    before = held(census).entries
+    before = visit_of(census).entries
     labelled(census.text_area, "Value = words").set_value("no such value = x").run()
     assert "No such value: no such value = x" in texts(census)
-    assert held(census).entries == before
+    assert visit_of(census).entries == before
     labelled(census.text_input, "Publisher").set_value("x" * 100_000).run()
     assert texts(census).count("Not taken over") == 2, "each beside its box"
     labelled(census.text_input, "Publisher").set_value("x").run()
     assert texts(census).count("Not taken over") == 1
-    assert held(census).entries.about == before.about | {"publisher": "x"}
+    assert visit_of(census).entries.about == before.about | {"publisher": "x"}

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.spec.plan import Plan
-from tests.pages.visits import held, settled, texts, visit
+from tests.pages.visits import settled, texts, visit, visit_of
 
 SEX = {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False}
 PAY = {"name": "pay", "kind": "amount", "label": "Pay", "from": 0, "to": 100, "step": 1, "missing": False}
@@ -30,7 +30,7 @@ def opened(tables: list[Any], *columns: dict[str, Any]) -> AppTest:
     table = dpe.open_table(ROWS)
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
     at = visit()
-    held(at).table = table
+    visit_of(at).table = table
     at.query_params["release"] = finished.release_id
     at.run()
     assert not at.exception

@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.release import chart
 from pages.parts.visit import strategies
-from tests.pages.visits import held, settled, texts, visit
+from tests.pages.visits import settled, texts, visit, visit_of
 from tests.plans import CLINIC, letters_plan
 
 
@@ -37,7 +37,7 @@ def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
     table = dpe.open_table(rows.assign(who=range(len(rows))))
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
     at = visit()
-    held(at).table = table
+    visit_of(at).table = table
     at.query_params["release"] = finished.release_id
     at.run()
     assert not at.exception
@@ -132,7 +132,7 @@ def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(
     table = dpe.open_table(rows)
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
     at = visit()
-    held(at).table = table
+    visit_of(at).table = table
     at.query_params["release"] = finished.release_id
     at.run()
     mean = (10 * 137 + 41 * 619 + 83 * 101) / 857
@@ -193,15 +193,15 @@ def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path
 
 def test_a_release_says_by_which_key_it_is_signed(tmp_path: Path) -> None:
     at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
-    assert f"Signed with key `{held(at).release.signed_by}`" in texts(at)
+    assert f"Signed with key `{visit_of(at).release.signed_by}`" in texts(at)
 
 
 def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() -> None:
     at = visit()
     at.button(key="sample_census").click().run()
-    entries = held(at).entries
+    entries = visit_of(at).entries
     shapes = {"Female": "POLYGON ((0 0, 1 0, 1 1, 0 0))", "Male": "POLYGON ((2 0, 3 0, 3 1, 2 0))"}
-    held(at).change(texts=entries.texts | {"sex": {"label": "Sex at birth", "shapes": shapes}})
+    visit_of(at).change(texts=entries.texts | {"sex": {"label": "Sex at birth", "shapes": shapes}})
     at.run()
     assert not at.exception
     assert "Sex at birth" in at.get("plotly_chart")[0].proto.spec
@@ -235,7 +235,7 @@ def test_tables_are_chosen_by_the_names_that_readers_see(tmp_path: Path) -> None
     settled(at)
     assert any("Sex × Group (b)" in str(frame.value) for frame in at.dataframe)
     at.session_state["accuracy_view"] = "Every table"
-    held(at).plan = named
+    visit_of(at).plan = named
     at.switch_page("pages/accuracy.py").run()
     assert at.selectbox(key="accuracy_table").options == ["Sex × Group (b)", "Group (b) × Group (c)"]
     assert any("Sex × Group (b)" in str(frame.value) for frame in at.dataframe)

@@ -28,7 +28,7 @@ from pages.parts.shared.wording import people
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.state import STEPS
 from tests.pages.publish.test_steps import CLINIC
-from tests.pages.visits import held, labelled, ledger, metrics, settled, texts, visit
+from tests.pages.visits import labelled, ledger, metrics, settled, texts, visit, visit_of
 from tests.plans import survey
 
 ROOT = Path(__file__).parents[3]
@@ -80,15 +80,15 @@ def test_what_publish_shows_makes_the_release_of_the_page_in_each_of_three_ways(
     page.get("file_uploader")[0].upload("clinic.csv", CLINIC.encode()).run()
     plan = dpe.Plan(dataset="clinic", epsilon=1, columns=[{"name": "region", "kind": "category", "values": ["North"]}],
                     tables=[["region"]])  # fmt: skip
-    held(page).refresh(from_plan(plan))
-    held(page).settle(*STEPS)
+    visit_of(page).refresh(from_plan(plan))
+    visit_of(page).settle(*STEPS)
     page.session_state["code-publish"] = True
     settled(page.run())
     plan.save("plan.yaml")
     as_python, as_lines = (code.value for code in page.get("code"))
     made, printed = run(as_python)
     release = made["release"]
-    assert release.plan == held(page).plan == plan
+    assert release.plan == visit_of(page).plan == plan
     assert ledger().spent("clinic") == 1
     assert "This release costs ε = 1 of the budget of clinic" in printed
     assert release.release_id in run_lines(as_lines)
@@ -155,7 +155,7 @@ def test_a_sheet_is_read_by_its_name(folder: Path) -> None:
 def test_accuracy_asks_the_same_prediction(folder: Path) -> None:
     page = visit()
     own = survey()
-    held(page).plan = own
+    visit_of(page).plan = own
     page.session_state["code-accuracy"] = True
     page.switch_page("pages/accuracy.py").run()
     assert not page.exception

@@ -21,7 +21,7 @@ from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.plan_form import Draft, Entries, from_plan
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VisitState
-from tests.pages.visits import held, press, visit, whole
+from tests.pages.visits import press, visit, visit_of, whole
 
 
 def test_the_first_screen_is_english_and_waits_for_no_names_of_languages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,9 +34,9 @@ def test_the_first_screen_is_english_and_waits_for_no_names_of_languages(monkeyp
 def test_a_browser_in_another_language_is_offered_it_in_that_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.locale", "de-AT")
     page = whole(visit(language="xx"))
-    held(page).readings["earlier"] = ((), MagicMock())
+    visit_of(page).readings["earlier"] = ((), MagicMock())
     page = press(page, "Diese Seite auf Deutsch")
-    assert "earlier" not in held(page).readings, "it may hold texts in English"
+    assert "earlier" not in visit_of(page).readings, "it may hold texts in English"
     assert page.session_state[language.KEY] == "de"
     assert not [button for button in page.button if button.label == "Diese Seite auf Deutsch"]
     assert "language" not in page.query_params
@@ -50,8 +50,8 @@ def test_the_address_names_a_language() -> None:
 def test_a_part_that_is_drawn_anew_goes_on_in_the_language_of_its_page(
     monkeypatch: pytest.MonkeyPatch, fragments: list[str] | None, said: str
 ) -> None:
-    held = {language.KEY: "de", language.SHOWN: "en"}  # a page that is not translated
-    monkeypatch.setattr(language, "st", SimpleNamespace(session_state=held))
+    state = {language.KEY: "de", language.SHOWN: "en"}  # a page that is not translated
+    monkeypatch.setattr(language, "st", SimpleNamespace(session_state=state))
     monkeypatch.setattr(
         language, "get_script_run_ctx", lambda **_quietly: SimpleNamespace(fragment_ids_this_run=fragments)
     )

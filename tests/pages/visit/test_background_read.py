@@ -13,7 +13,7 @@ from dpengine import open_table
 from dpengine.sources.table import Table
 from pages.parts.visit import background_read
 from tests.pages.busy import held_up
-from tests.pages.visits import held, labelled, press, settled, texts, visit
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 BILL = "Spent so far"
 
@@ -41,13 +41,13 @@ def bill(page: AppTest) -> bool:
 
 def begin_afresh(page: AppTest) -> None:
     """Forget what was read, so that it is read once more."""
-    held(page).readings = {}
+    visit_of(page).readings = {}
 
 
 def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     assert bill(page)
-    with long_read(held(page).table, monkeypatch):
+    with long_read(visit_of(page).table, monkeypatch):
         begin_afresh(page)
         page.run()
         assert not page.exception
@@ -63,7 +63,7 @@ def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch:
 
 def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
-    with long_read(held(page).table, monkeypatch):
+    with long_read(visit_of(page).table, monkeypatch):
         begin_afresh(page)
         page.run()
         press(page, "Stop")
@@ -77,40 +77,40 @@ def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.Monkey
 
 def test_another_question_at_the_same_place_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     page = visit()
-    held(page).table = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
+    visit_of(page).table = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
     with long_read(table, monkeypatch):
         page.switch_page("pages/labs/risk.py").run()
         page.multiselect[0].set_value(["zip"]).run()
         labelled(page.toggle, "Show them").set_value(True).run()
-        before = held(page).readings["risk"][1]
+        before = visit_of(page).readings["risk"][1]
         page.multiselect[0].set_value(["zip", "age"]).run()
         assert not page.exception
         assert before.stopping
-        assert not held(page).readings["risk"][1].stopping
+        assert not visit_of(page).readings["risk"][1].stopping
     settled(page).run()
     assert any(metric.label == "Alone" for metric in page.metric)
 
 
 def test_a_new_table_stops_all_readings_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
-    before = held(page).table
+    before = visit_of(page).table
     with long_read(before, monkeypatch):
         begin_afresh(page)
         page.run()
-        pending = [job for _, job in held(page).readings.values()]
+        pending = [job for _, job in visit_of(page).readings.values()]
         page.button(key="change-table").click().run()
         page.button(key="sample_census").click().run()
         assert not page.exception
         assert all(job.stopping for job in pending)
-        assert held(page).table is not before
+        assert visit_of(page).table is not before
         assert bill(settled(page).run())
 
 
 def test_true_counts_are_read_once_for_each_release(monkeypatch: pytest.MonkeyPatch) -> None:
     page = settled(press(sample(), "Publish once"))
     page.toggle(key="compare").set_value(True).run()
-    counted = held(page).readings["truth"][1]
-    with long_read(held(page).table, monkeypatch):
+    counted = visit_of(page).readings["truth"][1]
+    with long_read(visit_of(page).table, monkeypatch):
         page.run()
         assert any(metric.label == "Off by, on average" for metric in page.metric)
-    assert held(page).readings["truth"][1] is counted
+    assert visit_of(page).readings["truth"][1] is counted

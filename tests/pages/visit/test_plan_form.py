@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dpengine import Category, Number, Plan, PlanError
 from dpengine.spec import notation
 from dpengine.spec.categories.among_text import read_rule
-from pages.parts.visit.plan.asked import measures_of
 from pages.parts.visit.plan.column_entry import alone, cleaned, listed, same_cells
 from pages.parts.visit.plan.plan_form import (
     TO_CONFIRM,
@@ -27,6 +26,7 @@ from pages.parts.visit.plan.plan_form import (
     to_plan,
     used,
 )
+from pages.parts.visit.plan.table_measures import measures_of
 from pages.parts.visit.project import file
 from tests.pages.visits import ENTRY
 from tests.plans import CLINIC, MEANS, PAIRS, PAY, geography_plan, letters_plan, plans

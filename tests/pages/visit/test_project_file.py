@@ -10,7 +10,7 @@ import pytest
 from dpengine import Category, Date, Number, Plan, PlanError, YesNo
 from dpengine.spec.domain import Amount
 from pages.parts.visit import saved_draft
-from pages.parts.visit.plan import asked, plan_form
+from pages.parts.visit.plan import plan_form, table_measures
 from pages.parts.visit.plan.plan_form import Draft, Entries
 from pages.parts.visit.project import file
 from pages.parts.visit.project.history import History
@@ -27,7 +27,7 @@ def half() -> Entries:
     town = {"name": "town: a", "kind": "category", "values": ODD, "other": False, "source": "confirmed"}
     return Entries(
         title=ODD[5], dataset="no", chosen=("day", "age"), layout="own", own=(("day", "age"), ("day",)), margins=False,
-        ranges=True, more=(asked.table_of(("day",), [("median", "age")]),), of_amounts=("sum",),
+        ranges=True, more=(table_measures.table_of(("day",), [("median", "age")]),), of_amounts=("sum",),
         rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
         notes="two\nlines", language="de", about={"period": "2025"},

@@ -17,7 +17,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.state import VISIT, VisitState
 from tests.pages.publish.test_steps import CLINIC
-from tests.pages.visits import held, labelled, press, settled, texts, visit
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 DATA = Path(__file__).parents[3] / "data"
 AGE = {"name": "age", "kind": "number", "source": "typed", "edges": ["0", "18", "120"]}
@@ -32,7 +32,7 @@ def clinic(**changes: object) -> Draft:
 
 def waiting(kept: Draft) -> AppTest:
     page = visit()
-    held(page).waiting = kept
+    visit_of(page).waiting = kept
     return page.run()
 
 
@@ -94,7 +94,7 @@ def test_a_plan_goes_on_where_it_was_once_its_table_is_uploaded_again() -> None:
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert "is back" not in texts(settled(page))
     assert "At ε = 0.5" in texts(page)
-    assert held(page).entries == clinic().entries
+    assert visit_of(page).entries == clinic().entries
     assert labelled(page.text_input, "Dataset whose budget").value == "clinic"
 
 
@@ -102,24 +102,24 @@ def test_a_half_filled_plan_goes_on_with_its_next_step() -> None:
     kept = clinic(several_rows=None)
     page = waiting(Draft(kept.table, "", ("columns", "domain", "table"), kept.entries))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
-    assert held(page).step == "unit"
+    assert visit_of(page).step == "unit"
 
 
 def test_a_table_without_a_needed_column_begins_a_new_plan_and_the_old_one_waits() -> None:
     page = waiting(clinic(several_rows=True, id_column="person"))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert "still waits for its table; this one has no person." in texts(page)
-    assert held(page).entries.chosen == ()
+    assert visit_of(page).entries.chosen == ()
     press(page, "Forget that plan")
     assert "waits" not in texts(page)
-    assert held(page).waiting is None
+    assert visit_of(page).waiting is None
 
 
 def test_loading_a_sample_leaves_a_plan_for_another_table_waiting() -> None:
     page = waiting(clinic())
     page.button(key="sample_rand").click().run()
-    assert held(page).entries.dataset == "rand-hie"
-    assert held(page).waiting == clinic()
+    assert visit_of(page).entries.dataset == "rand-hie"
+    assert visit_of(page).waiting == clinic()
 
 
 def as_a_run_begins(**state: Any) -> AppTest:
@@ -153,10 +153,10 @@ def test_a_sample_is_opened_whatever_is_clicked_meanwhile(monkeypatch: pytest.Mo
     left = clicked_meanwhile(monkeypatch, 2)
     page = as_a_run_begins(wanted_sample="rand").run()
     assert not left
-    assert held(page).sample == "rand"
-    assert held(page).entries.dataset == "rand-hie"
-    assert held(page).step == ""
-    assert held(page).wanted_sample == ""
+    assert visit_of(page).sample == "rand"
+    assert visit_of(page).entries.dataset == "rand-hie"
+    assert visit_of(page).step == ""
+    assert visit_of(page).wanted_sample == ""
 
 
 def rand(**changes: object) -> Draft:
@@ -168,21 +168,21 @@ def test_a_plan_comes_back_with_its_sample_whatever_is_clicked_meanwhile(monkeyp
     left, kept = clicked_meanwhile(monkeypatch, 2), rand(epsilon="0.25")
     page = as_a_run_begins(waiting=kept).run()
     assert not left
-    assert held(page).sample == "rand"
-    assert held(page).entries == kept.entries
-    assert held(page).plan == plan_form.to_plan(kept.entries)
-    assert held(page).waiting is None
+    assert visit_of(page).sample == "rand"
+    assert visit_of(page).entries == kept.entries
+    assert visit_of(page).plan == plan_form.to_plan(kept.entries)
+    assert visit_of(page).waiting is None
 
 
 def test_a_plan_that_does_not_fit_its_sample_is_given_up() -> None:
     page = as_a_run_begins(waiting=rand(chosen=("no such column",))).run()
-    assert held(page).entries.dataset == "rand-hie"
-    assert held(page).waiting is None
+    assert visit_of(page).entries.dataset == "rand-hie"
+    assert visit_of(page).waiting is None
 
 
 def test_a_release_in_the_address_goes_before_a_saved_plan() -> None:
     page = as_a_run_begins(waiting=rand())
     page.query_params["release"] = "00"
     page.run()
-    assert held(page).table is None
-    assert held(page).waiting == rand()
+    assert visit_of(page).table is None
+    assert visit_of(page).waiting == rand()

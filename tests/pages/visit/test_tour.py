@@ -14,7 +14,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
 from dpengine.spec.wording import sure
 from pages.parts.visit.tour import STEPS
-from tests.pages.visits import ENTRY, held
+from tests.pages.visits import ENTRY, visit_of
 
 ATTACKS, DEFINITION = "pages/labs/attacks.py", "pages/labs/definition.py"
 
@@ -33,7 +33,7 @@ def press(at: AppTest, key: str) -> AppTest:
 def walk(at: AppTest, *keys: str) -> AppTest:
     """Press buttons that lead from page to page, and follow."""
     for key in keys:
-        press(at, key).switch_page(STEPS[held(at).tour].page).run()
+        press(at, key).switch_page(STEPS[visit_of(at).tour].page).run()
         assert not at.exception
     return at
 
@@ -79,7 +79,7 @@ def test_the_tour_leads_from_the_definition_over_attacks_to_a_sample_ready_to_pu
     assert "that is within what ε allows" in words(at)
     walk(at, "tour_next")
     assert "Census income" in words(at)
-    assert held(at).tour == 3
+    assert visit_of(at).tour == 3
     assert not Ledger().history(), "the tour itself spends nothing"
 
 
@@ -109,7 +109,7 @@ def test_the_tour_waits_while_its_visitor_is_on_another_page() -> None:
 
 def test_the_last_step_has_no_next() -> None:
     at = begun()
-    held(at).tour = len(STEPS) - 1
+    visit_of(at).tour = len(STEPS) - 1
     at.run()
     assert not {"tour_next", "tour_back"} & keys(at)
     assert "tour_return" in keys(at)

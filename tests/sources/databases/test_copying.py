@@ -226,12 +226,12 @@ def test_the_statement_asks_for_plain_columns_and_for_texts_of_any_length(engine
     assert {type(part) for part in statement.args.values() if part} <= {list, sql.From}
     assert [table.name for table in statement.find_all(sql.Table)] == ["our \"rows'"]
     assert statement.named_selects == [f"c{i}" for i in range(len(names))]
-    asked = [each.unalias() for each in statement.selects]
-    columns = [each.this if isinstance(each, sql.Cast) else each for each in asked]
+    selected = [each.unalias() for each in statement.selects]
+    columns = [each.this if isinstance(each, sql.Cast) else each for each in selected]
     assert [type(column) for column in columns] == [sql.Column] * len(names)
     assert [column.name for column in columns] == list(names)
     assert all(column.this.quoted for column in columns)
-    cast = {column.name: each.to for each, column in zip(asked, columns, strict=True) if isinstance(each, sql.Cast)}
+    cast = {column.name: each.to for each, column in zip(selected, columns, strict=True) if isinstance(each, sql.Cast)}
     assert set(cast) == {"SELECT", "wide", "exact", "any", "truth", "id"}
     for kind in cast.values():
         assert kind.is_type(*sql.DataType.TEXT_TYPES)

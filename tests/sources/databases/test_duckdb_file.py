@@ -90,4 +90,4 @@ def test_the_database_is_left_as_it_was(tmp_path):
         assert content(table)[1] == [(1, "x")]
         table.check_unchanged()
     assert path.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

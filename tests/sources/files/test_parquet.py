@@ -30,10 +30,10 @@ def content(source):
 
 
 def test_a_file_that_arrow_reads_is_tried_by_the_engine_before_that_opens_it(tmp_path, monkeypatch):
-    file, read, asked = write(tmp_path / "t.parquet", n=[1, 2]), isolated.read, []
+    file, read, requests = write(tmp_path / "t.parquet", n=[1, 2]), isolated.read, []
 
     def watched(*given, **arguments):
-        asked.append(arguments["to_arrow"])
+        requests.append(arguments["to_arrow"])
         return read(*given, **arguments)
 
     def refused(*given, **arguments):
@@ -42,14 +42,14 @@ def test_a_file_that_arrow_reads_is_tried_by_the_engine_before_that_opens_it(tmp
     monkeypatch.setattr(isolated, "read", watched)
     with open_table(file) as table:
         assert digest(table)
-        assert asked == [True]
+        assert requests == [True]
         monkeypatch.setattr(isolated, "read", refused)
         for _ in range(2):
             with pytest.raises(TableError, match="damaged"), table.connection():
                 pass
         monkeypatch.setattr(isolated, "read", watched)
         assert row_count(table) == 2
-    assert asked == [True, False]
+    assert requests == [True, False]
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ def test_the_file_says_words_for_codes_but_not_for_missing_ones_nor_for_numbers(
         assert (sex.label, sex.kind_hint, sex.words) == ("Sex at birth", "category", (("1", "male"), ("2", "female")))
         assert (age.label, age.kind_hint, age.words) == ("", "number", (("20", "young"), ("40", "old")))
         assert [row[0] for row in rows(table)] == ["1", "2", None]
-    told = columns_of(tmp_path / "t.sav", ".sav")
-    assert [(column.name, column.label, column.words) for column in told[:2]] == [
+    fields = columns_of(tmp_path / "t.sav", ".sav")
+    assert [(column.name, column.label, column.words) for column in fields[:2]] == [
         ("sex", sex.label, sex.words), ("age", age.label, age.words),
     ]  # fmt: skip
 
@@ -83,10 +83,10 @@ def test_the_file_says_words_for_codes_but_not_for_missing_ones_nor_for_numbers(
     ],
 )
 def test_formats_say_which_numbers_are_days_and_times(suffix, form, stored, expected):
-    found = statistical._moments(suffix, form)
-    assert (found is None) == (expected is None)
-    if found is not None:
-        kind, days = found
+    moment = statistical._moments(suffix, form)
+    assert (moment is None) == (expected is None)
+    if moment is not None:
+        kind, days = moment
         column = statistical._Column("x", kind, days, "", [], coded=False)
         given, missing, beyond = statistical._array(column, [stored, None, float("inf")])
         assert (given.as_py(), missing.as_py(), beyond.is_valid) == (expected, None, True)
@@ -105,11 +105,11 @@ PLAN = Plan(
 @pytest.mark.parametrize("kind", ["sav", "dta", "xpt"])
 def test_an_odd_row_more_changes_its_own_cells_alone(kind, tmp_path):
     odd = {"sex": [1e300], "age": [-1e-300], "town": ["x" * 200], "day": [dt.date(9999, 12, 31)]}
-    found = []
+    tables = []
     for columns in (ROWS, {name: cells + odd[name] for name, cells in ROWS.items()}):
         with opened(tmp_path, kind, columns) as table:
-            found.append(count(table, PLAN, PLAN.marginals, truncation_key=b"k"))
-    assert [int(abs(one - other).sum()) for one, other in zip(*found, strict=True)] == [1, 1, 1]
+            tables.append(count(table, PLAN, PLAN.marginals, truncation_key=b"k"))
+    assert [int(abs(one - other).sum()) for one, other in zip(*tables, strict=True)] == [1, 1, 1]
 
 
 def test_the_same_rows_are_the_same_data_in_any_format(tmp_path):

@@ -122,9 +122,9 @@ def _shares(table: Table, columns: Sequence[Column], progress: Progress | None =
 
 def _with_other(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that have *(other)*, except amounts and those whose values only the release finds."""
-    kept = {"other": True, "missing": True}
+    cells = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
-    return [column.model_copy(update=kept) for column in counted]
+    return [column.model_copy(update=cells) for column in counted]
 
 
 def show_on_request(used: list[str]) -> None:
@@ -150,7 +150,7 @@ def show_on_request(used: list[str]) -> None:
             return
         columns, amounts = _with_other(plan.columns), _amounts(plan)
         clicked = st.button(_("Look at my real data"), key=visit().key("fit-look"))
-        if not clicked and background_read.held("fit", plan.key) is None:
+        if not clicked and background_read.job_for("fit", plan.key) is None:
             return
         facts = background_read.read("fit", partial(_looked_at, table, columns, amounts), table, question=plan.key)
         if facts is None:

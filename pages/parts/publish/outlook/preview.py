@@ -165,7 +165,7 @@ def _ask_for_size(plan: Plan) -> None:
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
     """Return the numbers of the error curve; if only ε changed, only the point at this ε is computed."""
     shape = trial.question_of(plan.at(1)), measure
-    numbers = figures.error_curve_numbers(plan, measure, known=visit().kept("curve-before", shape))
+    numbers = figures.error_curve_numbers(plan, measure, known=visit().recall("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
     return numbers
 
@@ -208,7 +208,7 @@ def in_words(plan: Plan) -> str:
 def _shown(plan: Plan) -> tuple[str, ...]:
     """Return the table to show: the first of the plan until a person chooses another."""
     table: tuple[str, ...] | None = st.session_state.get("preview-table")
-    chosen = table in plan.marginals and table != visit().kept("preview-begins", ())
+    chosen = table in plan.marginals and table != visit().recall("preview-begins", ())
     return table if table is not None and chosen else plan.marginals[0]
 
 

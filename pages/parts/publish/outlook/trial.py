@@ -45,8 +45,8 @@ def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
 
 def drawn_of(plan: Plan) -> Result | None:
     """Return the last made-up release if it is one of exactly this plan."""
-    kept: tuple[Plan, Result] | None = visit().kept("drawn", plan.marginals)
-    return kept[1] if kept is not None and question_of(kept[0]) == question_of(plan) else None
+    last: tuple[Plan, Result] | None = visit().recall("drawn", plan.marginals)
+    return last[1] if last is not None and question_of(last[0]) == question_of(plan) else None
 
 
 def question_of(plan: Plan) -> tuple[object, ...]:
@@ -74,12 +74,12 @@ def _at_rest(work: Callable[[Progress], T], progress: Progress) -> T:
 
 def _last(plan: Plan, name: str, fresh: T | None) -> tuple[Plan, T] | None:
     """Keep and return a `fresh` result; without one, return the result before if it is of the same tables."""
-    kept: tuple[Plan, T] | None = visit().kept(name, plan.marginals)
+    last: tuple[Plan, T] | None = visit().recall(name, plan.marginals)
     if fresh is None:
-        return kept
-    if kept is None or kept[1] is not fresh:
-        visit().keep(name, plan.marginals, kept := (plan, fresh))
-    return kept
+        return last
+    if last is None or last[1] is not fresh:
+        visit().keep(name, plan.marginals, last := (plan, fresh))
+    return last
 
 
 def _draw(plan: Plan, table: Columns, progress: Progress) -> Result:

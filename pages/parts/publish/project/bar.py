@@ -40,18 +40,18 @@ def show() -> None:
         listen()
 
 
-def _button(verb: str, said: str, key: str, act: Callable[[], None]) -> None:
+def _button(verb: str, decision: str, key: str, act: Callable[[], None]) -> None:
     """Show the button for undo or redo, which names the decision."""
-    short = said if len(said) <= MAX_LETTERS else f"{said[: MAX_LETTERS - 1].rstrip(' ,;:')}…"
+    short = decision if len(decision) <= MAX_LETTERS else f"{decision[: MAX_LETTERS - 1].rstrip(' ,;:')}…"
     keys = {"undo": _("Ctrl+Z"), "redo": _("Ctrl+Y or Ctrl+Shift+Z")}[key]
     st.button(
-        f"{_(verb)}: {plain(short)}" if said else _(verb),
+        f"{_(verb)}: {plain(short)}" if decision else _(verb),
         key=key,
         icon=f":material/{key}:",
         on_click=act,
-        disabled=not said,
+        disabled=not decision,
         type="tertiary",
-        help=f"{plain(said)} ({keys})" if said else None,
+        help=f"{plain(decision)} ({keys})" if decision else None,
     )
 
 

@@ -19,9 +19,9 @@ from pages.parts.publish.column_card import of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan import asked, plan_form
-from pages.parts.visit.plan.asked import OF_AMOUNTS, Measure, in_words, named
+from pages.parts.visit.plan import plan_form, table_measures
 from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.table_measures import OF_AMOUNTS, Measure, in_words, named
 from pages.parts.visit.plan.tables import saying_more, with_cells_as_before
 from pages.parts.visit.state import visit
 
@@ -50,7 +50,7 @@ def ask_own_tables(entries: Entries) -> Entries:
     persons = may_have_several_rows()
     for box in also:
         picked = [each for each in st.session_state.get(box, []) if {*each[1:]} <= {*numeric}]
-        _keep(box, {each for each in picked if persons or each != asked.PERSONS})
+        _keep(box, {each for each in picked if persons or each != table_measures.PERSONS})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
     crossed = {name for box in by for name in st.session_state.get(box, [])}
     measured = {name for box in also for measure in st.session_state.get(box, []) for name in measure[1:]}
@@ -157,11 +157,14 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
     )
     measures: list[Measure] = []
     picked = st.session_state.get(rows.also[k], [])
-    offered = [*rows.offered, *([asked.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else [])]
-    if asked.PERSONS in picked:
-        offered = [asked.PERSONS]  # such a table publishes nothing else
+    offered = [
+        *rows.offered,
+        *([table_measures.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else []),
+    ]
+    if table_measures.PERSONS in picked:
+        offered = [table_measures.PERSONS]  # such a table publishes nothing else
     elif rows.persons and not picked:
-        offered = [*offered, asked.PERSONS]
+        offered = [*offered, table_measures.PERSONS]
     if (offered or picked) and (k == 0 or not fresh):
         measures = st.multiselect(
             more,
@@ -186,7 +189,7 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
         st.caption(f":material/info: {text}")
     if not columns:
         return None
-    table = asked.table_of(tuple(columns), measures)
+    table = table_measures.table_of(tuple(columns), measures)
     return persons_box.ask_cells(with_cells_as_before(entries, table), entries, k) if table.distinct else table
 
 
@@ -233,14 +236,14 @@ def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:
     tables = plan_form.published(entries.with_(layout="own", margins=False))
     for k, table in enumerate(tables[: len(by)]):
         st.session_state[by[k]] = list(table.columns)
-        st.session_state[also[k]] = asked.measures_of(table)
+        st.session_state[also[k]] = table_measures.measures_of(table)
 
 
 def _remove(k: int, by: Sequence[str], also: Sequence[str]) -> None:
     """Remove the table of one row; those below move up."""
     for keys in (by, also):
-        kept = [st.session_state.get(key, []) for key in keys]
-        st.session_state.update(zip(keys, [*kept[:k], *kept[k + 1 :], []], strict=True))
+        chosen = [st.session_state.get(key, []) for key in keys]
+        st.session_state.update(zip(keys, [*chosen[:k], *chosen[k + 1 :], []], strict=True))
 
 
 def _keep(key: str, known: set[Any]) -> None:
@@ -283,7 +286,7 @@ def _names(entries: Entries) -> dict[str, str]:
     names = {}
     for name in entries.chosen:
         for level in plan_form.coarser(entries.declared[name]):
-            names[f"{name}{MARK}{level}"] = asked.level_of(name, level)
+            names[f"{name}{MARK}{level}"] = table_measures.level_of(name, level)
         names[name] = name
     return names
 

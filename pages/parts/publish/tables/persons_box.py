@@ -16,8 +16,8 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import people, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.asked import named
 from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.plan.tables import saying_more
 from pages.parts.visit.state import visit
 
@@ -116,7 +116,7 @@ def _show_kept(table: PublishedTable, entries: Entries) -> None:
 
 def _show(cells: owner.CellsKept) -> None:
     config = st.column_config
-    part = [100 * kept / max(cells.cells, 1) for kept in cells.kept]
+    part = [100 * counted / max(cells.cells, 1) for counted in cells.kept]
     with st.container(border=True):
         show_numbers(
             pd.DataFrame({"bound": cells.bounds, "kept": cells.kept, "share": part, "people": cells.people}),

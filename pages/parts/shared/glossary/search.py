@@ -88,12 +88,12 @@ def _best(wanted: list[str], texts: Mapping[str, Mapping[str, int]], *, whole: b
 
 
 def _score(wanted: list[str], fields: Mapping[str, int], *, whole: bool) -> int:
-    held = {field: [word for word in wanted if _holds(field, word)] for field in fields}
-    matched = set().union(*held.values())
+    matches = {field: [word for word in wanted if _holds(field, word)] for field in fields}
+    matched = set().union(*matches.values())
     if not matched or (whole and len(matched) < len(set(wanted))):
         return 0
-    best = sum(max(fields[field] for field, words in held.items() if word in words) for word in matched)
-    together = max((fields[field] for field, words in held.items() if len(set(words)) == len(matched)), default=0)
+    best = sum(max(fields[field] for field, words in matches.items() if word in words) for word in matched)
+    together = max((fields[field] for field, words in matches.items() if len(set(words)) == len(matched)), default=0)
     return best + WHOLE * together
 
 

@@ -26,7 +26,7 @@ def checked(names: Iterable[str]) -> dict[str, Checked]:
     entries, results = here.entries, {}
     for name in names:
         column = entries.declared[name], language()
-        known: Checked | None = here.kept(f"column-{name}", column)
+        known: Checked | None = here.recall(f"column-{name}", column)
         if known is None:
             known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
             here.keep(f"column-{name}", column, known)
@@ -39,7 +39,7 @@ def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
     here, sizes = visit(), {}
     for name in names:
         column = here.entries.declared[plan_form.declared_name(here.entries, name) or name]
-        known: tuple[int | None] | None = here.kept(f"size-{name}", column)
+        known: tuple[int | None] | None = here.recall(f"size-{name}", column)
         if known is None:
             known = (plan_form.size_of(here.entries, name),)
             here.keep(f"size-{name}", column, known)

@@ -146,9 +146,9 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
-    kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
+    common = column.get("other", True), column.get("missing", True), column.get("source", "typed")
     bins = str(column["bins"]) if has_found_bins(column) else ""
-    return column["kind"], *lists, above, bins, *ends, *kept
+    return column["kind"], *lists, above, bins, *ends, *common
 
 
 def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:

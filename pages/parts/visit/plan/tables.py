@@ -11,9 +11,9 @@ from typing import Any
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
-from pages.parts.visit.plan.asked import RANGES, joined, measures_of, table_of
 from pages.parts.visit.plan.column_entry import coarser
 from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of
 
 __all__ = [
     "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
@@ -44,14 +44,16 @@ def _published(entries: Entries) -> tuple[PublishedTable, ...]:
     amounts, counted = _parted(entries)
     match entries.layout:
         case "together":
-            found: Sequence[tuple[str, ...]] = [counted] if counted else []
+            columns_of_tables: Sequence[tuple[str, ...]] = [counted] if counted else []
         case "pairs":
-            found = list(combinations(counted, 2)) or [counted]
+            columns_of_tables = list(combinations(counted, 2)) or [counted]
         case "single":
-            found = [(name,) for name in counted]
+            columns_of_tables = [(name,) for name in counted]
         case _:
-            found = [kept for table in entries.own if (kept := tuple(n for n in table if declared_name(entries, n)))]
-    tables = [_with_measures(entries, table, amounts) for table in found]
+            columns_of_tables = [
+                declared for table in entries.own if (declared := tuple(n for n in table if declared_name(entries, n)))
+            ]
+    tables = [_with_measures(entries, table, amounts) for table in columns_of_tables]
     tables = [table for table in tables if table.columns]
     if entries.margins and entries.layout != "single":
         tables += _margins(entries, [table for table in tables if len(table.columns) > 1])
@@ -105,11 +107,11 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     own = entries.layout == "own"
     inner = [(what, name) for name in (table if own else amounts) if name in amounts for what in entries.of_amounts]
     more = [table for table in entries.more if own and {*table.columns} == {*columns}]
-    asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
+    requested = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
     weight = max((table.weight for table in more), default=Decimal(1))
     left_out = () if is_ordered(entries, columns) else (RANGES,)
-    kept = [each for each in asked if {*each[1:]} <= {*entries.chosen} and each not in left_out]
-    return table_of(columns, kept, weight).model_copy(update=_person_fields(more))
+    possible = [each for each in requested if {*each[1:]} <= {*entries.chosen} and each not in left_out]
+    return table_of(columns, possible, weight).model_copy(update=_person_fields(more))
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
@@ -189,9 +191,9 @@ def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | N
     if layout is None or len(tables) > math.comb(counted, widest) + counted:
         return None
     for margins in (True, False):
-        found = entries.with_(layout=layout, margins=margins)
-        if published(found) == tuple(tables):
-            return found
+        laid_out = entries.with_(layout=layout, margins=margins)
+        if published(laid_out) == tuple(tables):
+            return laid_out
     return None
 
 
@@ -207,12 +209,12 @@ def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
     ((('age', 'sex'), ('age',)), False)
     """
     within = {name for table in tables if len(table.columns) > 1 for name in table.columns}
-    kept = [table for table in tables if len(table.columns) > 1 or table.columns[0] not in within]
-    for own, margins in ((kept, True), (tables, False)):
-        found = entries.with_(
-            layout="own", own=tuple(table.columns for table in own), margins=margins,
-            more=saying_more(own),
+    wider = [table for table in tables if len(table.columns) > 1 or table.columns[0] not in within]
+    for chosen, margins in ((wider, True), (tables, False)):
+        listed = entries.with_(
+            layout="own", own=tuple(table.columns for table in chosen), margins=margins,
+            more=saying_more(chosen),
         )  # fmt: skip
-        if not margins or (within and published(found) == tuple(tables)):
+        if not margins or (within and published(listed) == tuple(tables)):
             break
-    return found
+    return listed

@@ -7,9 +7,9 @@ from typing import Any
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit.plan.asked import OF_AMOUNTS, named
 from pages.parts.visit.plan.column_entry import is_found, listed
 from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
+from pages.parts.visit.plan.table_measures import OF_AMOUNTS, named
 
 __all__ = ["in_words"]
 
@@ -39,9 +39,9 @@ def in_words(before: Entries, after: Entries) -> str:
     >>> in_words(Entries(), Entries(chosen=("age", "region"), layout="pairs"))
     'add age, region; tables: every pair of them'
     """
-    found = list(_changes(before, after))
-    more = len(found) - MAX_CHANGES
-    return "; ".join([*found[:MAX_CHANGES], *([_("and {n} more", n=number(more))] if more > 0 else [])])
+    sentences = list(_changes(before, after))
+    more = len(sentences) - MAX_CHANGES
+    return "; ".join([*sentences[:MAX_CHANGES], *([_("and {n} more", n=number(more))] if more > 0 else [])])
 
 
 def _changes(before: Entries, after: Entries) -> Iterator[str]:

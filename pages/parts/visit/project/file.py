@@ -181,20 +181,20 @@ def faults_of(entries: Entries) -> list[str]:
     >>> faults_of(Entries(rows=0, chosen=("age", "age")))
     ['rows per person are 1 to 1,000,000', 'a column is named twice in one table']
     """
-    found = []
+    faults = []
     try:
         exact_epsilon(entries.epsilon or "1")  # the entries are not complete yet
     except ValueError as error:
-        found.append(str(error))
+        faults.append(str(error))
     if entries.language != ENGLISH and entries.language not in languages():
-        found.append(_("reports are written in {listed}", listed=", ".join(languages())))
+        faults.append(_("reports are written in {listed}", listed=", ".join(languages())))
     if not 1 <= entries.rows <= MAX_ROWS:
-        found.append(_("rows per person are 1 to {most}", most=number(MAX_ROWS)))
+        faults.append(_("rows per person are 1 to {most}", most=number(MAX_ROWS)))
     if entries.rows_about is not None and not 1 <= entries.rows_about <= MAX_ABOUT:
-        found.append(_("the rough number of rows is 1 to {most}", most=number(MAX_ABOUT)))
+        faults.append(_("the rough number of rows is 1 to {most}", most=number(MAX_ABOUT)))
     if any(len(set(names)) < len(names) for names in (entries.chosen, *entries.own)):
-        found.append(_("a column is named twice in one table"))
-    return found
+        faults.append(_("a column is named twice in one table"))
+    return faults
 
 
 def _entries(file: _File) -> Entries:

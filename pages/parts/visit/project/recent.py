@@ -31,14 +31,14 @@ class Recent:
 
 def listed() -> list[Recent]:
     """Return the plan put aside, then the last published plan of each dataset, the latest first."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     with suppress(LedgerError):  # reported where a budget is spent
         for entry in reversed(visit().ledger.history()):
             if entry.kind is Kind.RELEASE:
-                found.setdefault(same_name(entry.dataset), entry)
+                entries.setdefault(same_name(entry.dataset), entry)
     draft = put_aside()
     here = [] if draft is None else [Recent(_("{table}, put aside in this visit", table=draft.table))]
-    return [*here, *(Recent(_name(entry), entry.release_id) for entry in found.values())][:MAX_LISTED]
+    return [*here, *(Recent(_name(entry), entry.release_id) for entry in entries.values())][:MAX_LISTED]
 
 
 def draft_of(recent: Recent) -> Draft | None:
@@ -68,14 +68,14 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
     names = {field.name for field in here.table.columns} if here.table is not None else set()
 
     def look() -> list[str]:
-        found = []
+        matching = []
         for one in listed():
             draft = draft_of(one) if one.release_id else None
             if draft is None or same_name(draft.entries.dataset) == same_name(dataset):
                 continue
             if len(draft.entries.chosen) >= MIN_ALIKE and names >= set(draft.entries.chosen):
-                found.append(draft.entries.dataset)
-        return found[:MAX_ALIKE]
+                matching.append(draft.entries.dataset)
+        return matching[:MAX_ALIKE]
 
     return here.once("same-columns", (dataset, here.table_name, entries), look)
 

@@ -9,7 +9,7 @@ from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import mostly_noise_share
 from pages.parts.shared.epsilon_ladder import rungs
-from tests.pages.visits import held, labelled, settled, texts, visit
+from tests.pages.visits import labelled, settled, texts, visit, visit_of
 
 
 def planned(columns: int, **entries: object) -> AppTest:
@@ -17,7 +17,7 @@ def planned(columns: int, **entries: object) -> AppTest:
     names = [f"c{k}" for k in range(columns)]
     page = visit()
     page.get("file_uploader")[0].upload("codes.csv", f"{','.join(names)}\n{','.join('1' * columns)}\n".encode()).run()
-    here = held(page)
+    here = visit_of(page)
     values = [str(k) for k in range(8)]
     declared = {name: {"name": name, "kind": "category", "values": values} for name in names}
     here.entries = here.entries.with_(
@@ -39,7 +39,7 @@ def test_a_table_of_too_many_cells_is_reported_and_pairs_are_one_click_away() ->
     assert any(label.startswith("Publish each column by itself: 0 of 40 cells") for label in labels)
     labelled(page.button, "Publish every pair").click().run()
     assert not page.exception
-    assert held(page).entries.layout == "pairs"
+    assert visit_of(page).entries.layout == "pairs"
     assert "asks for more detail" not in texts(page)
 
 
@@ -50,13 +50,13 @@ def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> Non
     assert "can become at most 50.3 % sure, instead of at most 50.1 % sure" in button.help
     button.click().run()
     assert not page.exception
-    assert (held(page).entries.epsilon, page.metric[1].value) == ("0.01", "0.01")
+    assert (visit_of(page).entries.epsilon, page.metric[1].value) == ("0.01", "0.01")
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.02", "0.07"])
 def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> None:
     page = planned(3, epsilon=epsilon)
-    plan = held(page).plan
+    plan = visit_of(page).plan
     assert plan is not None
     (table,) = maximal(plan.marginals)
     shares = {step: mostly_noise_share(plan.at(step), table) for step in (plan.epsilon, *rungs("0.01", "4"))}

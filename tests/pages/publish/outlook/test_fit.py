@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from pages.parts.publish.outlook import fit
 from pages.parts.visit.plan.plan_form import to_plan
-from tests.pages.visits import held, labelled, ledger, project_text, settled, texts, visit
+from tests.pages.visits import labelled, ledger, project_text, settled, texts, visit, visit_of
 
 ROWS = "\n".join(f"{k % 9}.{k % 900 + 100},{k % 10};{('North', 'South')[k % 2]};{k % 3 + 1}.0" for k in range(60))
 HOUSEHOLDS = f"income;region;group\n{ROWS}\n"
@@ -23,7 +23,7 @@ def planned() -> AppTest:
     """A plan up to the bill; incomes are declared in the plain format."""
     page = visit()
     page.get("file_uploader")[0].upload("households.csv", HOUSEHOLDS.encode()).run()
-    here = held(page)
+    here = visit_of(page)
     declared = {
         "income": {"name": "income", "kind": "number", "edges": ["0", "1000", "10000"]},
         "region": {"name": "region", "kind": "category", "values": ["north", "South"]},
@@ -48,7 +48,7 @@ def test_a_column_that_does_not_fit_is_reported_roughly_before_the_button(planne
 def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     labelled(planned.button, "Read income as written like 1.234,5").click().run()
     settled(planned)
-    assert held(planned).plan.column("income").format == "1.234,5"
+    assert visit_of(planned).plan.column("income").format == "1.234,5"
     assert "income**: " not in "".join(warning.value for warning in planned.warning)
     planned.button(key="change-domain").click().run()
     assert not planned.exception
@@ -59,7 +59,7 @@ def test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount(
     page = visit()
     rows = "".join(f"{'NS'[k % 2]},{-5 if k < 137 else 40 if k < 939 else 999}\n" for k in range(1000))
     page.get("file_uploader")[0].upload("pay.csv", f"region,pay\n{rows}".encode()).run()
-    here = held(page)
+    here = visit_of(page)
     declared = {
         "region": {"name": "region", "kind": "category", "values": ["N", "S"]},
         "pay": {"name": "pay", "kind": "amount", "from": "0", "to": "200", "step": "1"},

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.publish.outlook import trial
-from tests.pages.visits import held, ledger, press, settled, texts, visit
+from tests.pages.visits import ledger, press, settled, texts, visit, visit_of
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def adaptive() -> AppTest:
     """The census sample, every pair of three of its columns, adaptively."""
     page = visit()
     page.button(key="sample_census").click().run()
-    held(page).entries = held(page).entries.with_(
+    visit_of(page).entries = visit_of(page).entries.with_(
         strategy="adaptive", layout="pairs", epsilon="0.5", chosen=("age", "sex", "income")
     )
     page.run()
@@ -32,14 +32,14 @@ def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     assert "tried out on made-up people" in said
     assert "predict(" not in said
     assert adaptive.get("plotly_chart"), "the made-up release is drawn"
-    plan, drawn = held(adaptive).kept("drawn", held(adaptive).plan.marginals)
+    plan, drawn = visit_of(adaptive).recall("drawn", visit_of(adaptive).plan.marginals)
     noisy = drawn.mostly_noise(plan.marginals[0])
     assert f"**{noisy.sum()} of {noisy.size} cells** are mostly noise" in said, "as the picture beside it marks them"
-    assert ledger().spent(held(adaptive).entries.dataset) == 0
+    assert ledger().spent(visit_of(adaptive).entries.dataset) == 0
 
 
 def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
-    held(adaptive).entries = held(adaptive).entries.with_(epsilon="0.7")
+    visit_of(adaptive).entries = visit_of(adaptive).entries.with_(epsilon="0.7")
     adaptive.run()
     assert "At ε = 0.5 a typical cell" in texts(adaptive) or "At ε = 0.7 a typical cell" in texts(adaptive)
     assert adaptive.get("plotly_chart")
@@ -54,7 +54,7 @@ def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypa
     monkeypatch.setattr(trial, "LONG", 0.0)
     for epsilon, rest in (("0.6", 60.0), ("0.7", 60.0), ("0.8", 0.0)):
         monkeypatch.setattr(trial, "REST", rest)
-        held(adaptive).entries = held(adaptive).entries.with_(epsilon=epsilon)
+        visit_of(adaptive).entries = visit_of(adaptive).entries.with_(epsilon=epsilon)
         adaptive.run()
     assert "At ε = 0.8 a typical cell" in texts(settled(adaptive).run())
     assert [float(call.args[0].epsilon) for call in drawn.call_args_list] == [0.8]
@@ -67,5 +67,5 @@ def test_epsilon_for_an_error_is_simulated_on_request(adaptive: AppTest) -> None
     settled(adaptive).run()
     offered = next(button for button in adaptive.button if button.label.startswith("Use ε"))
     offered.click().run()
-    assert f"Use ε = {held(adaptive).entries.epsilon}" == offered.label
-    assert ledger().spent(held(adaptive).entries.dataset) == 0
+    assert f"Use ε = {visit_of(adaptive).entries.epsilon}" == offered.label
+    assert ledger().spent(visit_of(adaptive).entries.dataset) == 0

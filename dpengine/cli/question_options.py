@@ -14,14 +14,14 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
-__all__ = ["Asked", "question_of", "read_conditions"]
+__all__ = ["QuestionOptions", "question_of", "read_conditions"]
 
 NOT_HERE = "the question stands in the file; only a plan takes options for what to ask"
 NO_PRICE = "say with --epsilon what the question may cost: the plan's ε is the price of its tables"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionOptions:
     """The options of a command line that make a question of a plan's columns; None or empty if not given."""
 
     statistic: str | None
@@ -35,27 +35,27 @@ class Asked:
     epsilon: str | None
 
 
-def question_of(file: Path, asked: Asked) -> Question:
-    """Return the question in `file`, or the one that `asked` makes of the plan in it.
+def question_of(file: Path, options: QuestionOptions) -> Question:
+    """Return the question in `file`, or the one that `options` makes of the plan in it.
 
     Raises `PlanError` for whatever cannot be understood.
     """
     text = strict_yaml.read(file, "plan")
     content = strict_yaml.mapping(text, "a plan")
     if "statistic" in content:
-        if any(getattr(asked, name) for name in Asked.__slots__ if name != "epsilon"):
+        if any(getattr(options, name) for name in QuestionOptions.__slots__ if name != "epsilon"):
             raise PlanError(NOT_HERE)
-        return Question(**content | ({} if asked.epsilon is None else {"epsilon": asked.epsilon}))
+        return Question(**content | ({} if options.epsilon is None else {"epsilon": options.epsilon}))
     plan = Plan.loads(text, folder=file.parent)
-    statistic = _statistic(plan, asked)
-    if asked.epsilon is None:
+    statistic = _statistic(plan, options)
+    if options.epsilon is None:
         raise PlanError(NO_PRICE)  # the plan's ε is the price of all its tables, never meant for one question
     return Question(
         dataset=plan.dataset,
-        epsilon=asked.epsilon,
+        epsilon=options.epsilon,
         statistic=statistic,
-        where=read_conditions(plan, asked.where),
-        by=[_column(plan, name) for name in asked.by],
+        where=read_conditions(plan, options.where),
+        by=[_column(plan, name) for name in options.by],
         unit=plan.unit,
         rows_about=plan.rows_about,
     )
@@ -102,27 +102,27 @@ def _column(plan: Plan, name: str) -> Column:
     raise PlanError(f"the plan has no column {name!r}; it has {', '.join(column.name for column in plan.columns)}")
 
 
-def _statistic(plan: Plan, asked: Asked) -> Any:
-    kind = asked.statistic
+def _statistic(plan: Plan, options: QuestionOptions) -> Any:
+    kind = options.statistic
     if kind is None:
         raise PlanError("say what to ask with --statistic; `ask --help` lists what there is")
     if kind == "proportion":
-        return Proportion(of=read_conditions(plan, asked.of))
+        return Proportion(of=read_conditions(plan, options.of))
     if kind == "count":
-        if asked.of:
+        if options.of:
             raise PlanError("a count is of no column; --where says which rows count")
         return Count()
-    if len(asked.of) != 1:
+    if len(options.of) != 1:
         raise PlanError(f"name with --of the one column that the {kind} is of")
     if kind == "mode":
-        return Mode(of=_column(plan, asked.of[0]))
-    grid = _grid(plan, asked, asked.of[0])
+        return Mode(of=_column(plan, options.of[0]))
+    grid = _grid(plan, options, options.of[0])
     if kind == "quantile":
-        return Quantile(of=grid, level=asked.level or "0.5")
+        return Quantile(of=grid, level=options.level or "0.5")
     return {"sum": Sum, "mean": Mean, "variance": Variance}[kind](of=grid)
 
 
-def _grid(plan: Plan, asked: Asked, name: str) -> Grid:
+def _grid(plan: Plan, options: QuestionOptions, name: str) -> Grid:
     """Return the grid of a numeric column: bounds and step as asked, else as the plan declares them."""
     column = next((column for column in plan.columns if column.name == name), None)
     given: dict[str, Any] = {"step": 1}
@@ -132,7 +132,7 @@ def _grid(plan: Plan, asked: Asked, name: str) -> Grid:
         given["low"], given["high"] = column.edges[0], column.edges[-1]
     if isinstance(column, Number | Amount):
         given |= {"missing_as": column.missing_as, "format": column.format}
-    given |= {key: value for key in ("low", "high", "step") if (value := getattr(asked, key)) is not None}
+    given |= {key: value for key in ("low", "high", "step") if (value := getattr(options, key)) is not None}
     if "low" not in given or "high" not in given:
         raise PlanError(f"give public bounds for {name} with --from and --to: the plan declares none")
     return Grid(name=name, **given)

@@ -25,7 +25,7 @@ from dpengine.spec.categories.universe import Universe
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
-__all__ = ["FILE", "found_bytes", "plan_in", "searches_in", "with_found_cells", "written"]
+__all__ = ["FILE", "max_bytes", "plan_in", "searches_in", "to_text", "with_found_cells"]
 
 FILE = "found.json"
 MOST_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
@@ -56,7 +56,7 @@ class _Keys(BaseModel):
 _FILE = TypeAdapter(dict[str, _Entry | _Keys])
 
 
-def written(plan: Plan, searches: Sequence[Search]) -> str:
+def to_text(plan: Plan, searches: Sequence[Search]) -> str:
     """Return the text of the file, the numbers of each column on lines of their own."""
     columns = {one.columns[0]: _arrays(plan, one) for one in searches}
     lines = (
@@ -96,7 +96,7 @@ def with_found_cells(members: Archive, plan: Plan) -> Plan:
     return resolve(plan, searches_in(members, plan)) if plan.finds else plan
 
 
-def found_bytes(plan: Plan) -> int:
+def max_bytes(plan: Plan) -> int:
     """Return the maximum size in bytes of the file in a bundle of `plan`."""
     return 10_000 + sum(6 * len(name) + _most_bytes(plan, name) for name in plan.finds)
 
@@ -106,7 +106,7 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
     if FILE not in members:
         raise ReleaseError(f"{FILE} is missing")
     try:
-        entries = _FILE.validate_json(members.read(FILE, found_bytes(plan)))
+        entries = _FILE.validate_json(members.read(FILE, max_bytes(plan)))
     except ValidationError:
         raise ReleaseError(f"{FILE} does not hold the counts of boxes or keys, by column") from None
     if tuple(entries) != plan.finds:
