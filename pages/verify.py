@@ -47,7 +47,11 @@ def contents(manifest: dict[str, Any], headings: Mapping[str, str]) -> None:
     """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
     st.subheader("What it contains", help=term("bundle"))
     tables = [
-        {"table": headings[name_of(tuple(each["columns"]))], "cells": each["cells"], "within": people(each["half_width_95"])}
+        {
+            "table": headings[name_of(tuple(each["columns"]))],
+            "cells": each["cells"],
+            "within": people(each["half_width_95"]),
+        }
         for each in manifest["tables"]
     ]
     columns = {

@@ -138,13 +138,8 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
         faults += wrong_portals(members, manifest, plan, apart=apart)
     if plan is None or faults:
         raise ReleaseError(faults)
-    return manifest, _headings(checked, plan)
-
-
-def _headings(checked: Manifest, plan: Plan) -> dict[str, str]:
-    heading = headings_of(plan)
-    return {name_of(table): heading(table) for each in (*checked.tables, *checked.measurements)
-            for table in [tuple(each.columns)]}  # fmt: skip
+    named = [*(tuple(each.columns) for each in checked.tables), *(tuple(each.columns) for each in checked.measurements)]
+    return manifest, dict(zip(map(name_of, named), map(headings_of(plan), named), strict=True))
 
 
 def _read_plan(members: Archive) -> tuple[Plan | None, list[str]]:
