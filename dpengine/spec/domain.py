@@ -54,6 +54,7 @@ __all__ = [
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
 Period = Literal["day", "week", "month", "quarter", "year"]
 _OF_BINS = ("bins", "low", "high", "from", "to", "step")
+GROUPED_FROM = 10_000  # numbers of five digits are written with marks for thousands; years and codes have four
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
@@ -64,12 +65,15 @@ class Number(ColumnBase):
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
     is written there; besides its thousands separator, a blank or an apostrophe is accepted too.
 
-    Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers.
+    Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers; the
+    thousands are set apart where a column reaches 10,000, so that years stay as they are.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
     >>> [Number(name="age", edges=["0", "18", "65"], whole=whole).shown[:2] for whole in (False, True)]
     [('0 to <18', '18 to 65'), ('0–17', '18–65')]
+    >>> Number(name="pay", edges=["0", "5000", "20000"], whole=True).shown[:2]
+    ('0–4,999', '5,000–20,000')
 
     With `levels`, wider bins by name, given by their width or their edges, a table may ask for `age@20-year`.
 
@@ -226,14 +230,16 @@ class Number(ColumnBase):
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
+        comma = "," if max(abs(self.edges[0]), abs(self.edges[-1])) >= GROUPED_FROM else ""
         if not self.whole:
-            *texts, last = (f"{edge:f}" for edge in self.edges)
+            *texts, last = (f"{edge:{comma}f}" for edge in self.edges)
             return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
         integers = list(map(int, self.edges))
         ends = [edge - 1 for edge in integers[1:-1]] + [integers[-1]]
         between = " to " if integers[0] < 0 else "–"  # a dash beside a minus sign is unreadable
         return tuple(
-            f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(integers, ends, strict=False)
+            f"{low:{comma}}{between}{high:{comma}}" if low < high else f"{low:{comma}}"
+            for low, high in zip(integers, ends, strict=False)
         )
 
 

@@ -176,7 +176,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
         ways = compare_allocations(plan)
         numbers = {each: st.column_config.NumberColumn(each, format="%.3g") for each in ways.columns[1:]}
-        show_numbers(ways, numbers)
+        show_numbers(headed(plan, ways), numbers)
         st.caption(
             "*ε split evenly* measures each table by itself, so the tables would not agree. *One table of all columns* "
             "is empty if that table would be too large. This plan gives larger tables more of ε, because more counts "

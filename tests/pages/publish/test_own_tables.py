@@ -179,3 +179,12 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     page.button(key="change-columns").click().run()
     assert not page.exception
     assert to_plan(held(page).entries).key == plan.key, "looking at the tables changes nothing"
+
+
+def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("answers.csv", b"ResponseId,answer\nR_1,yes\n").run()
+    page.multiselect[0].set_value(["answer"]).run()
+    assert "may say who a person is" not in "".join(each.value for each in page.warning)
+    page.multiselect[0].set_value(["answer", "ResponseId"]).run()
+    assert "ResponseId may say who a person is" in "".join(each.value for each in page.warning)
