@@ -52,6 +52,7 @@ def choose_columns() -> None:
         names,
         default=[name for name in entries.chosen if name in names],
         key=visit().key("chosen"),
+        placeholder=_("Choose columns"),
         help=_("Only these are read. Fewer columns mean fewer cells, and more people in each."),
     )
     fresh = [fields[name] for name in chosen if name not in entries.declared]
