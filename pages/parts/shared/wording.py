@@ -120,6 +120,10 @@ def bound(entered: object) -> str:
 
     >>> bound("200000"), bound(1990), bound("0.5"), bound("2026-12-31"), bound("?")
     ('200,000', '1990', '0.5', '2026-12-31', '?')
+    >>> from dpengine.translation.catalogue import speaking
+    >>> with speaking("de"):
+    ...     bound("200000"), bound("2026-12-31")
+    ('200.000', '31.12.2026')
     """
     text = str(entered)
     try:
