@@ -42,6 +42,7 @@ from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.bins import Bins, even_edges, read_bins, step_edges
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.translation.catalogue import _
@@ -54,7 +55,6 @@ __all__ = [
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
 Period = Literal["day", "week", "month", "quarter", "year"]
 _OF_BINS = ("bins", "low", "high", "from", "to", "step")
-GROUPED_FROM = 10_000  # numbers of five digits are written with marks for thousands; years and codes have four
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
@@ -72,8 +72,6 @@ class Number(ColumnBase):
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
     >>> [Number(name="age", edges=["0", "18", "65"], whole=whole).shown[:2] for whole in (False, True)]
     [('0 to <18', '18 to 65'), ('0–17', '18–65')]
-    >>> Number(name="pay", edges=["0", "5000", "20000"], whole=True).shown[:2]
-    ('0–4,999', '5,000–20,000')
 
     With `levels`, wider bins by name, given by their width or their edges, a table may ask for `age@20-year`.
 
@@ -230,17 +228,7 @@ class Number(ColumnBase):
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
-        comma = "," if max(abs(self.edges[0]), abs(self.edges[-1])) >= GROUPED_FROM else ""
-        if not self.whole:
-            *texts, last = (f"{edge:{comma}f}" for edge in self.edges)
-            return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
-        integers = list(map(int, self.edges))
-        ends = [edge - 1 for edge in integers[1:-1]] + [integers[-1]]
-        between = " to " if integers[0] < 0 else "–"  # a dash beside a minus sign is unreadable
-        return tuple(
-            f"{low:{comma}}{between}{high:{comma}}" if low < high else f"{low:{comma}}"
-            for low, high in zip(integers, ends, strict=False)
-        )
+        return words_of_bins(self.edges, whole=self.whole)
 
 
 class YesNo(ColumnBase):

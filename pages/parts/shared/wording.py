@@ -13,7 +13,7 @@ import pandas as pd
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
-from dpengine.spec.domain import GROUPED_FROM
+from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     counted_noun,
