@@ -27,9 +27,9 @@ from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "beyond_bounds", "cells_kept", "check",
-    "check_asked", "check_unchanged", "class_sizes", "distinct_texts", "people_count", "row_count", "rows_by_cell",
-    "rows_kept", "unique_people",
+    "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "around_bounds", "beyond_bounds",
+    "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes", "distinct_texts", "people_count",
+    "row_count", "rows_by_cell", "rows_kept", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be
@@ -115,7 +115,7 @@ def beyond_bounds(
     The numbers are private. Bounds chosen by them are published with the plan, and so reveal a little about them.
     Raises `TableError` as `rows_by_cell` does.
     """
-    by_amount = rows_by_cell(table, list(map(_around_bounds, amounts)), progress) if amounts else {}
+    by_amount = rows_by_cell(table, list(map(around_bounds, amounts)), progress) if amounts else {}
     beyond = {}
     for name, counts in by_amount.items():
         below, lower, upper, above, unread, _missing = map(int, counts)
@@ -123,7 +123,7 @@ def beyond_bounds(
     return beyond
 
 
-def _around_bounds(amount: Amount) -> Number:
+def around_bounds(amount: Amount) -> Number:
     """Return the amount's column in four bins: below its bounds, both halves of its range, and above."""
     half = amount.step / 2  # a value that is rounded to a bound lies within
     edges = [-FAR, amount.low - half, (amount.low + amount.high) / 2, amount.high + half, FAR]

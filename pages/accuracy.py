@@ -173,9 +173,9 @@ def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
     driver = plain(heading_of(plan, largest_error(plan.at(epsilon))))
     every = f" for all {tables} tables ({driver} needs the most)" if tables > 1 else ""
     return (
-        f"needs **ε = {exact_text(epsilon)}**{every}: someone who is 50 % sure that a person is in the table can "
-        f"become {sure(posterior(0.5, epsilon))}"
-    )
+        f"This needs **ε = {exact_text(epsilon)}**{every}: someone who is 50 % sure that a person is in the table "
+        f"can become {sure(posterior(0.5, epsilon))}."
+    ).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _choose(epsilon: Fraction) -> None:

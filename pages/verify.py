@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -43,11 +43,15 @@ def promise(manifest: dict[str, Any]) -> None:
     st.markdown(_bullets(manifest["not_protected"]))
 
 
-def contents(manifest: dict[str, Any]) -> None:
-    """Show what the bundle contains, and how it was measured."""
+def contents(manifest: dict[str, Any], headings: Mapping[str, str]) -> None:
+    """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
     st.subheader("What it contains", help=term("bundle"))
     tables = [
-        {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": people(each["half_width_95"])}
+        {
+            "table": headings[name_of(tuple(each["columns"]))],
+            "cells": each["cells"],
+            "within": people(each["half_width_95"]),
+        }
         for each in manifest["tables"]
     ]
     columns = {
@@ -56,12 +60,20 @@ def contents(manifest: dict[str, Any]) -> None:
     }
     st.dataframe(tables, hide_index=True, column_config=columns, alt="Published tables and their error")
     with st.expander("What was measured, at what price", icon=":material/straighten:"):
-        st.dataframe([each | {"columns": name_of(tuple(each["columns"]))} for each in manifest["measurements"]],
-                     hide_index=True)  # fmt: skip
+        measured = [_measured(each, headings) for each in manifest["measurements"]]
+        st.dataframe(measured, hide_index=True, alt="Measurements with their noise and their part of ε")
         st.markdown(_bullets(manifest["post_processing"]))
     with st.expander("Files and their SHA-256", icon=":material/folder_zip:"):
         listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
         st.dataframe(listed, hide_index=True)
+
+
+def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:
+    """Return a measurement for readers: its table by its heading, its fractions with their decimal value."""
+    exact = {key: f"{float(Fraction(entry[key])):.4g} ({entry[key]})" for key in ("epsilon", "scale")
+             if "/" in entry[key]}  # fmt: skip
+    table = headings[name_of(tuple(entry["columns"]))]
+    return {"table": table} | {key: value for key, value in entry.items() if key != "columns"} | exact
 
 
 def _bullets(lines: Iterable[str]) -> str:
@@ -112,7 +124,7 @@ def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, u
             st.markdown(_bullets(map(str, outcome.faults)))
             st.markdown("Get the file again from its source, and do not rely on the numbers in this one.")
         return
-    manifest, signer = outcome
+    manifest, signer, headings = outcome
     if expected is not None and signer != expected:
         with st.container(border=True):
             how = "not signed" if signer is None else f"signed by another key, `{signer}`"
@@ -131,9 +143,11 @@ def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, u
             f"rows. The text in {' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
         )
         st.markdown(_signature(signer, expected))
-        st.caption(f"Release {manifest['release_id']}, of {manifest['created'][:10]}")
+        titled = f"{plain(manifest['title'])} · " if manifest["title"] else ""
+        of = f"{titled}dataset {plain(manifest['dataset'])} · published on {manifest['created'][:10]}"
+        st.caption(f"{of} · release {manifest['release_id']}")
     promise(manifest)
-    contents(manifest)
+    contents(manifest, headings)
 
 
 def _signature(signer: str | None, expected: str | None) -> str:

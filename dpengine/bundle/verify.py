@@ -34,6 +34,7 @@ from dpengine.bundle.wording import Estimator
 from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import headings_of, name_of
 
 __all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
@@ -42,10 +43,14 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
 class Verified(NamedTuple):
-    """The manifest of an intact bundle, and the fingerprint of the key that signed it; None if unsigned."""
+    """The manifest of an intact bundle, and the fingerprint of the key that signed it; None if unsigned.
+
+    `headings` are the names for readers of the tables that the manifest names by their columns.
+    """
 
     manifest: dict[str, Any]
     signed_by: str | None
+    headings: dict[str, str]
 
 
 def verify(source: Source, key: str | None = None) -> dict[str, Any]:
@@ -87,12 +92,12 @@ def examine(source: Source, key: str | None = None, *, apart: bool = False) -> V
         except ReleaseError as error:
             faults += error.faults
         try:
-            manifest = _examined(members, apart=apart)
+            manifest, headings = _examined(members, apart=apart)
         except ReleaseError as error:
             faults += error.faults
     if faults:
         raise ReleaseError(faults[:MAX_FAULTS])
-    return Verified(manifest, signer)
+    return Verified(manifest, signer, headings)
 
 
 def _unexpected(signer: str | None, expected: str) -> str:
@@ -109,8 +114,8 @@ def _check_form(members: Archive) -> None:
         )
 
 
-def _examined(members: Archive, *, apart: bool) -> dict[str, Any]:
-    """Return the manifest. Raises `ReleaseError` with every fault of the files."""
+def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the manifest and the headings. Raises `ReleaseError` with every fault of the files."""
     for name in ("manifest.json", "plan.yaml"):
         if name not in members:
             raise ReleaseError(f"{name} is missing")
@@ -131,9 +136,10 @@ def _examined(members: Archive, *, apart: bool) -> dict[str, Any]:
     faults += _wrong_contents(members, checked, plan)
     if plan is not None and checked.schema_version >= 5 and not faults:  # all else is what the manifest says
         faults += wrong_portals(members, manifest, plan, apart=apart)
-    if faults:
+    if plan is None or faults:
         raise ReleaseError(faults)
-    return manifest
+    named = [*(tuple(each.columns) for each in checked.tables), *(tuple(each.columns) for each in checked.measurements)]
+    return manifest, dict(zip(map(name_of, named), map(headings_of(plan), named), strict=True))
 
 
 def _read_plan(members: Archive) -> tuple[Plan | None, list[str]]:

@@ -29,7 +29,7 @@ __all__ = ["measure_alt", "span_chart"]
 MAX_TOGETHER = 4  # quantiles that can be distinguished in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
 MAX_HEIGHT = 2400
-LONG = 1e6  # only a few numbers as long as this one fit below a small chart
+LONG = 1e5  # only a few numbers as long as this one fit below a small chart
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
 
@@ -85,7 +85,7 @@ def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) 
         "range": [min(low), max(high)],
         "zeroline": bars or of_pair,
         "zerolinecolor": INK[dark] if of_pair else GREY[dark],
-        "nticks": 8 if across == 1 else 3 if max(high) >= LONG else 4,
+        "nticks": 8 if across == 1 else max(2, 5 - across) if max(high) >= LONG else 4,
         "tickangle": 0,
         "ticklabeloverflow": "allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     }

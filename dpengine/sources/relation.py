@@ -22,6 +22,7 @@ __all__ = [
 
 MAX_COLUMNS = 5_000
 _MAX_FAULTS = 20  # sentences about one header
+_MAX_NAMED = 5  # columns without a name that such a sentence names by their places
 _TYPES = {
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
@@ -61,6 +62,10 @@ def check_names(names: Sequence[str]) -> None:
     faults: list[str | Fault] = [
         _("column {position} has no name in the header; name it or remove it", position=i) for i in blank
     ]
+    if len(blank) > 1:
+        places = ", ".join(map(number, blank[:_MAX_NAMED])) + (", …" if len(blank) > _MAX_NAMED else "")
+        faults = [_("{n} columns have no name in the header ({places}): name or remove them, or, if the names stand "
+                    "further down, skip the rows above them", n=number(len(blank)), places=places)]  # fmt: skip
     repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
     faults += [
         Fault(("header",), _("{times} columns are named {name!r}; rename all but one", times=times, name=name))

@@ -42,6 +42,7 @@ from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.bins import Bins, even_edges, read_bins, step_edges
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.translation.catalogue import _
@@ -64,7 +65,8 @@ class Number(ColumnBase):
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
     is written there; besides its thousands separator, a blank or an apostrophe is accepted too.
 
-    Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers.
+    Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers; the
+    thousands are set apart where a column reaches 10,000, so that years stay as they are.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
@@ -225,15 +227,7 @@ class Number(ColumnBase):
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
-        if not self.whole:
-            *texts, last = (f"{edge:f}" for edge in self.edges)
-            return (*(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} to {last}")
-        integers = list(map(int, self.edges))
-        ends = [edge - 1 for edge in integers[1:-1]] + [integers[-1]]
-        between = " to " if integers[0] < 0 else "–"  # a dash beside a minus sign is unreadable
-        return tuple(
-            f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(integers, ends, strict=False)
-        )
+        return words_of_bins(self.edges, whole=self.whole)
 
 
 class YesNo(ColumnBase):

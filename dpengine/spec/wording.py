@@ -283,7 +283,7 @@ def shown_labels(column: Column) -> tuple[str, ...]:
     if isinstance(column, YesNo):
         declared = tuple(map(_, YES_OR_NO))
     elif isinstance(column, Number):
-        ends = (text.split(" to ") for text in declared)
+        ends = (text.split(" to ") for text in map(localised, declared))
         declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
     return (*declared, *(_apart(label, declared) for label in column.labels[column.declared_size :]))
 

@@ -46,7 +46,7 @@ def unsigned(bundle: bytes) -> bytes:
 
 def test_who_signed_is_said_and_may_be_expected(signed: bytes) -> None:
     assert signed_by(signed) == MINE
-    assert examine(signed) == (verify(signed), MINE)
+    assert examine(signed)[:2] == (verify(signed), MINE)
     pem = signature.public_text(OWN.public_key())
     for key in (MINE, MINE.upper().replace("-", " "), pem, f"fingerprint {MINE}\n{pem}"):
         assert verify(signed, key)["title"] == "Clinic survey 2026"

@@ -62,7 +62,7 @@ REFUSED = {
     "the same name twice": text(f"a,b,a\n{CANARY},2,3\n", "2 columns are named 'a'"),
     "a column without a name": text(f"a,,c\n{CANARY},2,3\n", "column 2 has no name"),
     "a name with blanks around it": text(f" a ,b\n{CANARY},2\n", "'a'"),
-    "four thousand names that are blank": text("a" + "," * 4_000 + "\n", "and 3,980 more columns"),
+    "four thousand names that are blank": text("a" + "," * 4_000 + "\n", "4,000 columns have no name"),
     "a hundred thousand columns": text("a" + ",b" * 99_999 + "\n", "100,000 columns; at most 5,000"),
     "a header of megabytes": text("a" + ",b" * (1 << 20) + "\n1\n", "longer than 1 MB"),
     "a name of 200 kB": text("a," + "b" * (200 << 10) + "\n1,2\n", "name is longer than 10,000"),

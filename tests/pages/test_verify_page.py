@@ -22,7 +22,7 @@ ENTRY = Path(__file__).parents[2] / "app.py"
 @pytest.fixture(scope="module")
 def finished() -> Release:
     columns = [
-        {"name": "sex", "kind": "yesno"},
+        {"name": "sex", "kind": "yesno", "label": "Sex at birth"},
         {"name": "region", "kind": "category", "values": ["North", "South"]},
     ]
     plan = Plan(title="Small", dataset="d", epsilon="1/2", columns=columns, tables=[["sex", "region"]])
@@ -60,6 +60,7 @@ def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
 def test_a_valid_release_is_confirmed_with_its_promise(finished: Release) -> None:
     shown = words(page(finished.bundle))
     assert "release.zip is complete and consistent" in shown
+    assert "Small · dataset d · published on" in shown
     assert finished.release_id in shown
     assert "**ε = 0.5**" in shown
     assert percent_at_most(posterior(0.5, finished.plan.epsilon)) in shown
@@ -69,9 +70,9 @@ def test_a_valid_release_is_confirmed_with_its_promise(finished: Release) -> Non
 
 def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
     tables, measured, files = (frame.value for frame in page(finished.bundle).dataframe)
-    assert list(tables["table"]) == ["sex × region", "total"]
+    assert list(tables["table"]) == ["Sex at birth × region", "total"]
     assert list(tables["within"]) == [people(finished.half_width(table)) for table in (("sex", "region"), ())]
-    assert len(measured) == len(finished.measurements)
+    assert list(measured["table"]) == ["region × Sex at birth"]
     assert set(files["file"]) == set(finished.manifest["files"])
     assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()
 

@@ -17,6 +17,7 @@ from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shar
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     factor,
     headed,
@@ -49,7 +50,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
-    st.dataframe(headed(plan, frame), hide_index=True, column_config=predicted_columns() | measured_columns(plan))
+    show_numbers(headed(plan, frame), predicted_columns() | measured_columns(plan))
     st.caption(
         f"Errors of the unbiased *estimate*, counted in {noun(plan)}. {_spread(plan)} The total is always published."
     )
@@ -170,12 +171,12 @@ def measured_tables(plan: Plan, table: Columns) -> None:
             "scale of its noise", format="%.4g", help="Discrete Laplace noise; scale = rows a person may have / its ε."
         ),
     }
-    st.dataframe(frame, hide_index=True, column_config=columns, alt="Measured tables with their share of ε")
+    show_numbers(frame, columns, alt="Measured tables with their share of ε")
     if len(plan.marginals) > 1 and not plan.resolution.levels:  # strategies that measure each table by itself
         st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
         ways = compare_allocations(plan)
-        numbers = {each: st.column_config.NumberColumn(each, format="%.4g") for each in ways.columns[1:]}
-        st.dataframe(ways, hide_index=True, column_config=numbers)
+        numbers = {each: st.column_config.NumberColumn(each, format="%.3g") for each in ways.columns[1:]}
+        show_numbers(headed(plan, ways), numbers)
         st.caption(
             "*ε split evenly* measures each table by itself, so the tables would not agree. *One table of all columns* "
             "is empty if that table would be too large. This plan gives larger tables more of ε, because more counts "

@@ -16,6 +16,7 @@ from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
+from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import factor, plain, plural, sure
 from pages.parts.visit.state import visit
 
@@ -132,15 +133,17 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     ]
     text, number = st.column_config.TextColumn, st.column_config.NumberColumn
     columns = {
-        "each": number("each may cost, ε", format="%.4g"),
-        "together": number("all together, ε", format="%.6g"),
+        "each": number("each may cost, ε", format="%.3g"),
+        "together": number("all together, ε", format="%g"),
         "odds": text(
-            "odds grow at most ×", help="By one release: the factor e^ε on the odds that a person is in the data."
+            "odds grow at most ×",
+            alignment="right",
+            help="By one release: the factor e^ε on the odds that a person is in the data.",
         ),
-        "sure": text("after one, 50 % sure becomes"),
+        "sure": text("after one, 50 % sure becomes", alignment="right"),
         "promise": text("the total holds"),
     }
-    st.dataframe(rows, hide_index=True, column_config=columns, alt="What each release may cost, by three rules")
+    show_numbers(pd.DataFrame(rows), columns, alt="What each release may cost, by three rules")
 
 
 def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> None:

@@ -13,6 +13,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural
+from pages.parts.publish.person_ids import published_ids
 from pages.parts.publish.tables import levels_box
 from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
@@ -51,6 +52,7 @@ def choose_columns() -> None:
         names,
         default=[name for name in entries.chosen if name in names],
         key=visit().key("chosen"),
+        placeholder=_("Choose columns"),
         help=_("Only these are read. Fewer columns mean fewer cells, and more people in each."),
     )
     fresh = [fields[name] for name in chosen if name not in entries.declared]
@@ -107,6 +109,10 @@ def choose_columns() -> None:
         text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
                  n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
         st.warning(text, icon=":material/report:")
+    if ids := published_ids():
+        text = _("{columns} may say who a person is. Such a column belongs in no table, so leave it out here; if a "
+                 "person has several rows, step 4 asks for it.", columns=plain(", ".join(ids)))  # fmt: skip
+        st.warning(text, icon=":material/badge:")
     _sizes(tables)
     if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
         visit().settle("columns")

@@ -19,7 +19,7 @@ from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import bound, plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
 from pages.parts.visit.plan.column_entry import has_found_bins, is_found
@@ -201,18 +201,18 @@ def _brief(name: str) -> str:
                 "{n} bin from {first} to {last}",
                 "{n} bins from {first} to {last}",
                 len(edges) - 1,
-                first=plain(str(edges[0])),
-                last=plain(str(edges[-1])),
+                first=plain(bound(edges[0])),
+                last=plain(bound(edges[-1])),
             )
         case "amount":
-            low, high = plain(str(column["from"])), plain(str(column["to"]))
+            low, high = plain(bound(column["from"])), plain(bound(column["to"]))
             return _("an amount from {low} to {high}", low=low, high=high)
         case "category" if is_found(column):
             return _("values are found privately")
         case "category":
             return plural("{n} value", "{n} values", len(column["values"]))
         case "date":
-            period, first, last = column["by"], column["from"], column["to"]
+            period, first, last = column["by"], bound(column["from"]), bound(column["to"])
             return _(BY[period], first=first, last=last)
         case _:
             return _("yes or no")

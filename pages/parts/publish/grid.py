@@ -59,6 +59,7 @@ ABOUT = {
     SOURCE: SOURCE_HELP,
 }
 
+UNWRITTEN = mark("how are dates written?")  # as a cell has room for; what to do is written below the grid
 NOTHING = Checked((), None)
 
 Edits = Mapping[int, Mapping[str, Any]]  # for each row of the grid, its new cells by name
@@ -240,7 +241,7 @@ def _state(column: Mapping[str, Any], check: Checked) -> str:
         return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
     wrong = next((fault for fault in check.faults if fault != plan_form.TO_CONFIRM), "")
     if wrong:
-        return "✗ " + _(wrong)
+        return "✗ " + _(UNWRITTEN if wrong == plan_form.HOW_WRITTEN else wrong)
     if column["kind"] == "amount":
         return "✓ " + _("averages and totals")
     cells, levels = plural("{n} cell", "{n} cells", size), len(plan_form.coarser(column))

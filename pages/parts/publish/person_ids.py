@@ -7,10 +7,15 @@ import re
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["likely_ids", "may_have_several_rows"]
+__all__ = ["likely_ids", "may_have_several_rows", "published_ids"]
 
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
-PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
+NUMBER = "id|no|nr|num|number|key|code"
+TELLS_WHO = (
+    rf"id|pid|uid|ssn|mrn|(.*_)?({WHO}|response|record|case|row)_?({NUMBER})|matrikelnummer|personalnummer"
+    r"|(.*_)?(e_?mail|phone|mobile|surname|nachname|vorname|(first|last|full|family|given)_?name)(_?(number|address))?"
+)
+PEOPLE = rf"((.*_)?({WHO})(_?({NUMBER}))?)"
 
 
 def likely_ids() -> list[str]:
@@ -18,6 +23,11 @@ def likely_ids() -> list[str]:
     table, used = visit().table, plan_form.used(visit().entries)
     assert table is not None
     return [field.name for field in table.columns if field.name not in used and _names_people(field.name)]
+
+
+def published_ids() -> list[str]:
+    """Return the columns of tables whose names are likely to identify the person of a row: they belong in no table."""
+    return [name for name in plan_form.used(visit().entries) if _tells_who(name)]
 
 
 def may_have_several_rows() -> bool:
@@ -33,3 +43,13 @@ def _names_people(name: str) -> bool:
     (True, True, False, True)
     """
     return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))
+
+
+def _tells_who(name: str) -> bool:
+    """Whether a column of this name is likely to say who a person is, so that its values are no cells of a table.
+
+    >>> [_tells_who(name) for name in ("ID", "ResponseId", "Last name", "student", "hospital_id")]
+    [True, True, True, False, False]
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
+    return bool(re.fullmatch(TELLS_WHO, re.sub(r"[-\s]+", "_", words), re.IGNORECASE))

@@ -12,7 +12,7 @@ from dpengine.results.answer import reopen as reopen_answer
 from dpengine.translation.catalogue import _, number
 from pages.parts.release.answer_groups import show_groups
 from pages.parts.shared.answer_wording import answer_sentence
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import bound, exactly, plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
 
@@ -46,7 +46,7 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
             _(
                 "Paid once and stored: asking again costs nothing. It may be published. Answered on {day}, ledger "
                 "entry {entry}.",
-                day=answer.created[:10],
+                day=bound(answer.created[:10]),
                 entry=answer.answer_id,
             )
         )
@@ -64,7 +64,7 @@ def show_drawn(drawn: Drawn) -> None:
             mechanism=drawn.mechanism.value,
             epsilon=exactly(drawn.epsilon),
             candidates=number(len(drawn.names)),
-            day=drawn.created[:10],
+            day=bound(drawn.created[:10]),
             entry=drawn.release_id,
         )
     )

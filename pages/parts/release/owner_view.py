@@ -302,11 +302,13 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
 def _compared(off_by: pd.Series[float], inside: pd.Series[bool], column: Any = None) -> str:
     """Show the comparison in three numbers, and return them as a sentence; means are written as in `column`."""
     errors = off_by.abs().dropna().to_numpy()
-    if column is None:
+    if not errors.size:  # no cell has a true mean, as where no row holds a number
+        mean = most = "–"
+    elif column is None:
         mean, most = people(errors.mean()), people(errors.max())
     else:
         form = column["type_config"]["format"].removeprefix("%+")[:-1] + "f"
-        mean, most = (number(float(each), form) if errors.size else "–" for each in (errors.mean(), errors.max()))
+        mean, most = (number(float(each), form) for each in (errors.mean(), errors.max()))
     within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(errors.size))
     facts = {_("Off by, on average"): mean, _("Off by, at most"): most, _("Within their interval"): within}
     with st.grid(3, min_column_width=100):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpengine.accounting.approval.request import Actor, Request, State
 from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import bound, plain
 
 __all__ = ["decision", "name_of_actor", "signed"]
 
@@ -20,7 +20,9 @@ def signed(actor: Actor, when: str) -> str:
     >>> signed(Actor("1", "ann"), "2026-11-22T12:10:45+00:00")
     '**ann** on 2026-11-22 at 12:10 UTC'
     """
-    return _("**{name}** on {day} at {time} UTC", name=plain(name_of_actor(actor)), day=when[:10], time=when[11:16])
+    return _(
+        "**{name}** on {day} at {time} UTC", name=plain(name_of_actor(actor)), day=bound(when[:10]), time=when[11:16]
+    )
 
 
 def decision(request: Request) -> str:

@@ -25,9 +25,9 @@ def predicted_columns() -> dict[str, Any]:
         "table": st.column_config.TextColumn(_("table")),
         "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
         "mean_abs_error": st.column_config.NumberColumn(_("typically off by"), format="%.3g"),
-        "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format="%.4g"),
-        "total_half_width_95": st.column_config.NumberColumn(_("total within ±"), format="%.4g"),
-        "average": st.column_config.NumberColumn(_("average count"), format="%,.1f"),
+        "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format="%.3g"),
+        "total_half_width_95": st.column_config.NumberColumn(_("total within ±"), format="%.3g"),
+        "average": st.column_config.NumberColumn(_("average count"), format="%.3g"),
         "relative": st.column_config.NumberColumn(_("± in % of it"), format="percent"),
         "noisy": st.column_config.NumberColumn(_("mostly noise"), format="percent"),
     }

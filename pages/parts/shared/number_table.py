@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.translation.catalogue import ENGLISH, language, localised
 
-__all__ = ["in_language", "show_numbers"]
+__all__ = ["in_language", "lined_up", "show_numbers"]
 
+SPAN = 1_000  # a column whose largest number is this many times the smallest keeps its significant digits
 _FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P<after>.*)")
 
 
@@ -21,8 +23,40 @@ def show_numbers(
     numbers: pd.DataFrame, columns: Mapping[str, Any], *, place: DeltaGenerator | None = None, **options: Any
 ) -> None:
     """Show a table whose number columns have an English format such as `%,d`, in the page's language."""
-    frame, config = in_language(numbers, columns, st.context.locale or "")
+    frame, config = in_language(*lined_up(numbers, columns), st.context.locale or "")
     (st if place is None else place).dataframe(frame, hide_index=True, column_config=config, **options)
+
+
+def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table and how to show its columns, each with one number of decimals, so that its numbers line up.
+
+    This is for formats such as `%.3g`, whose smallest number gets that many digits, and for `percent`.
+
+    >>> frame = pd.DataFrame({"off": [2.811, 11.6], "part": [0.0004, 0.1234]})
+    >>> columns = {"off": st.column_config.NumberColumn("off", format="%.3g"),
+    ...            "part": st.column_config.NumberColumn("part", format="percent")}
+    >>> shown, config = lined_up(frame, columns)
+    >>> [config[name]["type_config"]["format"] for name in columns], list(shown["part"].round(2))
+    (['%,.2f', '%,.2f %%'], [0.04, 12.34])
+    """
+    shown, config = frame.copy(), dict(columns)
+    for name in frame.columns:
+        column = columns.get(name)
+        if not isinstance(column, dict):
+            continue
+        form = str(column["type_config"].get("format"))
+        match, percents = _FORMAT.fullmatch(form), form == "percent"
+        if not percents and (match is None or match["kind"] != "g" or not match["digits"]):
+            continue
+        shown[name] = frame[name] * 100 if percents else frame[name]
+        sizes = shown[name].abs()[lambda each: each > 0]
+        if match is not None and (sizes.empty or sizes.max() >= SPAN * sizes.min()):
+            continue
+        digits = 2 if match is None else int(match["digits"])
+        decimals = max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
+        form = f"%,.{min(2, decimals)}f %%" if percents else f"%,.{decimals}f"
+        config[name] = column | {"type_config": column["type_config"] | {"format": form}}
+    return shown, config
 
 
 def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import reduce
+from unicodedata import bidirectional
 
 import pandas as pd
 
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
+from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     counted_noun,
@@ -26,10 +30,11 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
-from dpengine.translation.catalogue import localised
+from dpengine.translation.catalogue import _, localised
 
 __all__ = [
     "OURS",
+    "bound",
     "counted_noun",
     "decimal",
     "duration",
@@ -73,17 +78,23 @@ def plain(text: str) -> str:
     """Escape what Markdown would read as formatting, so that a typed text is shown as it is, on one line.
 
     The page also makes links, icons and arrows of plain text, which no escape prevents (``www.``, ``@``, ``:smile:``,
-    ``->``). An invisible word joiner inside keeps them text.
+    ``->``). An invisible word joiner inside keeps them text. A text that runs from right to left is isolated, so that
+    numbers and words of the page around it keep their places.
 
     >>> print(plain("my_file *1*"))
     my\\_file \\*1\\*
     >>> plain("www.example.org") == "www\N{WORD JOINER}.example.org"
     True
+    >>> plain("גיל") == "\N{FIRST STRONG ISOLATE}גיל\N{POP DIRECTIONAL ISOLATE}"
+    True
     """
     line = " ".join(text.split())
     joined = _LIVELY.sub("\\g<0>\N{WORD JOINER}", line)
     escaped = "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:&" else c for c in joined)
-    return _LIST.sub(r"\1\\\2", escaped)
+    shown = _LIST.sub(r"\1\\\2", escaped)
+    if line.isascii() or not any(bidirectional(c) in ("R", "AL") for c in line):
+        return shown
+    return f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def plural(number: int, one: str, many: str = "") -> str:
@@ -102,6 +113,27 @@ def exactly(value: Fraction) -> str:
     '0.5'
     """
     return localised(exact_text(value))
+
+
+def bound(entered: object) -> str:
+    """Write an edge or a day that was entered as the page's language does; any other text stays as it is.
+
+    >>> bound("200000"), bound(1990), bound("0.5"), bound("2026-12-31"), bound("?")
+    ('200,000', '1990', '0.5', '2026-12-31', '?')
+    >>> from dpengine.translation.catalogue import speaking
+    >>> with speaking("de"):
+    ...     bound("200000"), bound("2026-12-31")
+    ('200.000', '31.12.2026')
+    """
+    text = str(entered)
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            parts = zip(("YYYY", "MM", "DD"), text.split("-"), strict=True)
+            return reduce(lambda form, part: form.replace(*part), parts, _("YYYY-MM-DD"))
+        edge = Decimal(text)
+        return localised(f"{edge:,f}" if abs(edge) >= GROUPED_FROM else f"{edge:f}")
+    except InvalidOperation:
+        return text
 
 
 def decimal(typed: str) -> str:

@@ -46,6 +46,15 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("answers.csv", b"ResponseId,answer\nR_1,yes\n").run()
+    page.multiselect[0].set_value(["answer"]).run()
+    assert "may say who a person is" not in "".join(each.value for each in page.warning)
+    page.multiselect[0].set_value(["answer", "ResponseId"]).run()
+    assert "ResponseId may say who a person is" in "".join(each.value for each in page.warning)
+
+
 def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_told(people: AppTest) -> None:
     box = labelled(people.multiselect, "Averaged or added up")
     assert box.options == ["income", "county"], "a text file states no types; what looks like an amount is first"

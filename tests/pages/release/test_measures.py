@@ -105,3 +105,12 @@ def test_levels_are_an_indented_table_areas_or_bars_and_named_in_words() -> None
     settled(at)
     assert not at.exception
     assert {"county in state", "state", "state × sex"} < {*at.dataframe[0].value["table"]}
+
+
+def test_a_column_in_which_no_row_holds_a_number_can_be_compared_too() -> None:
+    nothing = {"name": "county", "kind": "amount", "from": 0, "to": 100, "step": 1}
+    at = opened([{"columns": ["sex"], "mean": ["county"]}], SEX, nothing)
+    at.toggle(key="compare").set_value(True).run()
+    settled(at)
+    assert not at.exception
+    assert next(metric.value for metric in at.metric if metric.label == "Off by, at most") == "–"

@@ -160,5 +160,7 @@ def _noise_of(plan: Plan, made_up: MadeUp) -> tuple[int, int] | None:
     """Return how many cells of the largest tables are mostly noise, out of how many; None if that is unknown."""
     if not strategy_of(plan).closed_form:
         return None
-    shares = mostly_noise_shares(plan, maximal(plan.marginals), made_up)
+    largest = set(map(frozenset, maximal(plan.marginals)))
+    tables = [table for table in plan.marginals if frozenset(table) in largest]  # in the order that the preview has
+    shares = mostly_noise_shares(plan, tables, made_up)
     return sum(round(share * plan.cells(t)) for t, share in shares.items()), sum(map(plan.cells, shares))

@@ -33,6 +33,13 @@ COARSE = (
     (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
     (0.2, mark("**{column}**: more than a fifth falls in *(other)*. Only you see this.")),
 )
+UNREAD = (
+    (0.95, mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this.")),
+    (0.5, mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you "
+               "see this.")),
+    (0.2, mark("**{column}**: more than a fifth of the rows holds no number as declared, and counts as missing. Only "
+               "you see this.")),
+)  # fmt: skip
 FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 
 OUTSIDE = (
@@ -47,27 +54,26 @@ Better = dict[str, NumberFormat]
 
 
 def warn(plan: Plan) -> None:
-    """Warn, before the button to publish, of columns with many rows in *(other)*, and offer a format that fits."""
+    """Warn, before the button to publish, of columns whose rows do not fit, and offer a format in which they do."""
     table = visit().table
     assert table is not None
     columns = _with_other(plan.columns)
     amounts = _amounts(plan)
     facts = background_read.glance(
-        "misfits", lambda _progress: (_misfits(table, columns), owner.beyond_bounds(table, amounts)), table,
-        question=repr((columns, amounts)),
-    )  # fmt: skip
+        "misfits", lambda _progress: _misfits(table, columns, amounts), table, question=repr((columns, amounts))
+    )
     if facts is None:
         return
-    (shares, better), beyond = facts
+    shares, better, beyond = facts
     for name, each in beyond.items():
         share = (each.below + each.above) / max(each.rows, 1)
         if (how_many := _coarse(OUTSIDE, share)) is not None:
-            with st.container(key=f"misfit-{name}"):
+            with st.container(key=f"beyond-{name}"):
                 todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in "
                          "step 3.")  # fmt: skip
                 st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
     for name, share in shares.items():
-        how_many = _coarse(COARSE, share)
+        how_many = _coarse(UNREAD if name in beyond else COARSE, share)
         if how_many is None:
             continue
         with st.container(key=f"misfit-{name}"):
@@ -100,17 +106,25 @@ def _offer_format(name: str, written: NumberFormat) -> None:
     )
 
 
-def _misfits(table: Table, columns: Sequence[Column]) -> tuple[Shares, Better]:
-    """Return the share of *(other)* by column, and for numbers the format that fits far better, if there is one."""
+def _misfits(
+    table: Table, columns: Sequence[Column], amounts: Sequence[Amount] = ()
+) -> tuple[Shares, Better, dict[str, owner.BeyondBounds]]:
+    """Return the share of rows that do not fit, the format that fits far better, if any, and what is out of bounds.
+
+    Such rows fall in *(other)*; those of an amount hold no number.
+    """
+    beyond = owner.beyond_bounds(table, amounts)
     shares = _shares(table, columns)
-    doubtful = [column for column in columns if isinstance(column, Number) and shares[column.name] >= COARSE[-1][0]]
+    shares |= {name: each.unread / max(each.rows + each.unread, 1) for name, each in beyond.items()}
+    numbers = [*(column for column in columns if isinstance(column, Number)), *map(owner.around_bounds, amounts)]
+    doubtful = [column for column in numbers if shares[column.name] >= COARSE[-1][0]]
     better: Better = {}
     least = {column.name: shares[column.name] / 2 for column in doubtful}
     for written in FORMATS if doubtful else ():
         for name, share in _shares(table, [c.model_copy(update={"format": written}) for c in doubtful]).items():
             if share < least[name]:
                 better[name], least[name] = written, share
-    return shares, better
+    return shares, better, beyond
 
 
 def _shares(table: Table, columns: Sequence[Column], progress: Progress | None = None) -> Shares:

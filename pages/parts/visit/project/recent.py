@@ -12,6 +12,7 @@ from dpengine import Ledger, LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.translation.catalogue import _
+from pages.parts.shared.wording import bound
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 
@@ -105,4 +106,4 @@ def _published(entry: Entry) -> Draft | None:
 
 
 def _name(entry: Entry) -> str:
-    return _("{dataset}, published on {day}", dataset=entry.dataset, day=entry.created[:10])
+    return _("{dataset}, published on {day}", dataset=entry.dataset, day=bound(entry.created[:10]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -51,6 +53,16 @@ def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> Non
     button.click().run()
     assert not page.exception
     assert (visit_of(page).entries.epsilon, page.metric[1].value) == ("0.01", "0.01")
+
+
+def test_advice_and_preview_name_the_same_number_of_noisy_cells() -> None:
+    page = planned(4)
+    here = held(page)
+    here.change(chosen=("c3", "c1", "c0", "c2"))
+    here.settle("columns", "domain", "unit")
+    numbers = re.findall(r"\*\*([\d,]+) of 10,000 cells", texts(settled(page.run())))
+    assert len(numbers) > 1
+    assert len(set(numbers)) == 1
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.02", "0.07"])

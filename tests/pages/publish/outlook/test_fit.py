@@ -55,6 +55,27 @@ def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     assert "to 10000" in texts(planned)
 
 
+def test_an_amount_that_is_written_in_another_way_is_reported_before_it_is_paid_for() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("households.csv", HOUSEHOLDS.encode()).run()
+    here = held(page)
+    declared = {
+        "income": {"name": "income", "kind": "amount", "from": "0", "to": "10000", "step": "1"},
+        "region": {"name": "region", "kind": "category", "values": ["North", "South"]},
+    }
+    here.entries = here.entries.with_(
+        chosen=("income", "region"), declared=declared, several_rows=False, rows_about=1000
+    )
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    (told,) = (warning.value for warning in page.warning)
+    assert "**income**: nearly all rows hold no number as declared" in told
+    labelled(page.button, "Read income as written like 1.234,5").click().run()
+    settled(page)
+    assert here.plan.column("income").format == "1.234,5"
+    assert "income**: " not in "".join(warning.value for warning in page.warning)
+
+
 def test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount(tmp_path: Path) -> None:
     page = visit()
     rows = "".join(f"{'NS'[k % 2]},{-5 if k < 137 else 40 if k < 939 else 999}\n" for k in range(1000))
@@ -106,4 +127,4 @@ def test_values_that_only_a_release_finds_are_not_looked_for() -> None:
     )
     assert [column.name for column in fit._with_other(plan.columns)] == ["region", "waited"]
     with dpe.open_table(pd.DataFrame({"code": ["01067"]})) as table:
-        assert fit._misfits(table, fit._with_other(plan.columns[:1])) == ({}, {})
+        assert fit._misfits(table, fit._with_other(plan.columns[:1])) == ({}, {}, {})
