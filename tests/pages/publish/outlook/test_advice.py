@@ -57,7 +57,7 @@ def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> Non
 
 def test_advice_and_preview_name_the_same_number_of_noisy_cells() -> None:
     page = planned(4)
-    here = held(page)
+    here = visit_of(page)
     here.change(chosen=("c3", "c1", "c0", "c2"))
     here.settle("columns", "domain", "unit")
     numbers = re.findall(r"\*\*([\d,]+) of 10,000 cells", texts(settled(page.run())))

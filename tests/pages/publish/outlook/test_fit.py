@@ -58,7 +58,7 @@ def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
 def test_an_amount_that_is_written_in_another_way_is_reported_before_it_is_paid_for() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("households.csv", HOUSEHOLDS.encode()).run()
-    here = held(page)
+    here = visit_of(page)
     declared = {
         "income": {"name": "income", "kind": "amount", "from": "0", "to": "10000", "step": "1"},
         "region": {"name": "region", "kind": "category", "values": ["North", "South"]},
