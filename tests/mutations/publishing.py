@@ -726,6 +726,20 @@ FAULTS = [
         "tests/counting/test_pieces_of_text.py::test_other_quotes_are_left_to_sql",
     ),
     Fault(
+        "a missing amount of few different texts is a value",
+        "dpengine/counting/pieces/known_texts.py",
+        "partial(_codes_of_few, known, column.missing_place)",
+        "partial(_codes_of_few, known, column.missing_code)",
+        "tests/counting/test_pieces_of_text.py::test_a_missing_amount_among_few_different_ones_counts_as_missing",
+    ),
+    Fault(
+        "a missing amount among numerals is a value",
+        "dpengine/counting/pieces/text_file.py",
+        "known, lookup, column.missing_place)",
+        "known, lookup, column.missing_code)",
+        "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
+    ),
+    Fault(
         "all texts of a column of numerals are recognised by their numbers",
         "dpengine/counting/pieces/text_file.py",
         "if short.all():",
