@@ -531,6 +531,29 @@ FAULTS = [
         OF_LAPLACE + "::test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system",
     ),
     Fault(
+        "of many bits, the later ones can be foreseen",
+        "dpengine/noise/bits.py",
+        "            encryptor.update_into(zeros",
+        "            (encryptor if start == 0 else Cipher(algorithms.AES256(bytes(32)), modes.CTR(bytes(16)))"
+        ".encryptor()).update_into(zeros",
+        OF_LAPLACE + "::test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system",
+    ),
+    Fault(
+        "a coin trusts floats up to their last digit",
+        SELECTION,
+        "margin = middle * _RELATIVE + 4096",
+        "margin = middle * 0",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+        quick=True,
+    ),
+    Fault(
+        "a coin that one word does not decide lands heads",
+        SELECTION,
+        "        if word >= high:\n            return False\n        word, bits",
+        "        return word < high\n        word, bits",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+    ),
+    Fault(
         "a choice forgets the 2 in ε/2Δ",
         SELECTION,
         "(1 if monotone else 2) * sensitivity",
