@@ -663,7 +663,7 @@ FAULTS = [
     Fault(
         "quantiles are chosen beside all of ε",
         CHOICE,
-        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation",
+        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if choices else allocation",
         "allocation",
         OF_CHOICE + "::test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help",
     ),
