@@ -81,11 +81,14 @@ def test_many_rows_in_a_table_with_more_cells_than_a_batch_has_rows():
 
 def test_check_names_every_fault_and_what_the_table_has():
     table = pa.table({"Age": [1], "many": [[1]], "day": [dt.date(2024, 1, 1)], "raw": [b"x"], "n": [1]})
+    table = table.append_column("paid", table["day"])
     plan = plan_of(
         {"name": "age", **AGE}, {"name": "regoin", "kind": "yesno"}, {"name": "many", **AGE},
         {"name": "raw", "kind": "yesno"},
         {"name": "day", **AGE}, {"name": "n", **VISIT}, {"name": "f", **VISIT, "format": "%Q"},
-        tables={"each": 1}, unit={"id": "person"},
+        {"name": "paid", "kind": "amount", "from": 0, "to": 9},
+        tables=[["age", "regoin"], ["many", "raw"], ["n", "f"], {"columns": ["day"], "mean": ["paid"]}],
+        unit={"id": "person"},
     )  # fmt: skip
     with open_table(table) as opened, pytest.raises(TableError) as caught:
         check(opened, plan)
@@ -93,7 +96,8 @@ def test_check_names_every_fault_and_what_the_table_has():
     for fragment in (
         "no column 'age'; did you mean 'Age'? it has 'Age', 'many', 'day'", "no column 'regoin'", "no column 'person'",
         "'many' holds bigint[] values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
-        "'n' holds numbers and cannot be read as date", "the format '%Q' is not one of dates",
+        "'n' holds numbers and cannot be read as date", "'paid' holds dates and cannot be read as amount",
+        "the format '%Q' is not one of dates",
     ):  # fmt: skip
         assert fragment in faults
     with open_table(table) as opened, pytest.raises(TableError):
