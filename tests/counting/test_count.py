@@ -56,6 +56,16 @@ def test_every_marginal_comes_from_the_same_rows_in_the_requested_order():
     assert {array.dtype for array in (ba, a, total)} == {np.dtype(np.int64)}
 
 
+def test_a_row_without_a_cell_in_one_of_several_columns_counts_in_no_table(tmp_path):
+    closed = {"kind": "yesno", "other": False, "missing": False}
+    plan = plan_of({"name": "a", **closed}, {"name": "b", **closed}, tables=[["a"], ["b"]])
+    table = pa.table({"a": ["1", "1", "?", "?", None, "0"], "b": ["1", "?", "0", "?", "1", "1"]})
+    csv.write_csv(table, tmp_path / "t.csv")
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.csv", tmp_path / "t.parquet"):
+        assert [array.tolist() for array in counted(source, plan)] == [[1, 1], [2, 0]]
+
+
 def test_a_table_without_rows_counts_nothing(tmp_path):
     (tmp_path / "t.csv").write_text("x\n")
     assert counted(tmp_path / "t.csv", plan_of({"name": "x", **AGE}))[0].tolist() == [0, 0, 0, 0]

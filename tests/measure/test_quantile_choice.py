@@ -236,6 +236,16 @@ def test_steps_are_counted_alike_here_and_in_another_engine(step: str) -> None:
         assert soft.sum() == len(rows) * plan.grain(("sex", "pay"))
 
 
+def test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere() -> None:
+    plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 2}, columns=[SEX, PAY], tables=[MEDIAN])
+    rows = pd.DataFrame({"who": ["a"] * 9 + ["b"], "sex": "f", "pay": [*range(9), 7]})
+    with open_table(rows) as table:
+        soft, stepped = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
+    assert stepped.sum() == 3
+    assert stepped.max() <= 2
+    assert soft.sum() == 3 * plan.grain(("sex", "pay"))
+
+
 def test_bins_of_steps_hold_the_whole_range() -> None:
     amount = at_steps(Amount(name="x", low="0", high="9999", missing=False))
     assert amount.middles[0] == 1

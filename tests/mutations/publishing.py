@@ -130,6 +130,21 @@ FAULTS = [
         "tests/counting/test_count.py::test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere",
     ),
     Fault(
+        "all rows of a person count where quantiles are chosen",
+        "dpengine/counting/count.py",
+        "joints, kept_of(plan, tally), truncation_key, _share",
+        'joints, kept_of(plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})}), tally)'
+        " if stepped else kept_of(plan, tally), truncation_key, _share",
+        "tests/measure/test_quantile_choice.py::test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere",
+    ),
+    Fault(
+        "a row without a cell in one column counts in tables of the others",
+        "dpengine/counting/totals.py",
+        "np.logical_or.reduce(lacking)",
+        "np.logical_and.reduce(lacking)",
+        "tests/counting/test_count.py::test_a_row_without_a_cell_in_one_of_several_columns_counts_in_no_table",
+    ),
+    Fault(
         "a question keeps a row too many of a person",
         "dpengine/counting/single_query.py",
         "unit.rows, selection.truncation_key",
