@@ -66,6 +66,13 @@ def test_a_row_without_a_cell_in_one_of_several_columns_counts_in_no_table(tmp_p
         assert [array.tolist() for array in counted(source, plan)] == [[1, 1], [2, 0]]
 
 
+def test_a_null_in_the_dictionaries_of_several_chunks_is_a_missing_value():
+    parts = [([0, 1, None], ["a", None]), ([1, 0, 1], [None, "b"])]
+    chunks = [pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(texts)) for places, texts in parts]
+    plan = plan_of({"name": "v", "kind": "category", "values": ["a", "b"]})
+    assert counted(pa.table({"v": pa.chunked_array(chunks)}), plan)[0].tolist() == [1, 2, 0, 3]
+
+
 def test_a_table_without_rows_counts_nothing(tmp_path):
     (tmp_path / "t.csv").write_text("x\n")
     assert counted(tmp_path / "t.csv", plan_of({"name": "x", **AGE}))[0].tolist() == [0, 0, 0, 0]
