@@ -471,6 +471,13 @@ FAULTS = [
         OF_LEDGER + "::test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded",
     ),
     Fault(
+        "Ctrl-C after noise was drawn loses the charge",
+        LEDGER,
+        "                with signals_deferred():\n",
+        "                if signals_deferred():\n",
+        "tests/accounting/test_drawing.py::test_ctrl_c_while_noise_is_drawn_waits_until_the_charge_is_recorded",
+    ),
+    Fault(
         "the same plan is drawn and charged again",
         LEDGER,
         "            if known is not None:\n                return hash_chain",
