@@ -471,6 +471,13 @@ FAULTS = [
         OF_LEDGER + "::test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded",
     ),
     Fault(
+        "all sketches in a ledger are sealed with one key and one nonce",
+        "dpengine/accounting/recognition.py",
+        'hash_chain.keyed(key, "sketch", release_id)',
+        'hash_chain.keyed(key, "sketch")',
+        "tests/accounting/test_sketch.py::test_each_charge_has_a_key_of_its_own_for_its_sketch",
+    ),
+    Fault(
         "Ctrl-C after noise was drawn loses the charge",
         LEDGER,
         "                with signals_deferred():\n",
