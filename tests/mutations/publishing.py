@@ -471,6 +471,13 @@ FAULTS = [
         OF_LEDGER + "::test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded",
     ),
     Fault(
+        "who states to be of other people than one table is so for all",
+        "dpengine/accounting/recognition.py",
+        "each.other_people and each.release_id in theirs",
+        "each.other_people",
+        "tests/test_near_copies.py::test_a_statement_is_about_the_table_that_it_was_made_of_alone",
+    ),
+    Fault(
         "all sketches in a ledger are sealed with one key and one nonce",
         "dpengine/accounting/recognition.py",
         'hash_chain.keyed(key, "sketch", release_id)',
