@@ -222,6 +222,13 @@ FAULTS = [
     ),
     # Questions
     Fault(
+        "the more groups a question has, the less noise each gets",
+        "dpengine/ask.py",
+        "tuple(add_noise(exact, scale))",
+        "tuple(add_noise(exact, scale / question.groups))",
+        WHOLE_REPLAY + "::test_the_answers_for_all_groups_together_are_as_private_as_one",
+    ),
+    Fault(
         "quantiles are drawn as if scores were monotone",
         "dpengine/ask.py",
         "isinstance(question.statistic, Mode)\n",
