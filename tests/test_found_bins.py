@@ -89,6 +89,16 @@ def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -
         dpe.verify(tmp_path / "ring.zip")
 
 
+def test_several_columns_and_the_tables_share_epsilon() -> None:
+    age = "{name: age, kind: number, from: 0, to: 90, bins: {count: 3, share: 1/5}}"
+    asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", f"  - {age}\ntables: [[pay, sex], [age]]"))
+    assert asked.for_tables == Fraction(7, 10)
+    finished = dpe.release(people().assign(age=np.arange(600) % 90), asked)
+    assert [each.cost for each in finished.measured.searches] == [Fraction(1, 10), Fraction(1, 5)]
+    assert finished.measured.cost == 1
+    dpe.verify(finished.bundle)
+
+
 def test_the_same_plan_again_costs_nothing() -> None:
     ledger = dpe.Ledger.in_memory()
     first = dpe.release(people(), plan(), ledger)

@@ -774,6 +774,13 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "of several columns whose cells are found only the first is paid for",
+        "dpengine/spec/plan.py",
+        "for name in self.finds), Fraction(0)))",
+        "for name in self.finds[:1]), Fraction(0)))",
+        OF_FOUND + "::test_several_columns_and_the_tables_share_epsilon",
+    ),
+    Fault(
         "what finds cells is not charged",
         "dpengine/marginals/measurement.py",
         "parts += [each.cost for each in self.searches]",
