@@ -25,7 +25,7 @@ from dpengine.counting.steps import count_steps
 from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.search import Exact, check_searches, search
+from dpengine.measure.search import Exact, search
 from dpengine.measure.strategy import Strategy, decide, resolved
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
@@ -119,7 +119,6 @@ def release(
     plan = plan.as_written
     strategy = decide(plan)
     strategy.check()
-    check_searches(plan)
     book = ledger if ledger is not None else Ledger.in_memory()
     if not isinstance(table, Table) and not book.holds(strategy.plan_id):
         check_makeable(strategy.plan)

@@ -69,6 +69,15 @@ def test_where_steps_without_people_were_measured_together_readers_find_the_same
     dpe.verify(finished.bundle)
 
 
+def test_where_hardly_anybody_was_found_at_all_readers_find_the_same_bins_too() -> None:
+    """All steps are measured once more together, so the box that holds them all comes last."""
+    finished = dpe.release(people(0), plan())
+    while finished.measured.searches[0].parents[0] < 0:  # a large noise splits it once in a while
+        finished = dpe.release(people(0), plan())
+    dpe.verify(finished.bundle)
+    assert len(finished.plan.column("pay").labels) == 8
+
+
 def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -> None:
     members = members_of(dpe.release(people(), plan()).bundle)
     stored = json.loads(members["found.json"])
@@ -78,6 +87,16 @@ def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -
     (tmp_path / "ring.zip").write_bytes(zipped(members | {"found.json": json.dumps(stored).encode()}))
     with pytest.raises(dpe.ReleaseError, match="not a tree of boxes"):
         dpe.verify(tmp_path / "ring.zip")
+
+
+def test_several_columns_and_the_tables_share_epsilon() -> None:
+    age = "{name: age, kind: number, from: 0, to: 90, bins: {count: 3, share: 1/5}}"
+    asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", f"  - {age}\ntables: [[pay, sex], [age]]"))
+    assert asked.for_tables == Fraction(7, 10)
+    finished = dpe.release(people().assign(age=np.arange(600) % 90), asked)
+    assert [each.cost for each in finished.measured.searches] == [Fraction(1, 10), Fraction(1, 5)]
+    assert finished.measured.cost == 1
+    dpe.verify(finished.bundle)
 
 
 def test_the_same_plan_again_costs_nothing() -> None:

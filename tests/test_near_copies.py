@@ -129,6 +129,14 @@ def test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own(ledger: 
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(1, 5), Fraction(1, 5))
 
 
+def test_a_statement_is_about_the_table_that_it_was_made_of_alone(ledger: dpe.Ledger) -> None:
+    dpe.release(people(2), plan_of("school"), ledger)
+    dpe.release(CLINIC.iloc[3:], plan_of("others"), ledger, other_people=True)
+    dpe.release(people(2).iloc[3:], plan_of("others"), ledger)
+    assert [each.dataset for each in ledger.history("others")[-1].recognised] == ["school"]
+    assert (ledger.spent("clinic"), ledger.spent("school")) == (Fraction(1, 10), Fraction(3, 10))
+
+
 def test_the_very_same_rows_are_the_same_people_whatever_is_stated(ledger: dpe.Ledger) -> None:
     plan = plan_of("others", tables=[["smokes"]])
     dpe.release(CLINIC.sample(frac=1, random_state=3), plan, ledger, other_people=True)

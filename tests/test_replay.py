@@ -145,6 +145,15 @@ def test_an_answer_to_a_question_is_as_private(statistic: str, unit: str, neighb
         assert same(first, replayed(people(0), question, first))
 
 
+@pytest.mark.parametrize("statistic", ["count", "proportion", "mean"])
+def test_the_answers_for_all_groups_together_are_as_private_as_one(statistic: str) -> None:
+    groups = [{"name": "a", "kind": "category", "values": ["a0", "a1", "a2"]}, {"name": "b", "kind": "yesno"}]
+    question = Question(**question_of(statistic, "a row", "1/3").to_dict() | {"by": groups})
+    without, with_one = NEIGHBOURS["one usual row more"]
+    first = recorded(with_one, question)
+    assert 0 < price(first, replayed(without, question, first)) <= question.epsilon
+
+
 @pytest.mark.parametrize("value", ["40", "odd"])
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.by_day(5)

@@ -304,7 +304,11 @@ def _frame_batches(
     Numbers, booleans and dates need no SQL. Nor do the rows of a dictionary-encoded column: the engine encodes its
     entries, and each row looks up the code of its entry.
     """
-    frame = frame.select(places).unify_dictionaries()
+    frame = frame.select(places)
+    try:
+        frame = frame.unify_dictionaries()
+    except pa.ArrowException:  # the dictionaries of some chunks hold a null
+        return None, columns
     codings = []
     for column, place, values in zip(columns, places, frame.columns, strict=True):
         if pa.types.is_dictionary(values.type) and values.num_chunks:

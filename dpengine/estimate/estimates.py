@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from operator import is_
 from typing import Protocol
@@ -34,6 +33,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit, grand_total
 from dpengine.measure.strategy import resolved
+from dpengine.noise.moments import nearby
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
@@ -359,8 +359,7 @@ def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
     """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
-        scale = math.sqrt(levels.variance(columns) / 2)
-        allocation = Allocation(columns, 1 / Fraction(scale).limit_denominator(10**6), 1)
+        allocation = Allocation(columns, 1 / nearby(math.sqrt(levels.variance(columns) / 2)), 1)
         yield Measurement(allocation, np.rint(levels.estimate(columns)).astype(np.int64))
 
 

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
@@ -32,6 +31,7 @@ from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.shrinkage import shrink, shrink_nearby
 from dpengine.marginals.smoothing import smooth
+from dpengine.noise.moments import nearby
 
 __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 
@@ -176,7 +176,7 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     for part in sums:
         values = Marginal(columns, noisy).project(part).values
         wider = scale * math.sqrt(noisy.size / values.size)  # a sum of m cells has √m times the noise
-        allocation = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
+        allocation = Allocation(part, 1 / nearby(wider), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
     better, _ = shrink(noisy, model.table(columns), scale)

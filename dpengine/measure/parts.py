@@ -127,7 +127,7 @@ class InParts(Private):
         each = ((each.columns, str(each.epsilon)) for each in direct)
         return self.plan.identity(*ranges, *levels, *each, modelled, *self.plan.weights_payload)
 
-    def check(self) -> None:
+    def _check_tables(self) -> None:
         boxes, direct, rest = self._parts
         rows = self.plan.unit.rows
         if any(rows / share > MAX_ADAPTIVE_SCALE for share in (self.plan.for_tables, *([rest] if rest else []))):

@@ -55,24 +55,13 @@ def divide_for_quantiles(
     cost. Nor if groups are expected to be too small, or if the noisy table is expected to be as good. All of this
     follows from the plan.
     """
+    left: list[Allocation] = []
     shares: list[QuantileShare] = []
     for allocation in divided:
         choices = _worthwhile(plan, allocation, {(each.columns, each.amount) for each in shares})
         shares += [replace(each, epsilon=allocation.epsilon * SHARE / len(choices)) for each in choices]
-    spent = {frozenset((*each.columns, each.amount)): each for each in shares}
-    left = (_less(allocation, [each for of, each in spent.items() if of <= {*allocation.columns}], divided)
-            for allocation in divided)  # fmt: skip
+        left.append(replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if choices else allocation)
     return tuple(left), tuple(shares)
-
-
-def _less(allocation: Allocation, within: Sequence[QuantileShare], divided: Sequence[Allocation]) -> Allocation:
-    """Return the allocation without `SHARE` of its ε, if it is the first one that holds some chosen quantiles."""
-    is_first = any(_first_with(each, divided) is allocation for each in within)
-    return replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation
-
-
-def _first_with(share: QuantileShare, divided: Sequence[Allocation]) -> Allocation:
-    return next(each for each in divided if {*share.columns, share.amount} <= {*each.columns})
 
 
 def _worthwhile(plan: Plan, allocation: Allocation, done: set[tuple[tuple[str, ...], str]]) -> list[QuantileShare]:

@@ -20,16 +20,13 @@ from typing import TypeAlias
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.errors import PlanError
 from dpengine.marginals.measurement import FoundKeys, Search
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes
-from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
 from dpengine.noise.sparse import sparse_histogram
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _
 
-__all__ = ["Exact", "blank_searches", "check_searches", "search"]
+__all__ = ["Exact", "blank_searches", "search"]
 
 Exact: TypeAlias = "Ints | tuple[Ints, Ints]"  # rows of each step; or places of keys with rows, and their rows
 
@@ -86,12 +83,3 @@ def _most(plan: Plan, name: str) -> int:
     column = plan.column(name)
     assert isinstance(column, Category), "bins or values are found"
     return column.among.most if column.among is not None else 0
-
-
-def check_searches(plan: Plan) -> None:
-    """Refuse shares of ε with which nothing would be found. Raises `PlanError`."""
-    for name in plan.finds:
-        if plan.unit.rows / (plan.epsilon * plan.column(name).share) > MAX_ADAPTIVE_SCALE:
-            raise PlanError(
-                _("epsilon is too small to find the cells of {column}: raise it, or state the cells", column=name)
-            )

@@ -115,7 +115,7 @@ class Direct(Strategy):
                   for each in self.quantiles)  # fmt: skip
         return self.plan.identity(*((each.columns, str(each.epsilon)) for each in self.allocations), *chosen)
 
-    def check(self) -> None:
+    def _check_tables(self) -> None:
         plan = self.plan
         if max(allocation.scale_in_units for allocation in self.allocations) > MAX_SCALE:
             raise PlanError(
@@ -239,7 +239,7 @@ class Tallied(_WithoutChoices):
         cells = (tally.cells for tally in self.plan.tallies)
         return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._by_tally), strict=True))
 
-    def check(self) -> None:
+    def _check_tables(self) -> None:
         if self.plan.strategy in ("adaptive", "optimised"):
             raise PlanError(_("tables of distinct persons are measured directly: use strategy: direct or auto"))
         for each in self._by_tally:
@@ -287,8 +287,8 @@ class Adaptive(Private):
     def marginals(self) -> Sequence[Columns]:
         return [*self.workload.marginals, *(each.columns for each in self._for_amounts)]
 
-    def check(self) -> None:
-        super().check()
+    def _check_tables(self) -> None:
+        super()._check_tables()
         if any(each.scale_in_units > MAX_SCALE for each in self._for_amounts):
             raise PlanError(_("epsilon is too small for means at this step: raise it, or choose a larger step"))
         check_rings(self.plan)

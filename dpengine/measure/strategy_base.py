@@ -62,12 +62,21 @@ class Strategy(ABC):
         Raises `PlanError` as `check` does.
         """
 
-    @abstractmethod
     def check(self) -> None:
-        """Refuse a plan that cannot be measured, or whose counts would be lost in noise.
+        """Refuse a plan that cannot be measured, or whose counts or cells would be lost in noise.
 
         Costs nothing and needs no data. Raises `PlanError`.
         """
+        for name in self.plan.finds:
+            if self.plan.unit.rows / (self.plan.epsilon * self.plan.column(name).share) > MAX_ADAPTIVE_SCALE:
+                raise PlanError(
+                    _("epsilon is too small to find the cells of {column}: raise it, or state the cells", column=name)
+                )
+        self._check_tables()
+
+    @abstractmethod
+    def _check_tables(self) -> None:
+        """Refuse tables that cannot be measured, or whose counts would be lost in noise. Raises `PlanError`."""
 
     def at(self, epsilon: object) -> Strategy:
         """Return the same strategy at another ε, even if *auto* would decide differently there."""
@@ -109,6 +118,6 @@ class Private(Strategy):
         """The part of ε that is left for counts."""
         return self.plan.for_tables
 
-    def check(self) -> None:
+    def _check_tables(self) -> None:
         if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
             raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["MAX_SCALE", "half_width", "mean_absolute", "scale_of", "variance"]
+__all__ = ["MAX_SCALE", "half_width", "mean_absolute", "nearby", "scale_of", "variance"]
 
 MAX_SCALE = 2**40  # the widest noise that is drawn
 
@@ -31,6 +31,15 @@ def scale_of(variance: float) -> float:
     10.0
     """
     return 1 / (2 * math.asinh(math.sqrt(1 / (2 * variance))))
+
+
+def nearby(scale: float) -> Fraction:
+    """Return a scale near this one, as a fraction of denominator 10^6 at most; never 0, however small the noise.
+
+    >>> nearby(2.5), nearby(1e-9)
+    (Fraction(5, 2), Fraction(1, 1000000))
+    """
+    return max(Fraction(scale).limit_denominator(10**6), Fraction(1, 10**6))
 
 
 def mean_absolute(scale: Fraction | float) -> float:

@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
@@ -19,14 +18,12 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.allocation import allocate
 from dpengine.measure.measure import add_noise
 from dpengine.measure.strategy import Strategy, decide
-from dpengine.noise.moments import scale_of, variance
+from dpengine.noise.moments import nearby, scale_of, variance
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
 from dpengine.spec.plan import Plan
 
 __all__ = ["preview", "preview_table"]
-
-DENOMINATOR = 10**6  # precision of noise scales that represent several marginals
 
 
 def preview(plan: Plan) -> Result:
@@ -89,8 +86,8 @@ def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) ->
         allocation = those[0]
         if len(those) > 1 or len(allocation.columns) > len(shared):
             sums = (variance(each.scale) * plan.cells(each.columns) / plan.cells(shared) for each in those)
-            scale = scale_of(1 / math.fsum(1 / each for each in sums))
-            allocation = allocate(plan, shared, plan.unit.rows / Fraction(scale).limit_denominator(DENOMINATOR))
+            scale = nearby(scale_of(1 / math.fsum(1 / each for each in sums)))
+            allocation = allocate(plan, shared, plan.unit.rows / scale)
         seen.append(add_noise(mock_counts(plan, shared), replace(allocation, columns=shared)))
     return tuple(seen)
 

@@ -127,3 +127,8 @@ class ColumnBase(Declared):
     def missing_code(self) -> int:
         """Index of the cell for missing values; `other_code` if there is none."""
         return self.size - 1 if self.missing else self.other_code
+
+    @property
+    def missing_place(self) -> int:
+        """The code of a missing value where rows are counted; -1 means that its row is left out."""
+        return self.missing_code

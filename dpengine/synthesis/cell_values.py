@@ -175,7 +175,7 @@ def reader(column: Column) -> Callable[[Any], Ints]:
         declared = partial(_value_cells, {text: k for k, text in enumerate(column.declared)})
     outside = {other_text(column): column.other_code} if column.other else {}
     if column.missing:
-        outside[""] = column.missing_place if isinstance(column, Amount) else column.missing_code
+        outside[""] = column.missing_place
 
     def cells_of(written: Any) -> Ints:
         flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written

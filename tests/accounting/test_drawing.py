@@ -39,6 +39,19 @@ def test_a_signal_is_delivered_after_the_context_and_its_handler_is_put_back() -
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_while_noise_is_drawn_waits_until_the_charge_is_recorded() -> None:
+    ledger, price = Ledger.in_memory(), Charge(Kind.ANSWER, "clinic", b"rows", "plan", Fraction(1), "title", "summary")
+
+    def draw(exact: None) -> Outcome:
+        signal.raise_signal(signal.SIGINT)
+        return Outcome("a" * 32, "2026-11-24T12:00:00+00:00", Fraction(1), b"plan")
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.charge_once(price, lambda: None, draw, read)
+    assert ledger.spent("clinic") == 1
+    assert ledger.payload("a" * 32) == b"plan"
+
+
 def test_signals_belong_to_the_main_thread_alone() -> None:
     handlers: list[object] = []
 

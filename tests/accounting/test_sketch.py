@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpengine.accounting import sketch
+from dpengine.accounting.recognition import sealed
 from dpengine.accounting.sketch import BINS, FALSE_ALARM, ROWS, VALUES, Histogram, Sketch, chance, resemblance
 from dpengine.array_types import Ints
 
@@ -120,6 +121,14 @@ def test_a_sketch_is_read_back_as_it_was() -> None:
     assert [(h.kind, h.used, h.counts.tolist()) for h in again.histograms] == [
         (h.kind, h.used, h.counts.tolist()) for h in one.histograms
     ]
+
+
+def test_each_charge_has_a_key_of_its_own_for_its_sketch() -> None:
+    """All are sealed with one nonce, so two under one key would show where they differ."""
+    kept = Sketch((Histogram(ROWS, np.arange(BINS)),))
+    one, other, elsewhere = (sealed(key, charge, kept) for key, charge in ((b"k", "1"), (b"k", "2"), (b"l", "1")))
+    assert len({one[:64], other[:64], elsewhere[:64]}) == 3
+    assert sealed(b"k", "1", kept) == one
 
 
 def test_a_table_without_rows_resembles_nothing() -> None:

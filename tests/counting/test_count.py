@@ -56,6 +56,23 @@ def test_every_marginal_comes_from_the_same_rows_in_the_requested_order():
     assert {array.dtype for array in (ba, a, total)} == {np.dtype(np.int64)}
 
 
+def test_a_row_without_a_cell_in_one_of_several_columns_counts_in_no_table(tmp_path):
+    closed = {"kind": "yesno", "other": False, "missing": False}
+    plan = plan_of({"name": "a", **closed}, {"name": "b", **closed}, tables=[["a"], ["b"]])
+    table = pa.table({"a": ["1", "1", "?", "?", None, "0"], "b": ["1", "?", "0", "?", "1", "1"]})
+    csv.write_csv(table, tmp_path / "t.csv")
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.csv", tmp_path / "t.parquet"):
+        assert [array.tolist() for array in counted(source, plan)] == [[1, 1], [2, 0]]
+
+
+def test_a_null_in_the_dictionaries_of_several_chunks_is_a_missing_value():
+    parts = [([0, 1, None], ["a", None]), ([1, 0, 1], [None, "b"])]
+    chunks = [pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(texts)) for places, texts in parts]
+    plan = plan_of({"name": "v", "kind": "category", "values": ["a", "b"]})
+    assert counted(pa.table({"v": pa.chunked_array(chunks)}), plan)[0].tolist() == [1, 2, 0, 3]
+
+
 def test_a_table_without_rows_counts_nothing(tmp_path):
     (tmp_path / "t.csv").write_text("x\n")
     assert counted(tmp_path / "t.csv", plan_of({"name": "x", **AGE}))[0].tolist() == [0, 0, 0, 0]
@@ -81,11 +98,14 @@ def test_many_rows_in_a_table_with_more_cells_than_a_batch_has_rows():
 
 def test_check_names_every_fault_and_what_the_table_has():
     table = pa.table({"Age": [1], "many": [[1]], "day": [dt.date(2024, 1, 1)], "raw": [b"x"], "n": [1]})
+    table = table.append_column("paid", table["day"])
     plan = plan_of(
         {"name": "age", **AGE}, {"name": "regoin", "kind": "yesno"}, {"name": "many", **AGE},
         {"name": "raw", "kind": "yesno"},
         {"name": "day", **AGE}, {"name": "n", **VISIT}, {"name": "f", **VISIT, "format": "%Q"},
-        tables={"each": 1}, unit={"id": "person"},
+        {"name": "paid", "kind": "amount", "from": 0, "to": 9},
+        tables=[["age", "regoin"], ["many", "raw"], ["n", "f"], {"columns": ["day"], "mean": ["paid"]}],
+        unit={"id": "person"},
     )  # fmt: skip
     with open_table(table) as opened, pytest.raises(TableError) as caught:
         check(opened, plan)
@@ -93,7 +113,8 @@ def test_check_names_every_fault_and_what_the_table_has():
     for fragment in (
         "no column 'age'; did you mean 'Age'? it has 'Age', 'many', 'day'", "no column 'regoin'", "no column 'person'",
         "'many' holds bigint[] values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
-        "'n' holds numbers and cannot be read as date", "the format '%Q' is not one of dates",
+        "'n' holds numbers and cannot be read as date", "'paid' holds dates and cannot be read as amount",
+        "the format '%Q' is not one of dates",
     ):  # fmt: skip
         assert fragment in faults
     with open_table(table) as opened, pytest.raises(TableError):

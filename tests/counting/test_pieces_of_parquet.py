@@ -38,6 +38,7 @@ VALUES: Mapping[str, tuple[list[Any], pa.DataType]] = {
     "yes": ([True, False, None], pa.bool_()),
     "day": (DAYS, pa.date32()),
     "none": ([None], pa.string()),
+    "paid": (["0.5", None, "", "40", "none", "17.25"], pa.string()),
     "wide": ([0, 2**64 - 1, None], pa.uint64()),
 }
 EDGES = ["-9", "0", "0.1", "0.7", "2.675", "18", "100"]
@@ -47,11 +48,12 @@ COLUMNS = [
     {"name": "x", "kind": "number", "edges": EDGES, "missing_as": ["-9"]},
     {"name": "age", "kind": "number", "edges": EDGES, "missing_as": ["-9"], "other": False},
     {"name": "small", "kind": "amount", "from": 0, "to": 40, "step": "0.5"},
+    {"name": "paid", "kind": "amount", "from": 0, "to": 40, "step": "0.5", "knots": [0, 10, 40]},
     {"name": "unsigned", "kind": "category", "values": ["0", "17", "4294967295"]},
     {"name": "yes", "kind": "yesno"},
     {"name": "day", "kind": "date", "from": "2024-01-01", "to": "2024-03-31", "by": "month"},
 ]  # fmt: skip
-TABLES = [["y", "listed"], ["large", "none", "yes"], ["x", "age"], {"columns": ["day"], "mean": ["small"]},
+TABLES = [["y", "listed"], ["large", "none", "yes"], ["x", "age"], {"columns": ["day"], "mean": ["small", "paid"]},
           ["unsigned", "y"]]  # fmt: skip
 PLAN = Plan(dataset="d", epsilon="1", columns=COLUMNS, tables=TABLES, strategy="direct")
 
@@ -72,11 +74,11 @@ def results_of(path: Path, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, 
         assert table.parquet is not None
         if not pieces:
             table.parquet = again.parquet = None
-        key, counts = digest_and_count(table, plan, plan.marginals)
+        key, counts = digest_and_count(table, plan, plan.supports)
         assert counts is not None
         assert table.histograms is not None
         assert digest(again) == key
-        single = count(again, plan, plan.marginals, truncation_key=b"")
+        single = count(again, plan, plan.supports, truncation_key=b"")
         assert [each.tolist() for each in single] == [each.tolist() for each in counts]
         return key, [each.tolist() for each in counts], table.histograms.tolist()
 
@@ -153,7 +155,7 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
         with open_table(good) as opened:
             assert isinstance(opened, LocalTable)
             opened.parquet = path
-            counts = count(opened, PLAN, PLAN.marginals, truncation_key=b"")
+            counts = count(opened, PLAN, PLAN.supports, truncation_key=b"")
         assert [each.tolist() for each in counts] == expected
         with pytest.raises(TableError):
             results_of(path, pieces=True)

@@ -36,9 +36,9 @@ def results_of(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
         assert table.text is not None
         if not pieces:
             table.text = again.text = None
-        key, counts = digest_and_count(table, plan, plan.marginals)
+        key, counts = digest_and_count(table, plan, plan.supports)
         assert digest(again) == key
-        single = count(again, plan, plan.marginals, truncation_key=b"")
+        single = count(again, plan, plan.supports, truncation_key=b"")
         assert [each.tolist() for each in single] == [each.tolist() for each in counts]
         return key, [each.tolist() for each in counts], table.histograms.tolist()
 
@@ -84,6 +84,18 @@ def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote,
     with open_table(path) as table:
         assert table.text.whole_cells == simple
         assert text_file._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
+
+
+@pytest.mark.parametrize("knots", [[], [0, 10, 40]], ids=["two ends", "knots"])
+def test_a_missing_amount_among_few_different_ones_counts_as_missing(tmp_path, monkeypatch, knots):
+    path = tmp_path / "t.csv"
+    path.write_text("pay,y\n" + "7.5,a\n,a\n12,a\nnone,a\n" * 200)
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 40, "step": "0.5", "knots": knots}
+    mean = [{"columns": ["y"], "mean": ["pay"]}]
+    plan = Plan(dataset="d", epsilon="1", columns=[pay, COLUMNS[2]], tables=mean, strategy="direct")
+    assert in_pieces(path, monkeypatch, plan) > 1
+    _, (counts,), _ = found(path, plan, pieces=True)
+    assert counts[0][-1] == 400 * plan.column("pay").grain
 
 
 def test_a_cell_in_quotes_holds_delimiters(tmp_path, monkeypatch):

@@ -142,6 +142,14 @@ def test_what_is_measured_costs_what_was_allocated(name: str) -> None:
     assert modelled + audit + sum((each.epsilon for each in measured.choices), Fraction(0)) == rest
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_plans_of_much_epsilon_are_predicted_and_previewed(name: str) -> None:
+    """Where what levels say of the rest has hardly any noise, its scale is not rounded to 0."""
+    plan = plan_of(name, "1000")
+    assert np.isfinite(predict(plan)["half_width_95"]).all()
+    assert all(np.isfinite(preview(plan).estimates.estimate(table)).all() for table in plan.marginals)
+
+
 def test_a_part_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of("all at once")
     strategy = decide(plan)

@@ -138,6 +138,17 @@ def test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help() -> 
     )
 
 
+def test_a_choice_takes_its_epsilon_from_the_table_for_which_it_is_worth_it() -> None:
+    """Two measured tables hold the quantile; only in the second one are people enough for the noise."""
+    more = {"columns": ["town"], "quantiles": {"pay": [0.9]}, "weight": 100}
+    both = {"columns": ["sex", "town"], "quantiles": {"pay": [0.5]}}
+    plan = plan_of(both, more, epsilon=1, rows_about=3000, strategy="optimised")
+    (share,), tables = decide(plan).quantiles, {each.columns: each.epsilon for each in decide(plan).allocations}
+    assert [*tables] == [("pay", "sex", "town"), ("pay", "town")]
+    assert share.epsilon / (share.epsilon + tables["pay", "town"]) == SHARE
+    assert release(frame(), plan).measured.cost == 1
+
+
 def frame() -> pd.DataFrame:
     rng = np.random.default_rng(3)
     pay = np.clip(np.round(2 * rng.normal(28, 9, 4001)) / 2, 0, 60)
@@ -225,6 +236,16 @@ def test_steps_are_counted_alike_here_and_in_another_engine(step: str) -> None:
             soft, steps = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
         assert np.array_equal(steps, expected)
         assert soft.sum() == len(rows) * plan.grain(("sex", "pay"))
+
+
+def test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere() -> None:
+    plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 2}, columns=[SEX, PAY], tables=[MEDIAN])
+    rows = pd.DataFrame({"who": ["a"] * 9 + ["b"], "sex": "f", "pay": [*range(9), 7]})
+    with open_table(rows) as table:
+        soft, stepped = count(table, plan, [("sex", "pay"), Stepped(("sex", "pay"))], truncation_key=b"any")
+    assert stepped.sum() == 3
+    assert stepped.max() <= 2
+    assert soft.sum() == 3 * plan.grain(("sex", "pay"))
 
 
 def test_bins_of_steps_hold_the_whole_range() -> None:

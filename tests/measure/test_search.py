@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import Plan, PlanError
+from dpengine import Plan, PlanError, preview
 from dpengine.estimate.found_cells import resolve
-from dpengine.measure.search import blank_searches, check_searches, search
+from dpengine.measure.search import blank_searches, search
+from dpengine.measure.strategy import decide
 from tests.replay import Tape, price, recorded_work, replayed_work
 
 STEPS = 40
@@ -52,7 +53,13 @@ def test_what_is_left_for_the_tables_and_the_shares_are_epsilon() -> None:
     assert len(resolve(plan, blank_searches(plan)).column("pay").labels) == 7
 
 
-def test_a_share_with_which_nothing_would_be_found_is_refused() -> None:
-    check_searches(plan_of(epsilon="0.05"))
+@pytest.mark.parametrize("strategy", ["direct", "adaptive"])
+def test_a_share_with_which_nothing_would_be_found_is_refused(strategy: str) -> None:
+    def at(epsilon: str) -> Plan:
+        return plan_of(epsilon=epsilon).model_copy(update={"strategy": strategy})
+
+    decide(at("0.05")).check()
     with pytest.raises(PlanError, match="too small to find the cells of pay"):
-        check_searches(plan_of(epsilon="0.0001"))
+        decide(at("0.0001")).check()
+    with pytest.raises(PlanError, match="too small to find the cells of pay"):
+        preview(at("0.0001"))

@@ -531,6 +531,29 @@ FAULTS = [
         OF_LAPLACE + "::test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system",
     ),
     Fault(
+        "of many bits, the later ones can be foreseen",
+        "dpengine/noise/bits.py",
+        "            encryptor.update_into(zeros",
+        "            (encryptor if start == 0 else Cipher(algorithms.AES256(bytes(32)), modes.CTR(bytes(16)))"
+        ".encryptor()).update_into(zeros",
+        OF_LAPLACE + "::test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system",
+    ),
+    Fault(
+        "a coin trusts floats up to their last digit",
+        SELECTION,
+        "margin = middle * _RELATIVE + 4096",
+        "margin = middle * 0",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+        quick=True,
+    ),
+    Fault(
+        "a coin that one word does not decide lands heads",
+        SELECTION,
+        "        if word >= high:\n            return False\n        word, bits",
+        "        return word < high\n        word, bits",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+    ),
+    Fault(
         "a choice forgets the 2 in ε/2Δ",
         SELECTION,
         "(1 if monotone else 2) * sensitivity",
@@ -640,7 +663,7 @@ FAULTS = [
     Fault(
         "quantiles are chosen beside all of ε",
         CHOICE,
-        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if is_first else allocation",
+        "replace(allocation, epsilon=allocation.epsilon * (1 - SHARE)) if choices else allocation",
         "allocation",
         OF_CHOICE + "::test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help",
     ),
@@ -749,6 +772,13 @@ FAULTS = [
         "return self.epsilon",
         OF_SEARCH + "::test_what_is_left_for_the_tables_and_the_shares_are_epsilon",
         quick=True,
+    ),
+    Fault(
+        "of several columns whose cells are found only the first is paid for",
+        "dpengine/spec/plan.py",
+        "for name in self.finds), Fraction(0)))",
+        "for name in self.finds[:1]), Fraction(0)))",
+        OF_FOUND + "::test_several_columns_and_the_tables_share_epsilon",
     ),
     Fault(
         "what finds cells is not charged",

@@ -130,6 +130,21 @@ FAULTS = [
         "tests/counting/test_count.py::test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere",
     ),
     Fault(
+        "all rows of a person count where quantiles are chosen",
+        "dpengine/counting/count.py",
+        "joints, kept_of(plan, tally), truncation_key, _share",
+        'joints, kept_of(plan.at("1").model_copy(update={"unit": plan.unit.model_copy(update={"rows": 99})}), tally)'
+        " if stepped else kept_of(plan, tally), truncation_key, _share",
+        "tests/measure/test_quantile_choice.py::test_a_person_keeps_as_many_rows_where_steps_are_counted_as_elsewhere",
+    ),
+    Fault(
+        "a row without a cell in one column counts in tables of the others",
+        "dpengine/counting/totals.py",
+        "np.logical_or.reduce(lacking)",
+        "np.logical_and.reduce(lacking)",
+        "tests/counting/test_count.py::test_a_row_without_a_cell_in_one_of_several_columns_counts_in_no_table",
+    ),
+    Fault(
         "a question keeps a row too many of a person",
         "dpengine/counting/single_query.py",
         "unit.rows, selection.truncation_key",
@@ -206,6 +221,13 @@ FAULTS = [
         "tests/results/test_stated.py",
     ),
     # Questions
+    Fault(
+        "the more groups a question has, the less noise each gets",
+        "dpengine/ask.py",
+        "tuple(add_noise(exact, scale))",
+        "tuple(add_noise(exact, scale / question.groups))",
+        WHOLE_REPLAY + "::test_the_answers_for_all_groups_together_are_as_private_as_one",
+    ),
     Fault(
         "quantiles are drawn as if scores were monotone",
         "dpengine/ask.py",
@@ -454,6 +476,27 @@ FAULTS = [
         "if outcome.cost != epsilon:",
         "if False:",
         OF_LEDGER + "::test_a_draw_that_cost_more_or_less_than_its_price_is_not_recorded",
+    ),
+    Fault(
+        "who states to be of other people than one table is so for all",
+        "dpengine/accounting/recognition.py",
+        "each.other_people and each.release_id in theirs",
+        "each.other_people",
+        "tests/test_near_copies.py::test_a_statement_is_about_the_table_that_it_was_made_of_alone",
+    ),
+    Fault(
+        "all sketches in a ledger are sealed with one key and one nonce",
+        "dpengine/accounting/recognition.py",
+        'hash_chain.keyed(key, "sketch", release_id)',
+        'hash_chain.keyed(key, "sketch")',
+        "tests/accounting/test_sketch.py::test_each_charge_has_a_key_of_its_own_for_its_sketch",
+    ),
+    Fault(
+        "Ctrl-C after noise was drawn loses the charge",
+        LEDGER,
+        "                with signals_deferred():\n",
+        "                if signals_deferred():\n",
+        "tests/accounting/test_drawing.py::test_ctrl_c_while_noise_is_drawn_waits_until_the_charge_is_recorded",
     ),
     Fault(
         "the same plan is drawn and charged again",
@@ -724,6 +767,20 @@ FAULTS = [
         "        and not (np.searchsorted(quotes, ends) % 2).any()\n",
         "",
         "tests/counting/test_pieces_of_text.py::test_other_quotes_are_left_to_sql",
+    ),
+    Fault(
+        "a missing amount of few different texts is a value",
+        "dpengine/counting/pieces/known_texts.py",
+        "partial(_codes_of_few, known, column.missing_place)",
+        "partial(_codes_of_few, known, column.missing_code)",
+        "tests/counting/test_pieces_of_text.py::test_a_missing_amount_among_few_different_ones_counts_as_missing",
+    ),
+    Fault(
+        "a missing amount among numerals is a value",
+        "dpengine/counting/pieces/text_file.py",
+        "known, lookup, column.missing_place)",
+        "known, lookup, column.missing_code)",
+        "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
     ),
     Fault(
         "all texts of a column of numerals are recognised by their numbers",

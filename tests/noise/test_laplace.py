@@ -232,12 +232,13 @@ def test_neighbouring_outcomes_differ_by_exp_epsilon_and_no_more(scale: str) -> 
 def test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or bytes(range(size)))
-    fill, parts = keystream(), [np.empty(5, dtype=np.uint16), np.empty(9, dtype=np.uint64), np.empty(0, np.uint64)]
+    sizes = [(5, np.uint16), (9, np.uint64), (0, np.uint64), (70_001, np.uint64)]  # the last takes several steps
+    fill, parts = keystream(), [np.empty(size, dtype=kind) for size, kind in sizes]
     for part in parts:
         fill(part)
     block = Cipher(algorithms.AES(bytes(range(32))), modes.ECB()).encryptor()
-    stream = block.update(b"".join(counter.to_bytes(16, "big") for counter in range(6)))
-    assert b"".join(part.tobytes() for part in parts) == stream[:82]
+    stream = block.update(b"".join(counter.to_bytes(16, "big") for counter in range(36_000)))
+    assert b"".join(part.tobytes() for part in parts) == stream[: 82 + 8 * 70_001]
     assert asked == [32]
 
 

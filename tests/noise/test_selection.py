@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from dpengine.noise import selection
+from dpengine.noise.exact_exp import exp_between
 from dpengine.noise.selection import (
     _below_exp,
     exp_coins,
@@ -121,6 +122,19 @@ def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     assert not _below_exp(edge + 2**20, x)
     assert not _below_exp(1, Fraction(100)), "exp(−100) lies below 2^−64, whatever follows a first word of 1"
     assert exp_coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
+
+
+@pytest.mark.parametrize(("gap", "unit"), [(1, Fraction(1)), (3, Fraction(2, 7)), (40, Fraction(1, 2))])
+def test_a_coin_falls_by_every_bit_of_its_words(monkeypatch: pytest.MonkeyPatch, gap: int, unit: Fraction) -> None:
+    """Words just below and above exp(−x) decide; if the first word is a tie, so do the bits that follow."""
+    edge, rest = divmod(exp_between(gap * unit, 128)[0], 2**64)
+    near = np.array([*range(-9, 0), *range(1, 10), -5000, 5000])
+    monkeypatch.setattr(selection, "random_words", lambda size: np.array([edge + int(k) for k in near], np.uint64))
+    assert exp_coins(np.full(near.size, gap), unit).tolist() == (near < 0).tolist()
+    monkeypatch.setattr(selection, "random_words", lambda size: np.array([edge], np.uint64))
+    for off in (-(2**40), 2**40):
+        monkeypatch.setattr(selection.secrets, "randbits", lambda bits, off=off: rest + off)
+        assert exp_coins(np.array([gap]), unit).tolist() == [off < 0]
 
 
 @pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)

@@ -151,18 +151,20 @@ def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
 
 
 def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
-    """Return whether the first box holds all steps, and the children of each box cover it exactly once.
+    """Return whether one box, the root, holds all steps, and the children of each box cover it exactly once.
 
-    A box may come after its children: neighbours with hardly any people are measured once more together.
+    A box may come after its children: neighbours with hardly any people are measured once more together. So may the
+    root, if the whole table has hardly any people.
     """
-    if parents.size > MOST_BOXES * steps or (parents[0], first[0], last[0]) != (-1, 0, steps):
+    root = np.flatnonzero(parents < 0)
+    if parents.size > MOST_BOXES * steps or [*first[root], *last[root]] != [0, steps]:
         return False
     if not (parts.min() >= 1 and (first >= 0).all() and (first < last).all() and (last <= steps).all()):
         return False
-    if not ((parents[1:] >= 0) & (parents[1:] < parents.size)).all() or _has_ring(parents):
+    if parents.min() != -1 or (parents >= parents.size).any() or _has_ring(parents):
         return False
-    order = np.lexsort((first[1:], parents[1:]))
-    family, begins, ends = parents[1:][order], first[1:][order], last[1:][order]
+    order = np.lexsort((first, parents))[1:]  # without the root
+    family, begins, ends = parents[order], first[order], last[order]
     begin, end = np.diff(family, prepend=-1) > 0, np.diff(family, append=parents.size) > 0
     return bool(
         (begins[begin] == first[family[begin]]).all()

@@ -38,6 +38,7 @@ __all__ = [
 
 _READABLE: Mapping[str, tuple[Family, ...]] = {
     "number": ("text", "integer", "float", "decimal", "boolean"),
+    "amount": ("text", "integer", "float", "decimal", "boolean"),
     "yesno": ("text", "integer", "float", "decimal", "boolean"),
     "date": ("text", "date", "timestamp"),
 }

@@ -84,7 +84,7 @@ def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -
 def coding_of_few(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding:
     """Return the coding of a column of few distinct texts, whose arrays are dictionary-encoded."""
     known, by_sql = known_codes(table, place, column, encode)
-    return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_code), by_sql.complete)
+    return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_place), by_sql.complete)
 
 
 def known_words() -> KnownTexts:

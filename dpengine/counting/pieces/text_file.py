@@ -187,9 +187,8 @@ def _coding(table: LocalTable, place: int, column: Column, kind: str, encode: En
         return coding_of_few(table, place, column, encode)
     if kind == "numerals" and (lookup := of_numerals(column)) is not None:
         known, _by_sql = known_codes(table, place, column, encode)
-        return BatchCoding(
-            {}, ("",), partial(_codes_of_numerals, known, lookup, column.missing_code), completes(column)
-        )
+        codes = partial(_codes_of_numerals, known, lookup, column.missing_place)
+        return BatchCoding({}, ("",), codes, completes(column))
     return None
 
 
