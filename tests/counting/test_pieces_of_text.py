@@ -94,7 +94,7 @@ def test_a_missing_amount_among_few_different_ones_counts_as_missing(tmp_path, m
     mean = [{"columns": ["y"], "mean": ["pay"]}]
     plan = Plan(dataset="d", epsilon="1", columns=[pay, COLUMNS[2]], tables=mean, strategy="direct")
     assert in_pieces(path, monkeypatch, plan) > 1
-    _, (counts,), _ = found(path, plan, pieces=True)
+    _, (counts,), _ = results_of(path, plan, pieces=True)
     assert counts[0][-1] == 400 * plan.column("pay").grain
 
 
