@@ -3,7 +3,8 @@
 The prior of a count is a Laplace distribution around the guess m, of scale s = c·m^g; the noise is Laplace of scale b.
 The spread of the prior, (c, g), is estimated from the noisy counts themselves, by maximum likelihood over a small grid;
 the result is the posterior median of each count. If noise alone explains the distance between noisy counts and guess,
-the result is the guess.
+the result is the guess. If counts typically differ from the guess by most of it, the cells may be empty but for a few:
+then a prior for such tables (`sparse_prior`) is compared with the one around the guess.
 
 All functions take noisy numbers and public structure, so nothing here costs privacy. They use the continuous Laplace
 density for noise that is discrete: the results are estimates, and no guarantee rests on them.
@@ -16,12 +17,17 @@ import math
 import numpy as np
 
 from dpengine.array_types import Floats
+from dpengine.marginals.sparse_prior import shrink_sparse
 
 __all__ = ["density", "likeliest_spread", "posterior_median", "shrink", "shrink_nearby"]
 
 SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `shrink`
 POWERS = (0.5, 0.75, 1.0)  # g
 MIN_GUESS = 0.05  # smaller guesses have the spread of this one
+# The mean spread, as a part of the mean guess, beyond which most cells may be empty. Of 369 public pairs at ε = 10, the
+# sparse prior was likelier in 38 of the 44 beyond it, and in 3 of the others, by little.
+SPARSE = 0.6
+SURER = 10.0  # gain of log-likelihood for which the sparse prior is used: it has ten parameters or so more
 NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
 PSEUDO_COUNT = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
 CLEARER = 1.0  # gain of log-likelihood for which neighbours are used
@@ -68,6 +74,10 @@ def _shrunk(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float, 
     noise_alone = float((-distance / scale).sum() - distance.size * math.log(2 * scale)) + math.log(2)
     if noise_alone >= likelihood:
         return guess.copy(), noise_alone, spread
+    if spread.sum() > SPARSE * guess.sum():
+        sparse, likely = shrink_sparse(noisy, guess, scale)
+        if likely > likelihood + SURER:
+            return sparse, likely, spread
     return guess + np.sign(noisy - guess) * posterior_median(distance, spread, scale), likelihood, spread
 
 

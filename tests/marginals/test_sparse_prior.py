@@ -1,0 +1,87 @@
+"""A prior for tables of mostly empty cells: the densities and medians of its mixture, and what it gains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.marginals import sparse_prior
+from dpengine.marginals.shrinkage import shrink
+from dpengine.marginals.sparse_prior import shrink_sparse
+from dpengine.noise.laplace import discrete_laplace
+
+counts = st.lists(st.floats(-50, 500), min_size=1, max_size=30).map(np.array)
+
+
+def few_full_cells(rows: int, columns: int, people: int) -> np.ndarray:
+    """One column decides another: a single cell of each row has people."""
+    table = np.zeros((rows, columns))
+    table[np.arange(rows), np.arange(rows) * 7 % columns] = people * (1 + np.arange(rows) % 3)
+    return table
+
+
+@given(noisy=counts, guess=st.floats(0, 40), scale=st.floats(0.5, 20))
+def test_shrunk_counts_lie_between_nought_and_the_noisy_ones(noisy: np.ndarray, guess: float, scale: float) -> None:
+    better, likelihood = shrink_sparse(noisy, np.full(noisy.shape, guess), scale)
+    assert np.isfinite(likelihood)
+    assert (better >= 0).all()
+    assert (better <= np.maximum(noisy, 0)).all()
+
+
+def test_a_table_in_which_one_column_decides_another_is_far_nearer_to_the_truth() -> None:
+    """3,000 cells, 60 of them with people; noise of scale 3. A projection is ten times as wrong."""
+    truth = few_full_cells(60, 50, 60)
+    noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
+    guess = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
+    raw = np.abs(np.maximum(noisy, 0) - truth).sum()
+    assert np.abs(shrink(noisy, guess, 3.0)[0] - truth).sum() < 0.1 * raw
+
+
+def test_the_guess_stays_where_tables_are_full() -> None:
+    """Counts vary around the guess by a tenth of it: the sparse prior is not likelier."""
+    guess = 20.0 + np.arange(400) % 60
+    truth = guess * (0.9 + 0.2 * (np.arange(400) % 3) / 2)
+    noisy = truth + discrete_laplace(5, 400)
+    assert shrink(noisy, guess, 5.0)[1] > shrink_sparse(noisy, guess, 5.0)[1]
+
+
+@pytest.mark.parametrize("mean", [0.7, 3.0, 40.0])
+def test_densities_and_medians_are_those_of_an_integral(mean: float) -> None:
+    """One part of the mixture beside the spike, integrated on a grid; noise of scale 3, also of the mean's own size.
+
+    A median is at most the noisy count.
+    """
+    scale, weights = 3.0, np.array([0.3, 0.7])
+    grid = np.linspace(0, 1500, 1_500_001)
+    step = grid[1]
+    for noisy in (-4.0, 0.5, 9.0, 60.0):
+        weight = np.exp(-grid / mean) / mean * np.exp(-np.abs(noisy - grid) / scale) / (2 * scale) * step
+        weight[0] /= 2
+        densities = sparse_prior._densities(np.array([noisy]), np.array([[mean]]), scale)
+        assert densities[1, 0] == pytest.approx(weight.sum(), rel=0.05)
+        assert densities[0, 0] == pytest.approx(np.exp(-abs(noisy) / scale) / (2 * scale))
+        likely = weights * densities[:, 0]
+        running = (likely[0] + weights[1] * np.cumsum(weight)) / likely.sum()
+        median = sparse_prior._medians(
+            np.array([noisy]), np.array([[mean]]), scale, weights, likely[:1] / likely.sum(), likely.sum(keepdims=True)
+        )
+        expected = min(max(noisy, 0.0), grid[np.searchsorted(running, 0.5)])
+        assert median[0] == pytest.approx(expected, rel=0.01, abs=0.05)
+
+
+def test_weights_of_a_large_table_are_found_from_some_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its cells are shrunk some at a time: hardly another result."""
+    truth = few_full_cells(60, 50, 60)
+    noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
+    guess = np.ones(truth.shape)
+    better, likelihood = shrink_sparse(noisy, guess, 3.0)
+    monkeypatch.setattr(sparse_prior, "AT_ONCE", 700)
+    parts, the_same = shrink_sparse(noisy, guess, 3.0)
+    assert np.array_equal(parts, better)
+    assert the_same == pytest.approx(likelihood)
+    monkeypatch.setattr(sparse_prior, "MAX_LEARNT", 1000)
+    some, less = shrink_sparse(noisy, guess, 3.0)
+    assert np.abs(some - better).sum() < 0.05 * truth.sum()
+    assert less == pytest.approx(likelihood, rel=0.02)
