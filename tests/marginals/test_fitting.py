@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpengine.array_types import Floats
-from dpengine.marginals.fitting import largest_remainders, project, rake, rake_three, round_to_total, round_to_totals
+from dpengine.marginals.fitting import (
+    largest_remainders,
+    project,
+    project_on_margins,
+    rake,
+    rake_three,
+    round_to_total,
+    round_to_totals,
+    shift_to_margins,
+)
 
 counts = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1000))
 points = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1000, 1000))
@@ -85,3 +94,39 @@ def test_largest_remainders_add_up_and_change_no_value_by_one(expected: Floats, 
     rounded = largest_remainders(expected, total)
     assert rounded.sum() == total
     assert np.abs(rounded - expected * (total / expected.sum())).max() < 1 + 1e-9
+
+
+@given(tables, tables)
+def test_shifted_tables_have_the_margins_and_keep_all_other_differences(values: Floats, other: Floats) -> None:
+    """Least squares change nothing that the margins do not decide: differences of differences."""
+    rows, columns = np.resize(other, values.shape).sum(axis=1), np.resize(other, values.shape).sum(axis=0)
+    shifted = shift_to_margins(values, rows, columns)
+    assert shifted.sum(axis=1) == pytest.approx(rows, abs=1e-6)
+    assert shifted.sum(axis=0) == pytest.approx(columns, abs=1e-6)
+    assert np.diff(np.diff(shifted, axis=0), axis=1) == pytest.approx(
+        np.diff(np.diff(values, axis=0), axis=1), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (2, 2), (5, 3), (20, 30)])
+def test_no_table_with_the_margins_lies_beyond_the_projection(shape: tuple[int, int]) -> None:
+    """The nearest point of a convex set is the one from which no other lies in the direction of the point."""
+    chance = np.random.default_rng(7)
+    for empty in (0.0, 0.6):
+        others = [chance.exponential(5, shape) * (chance.random(shape) >= empty) for _ in range(4)]
+        rows, columns = others[0].sum(axis=1), others[0].sum(axis=0)
+        margins = [((0,), rows), ((1,), columns)]
+        values = others[0] + chance.laplace(0, 10, shape) - 5  # some rows have no positive cell
+        nearest = project_on_margins(values, rows, columns, sweeps=2000)
+        assert nearest.min() >= 0
+        assert nearest.sum(axis=1) == pytest.approx(rows, abs=1e-4)
+        assert nearest.sum(axis=0) == pytest.approx(columns, abs=1e-4)
+        for other in [others[0], *(rake(each + 1e-9, margins, 500) for each in others[1:])]:
+            assert ((values - nearest) * (other - nearest)).sum() <= 0.01 * rows.sum()
+
+
+def test_projections_end_when_the_margins_are_near_enough() -> None:
+    values, margins = np.random.default_rng(5).normal(size=(6, 7)), (np.arange(1.0, 7.0), np.full(7, 3.0))
+    early, late = project_on_margins(values, *margins, 100, tolerance=1.0), project_on_margins(values, *margins, 100)
+    assert np.abs(early.sum(axis=1) - margins[0]).sum() <= 1
+    assert not np.array_equal(early, late)

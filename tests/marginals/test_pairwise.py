@@ -88,6 +88,17 @@ def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
         assert np.allclose(model.pair(a, b).sum(axis=0), model.one[b], rtol=0.02, atol=1)
 
 
+def test_noise_that_the_columns_rule_out_is_no_part_of_a_pair() -> None:
+    """Columns are known; the pair's whole noise is in the sum of one row, and is the same in all cells of it."""
+    table = joint(markov=False)
+    exact = table.sum(axis=2)
+    noise = np.zeros_like(exact)
+    noise[1] = 500
+    noisy = Measurement(Allocation(("a", "b"), Fraction(1, 300), 1), exact + noise)
+    model = fit(SIZES, [*measured(table, "", "a", "b", "c"), noisy])
+    assert np.abs(model.pair("a", "b") - exact).sum() < 0.1 * noise.sum()
+
+
 def test_the_model_agrees_with_merged_bins() -> None:
     table = joint(markov=False)
     bins = (np.array([0, 1, 1]), np.array([0, 0, 1, 1]))
