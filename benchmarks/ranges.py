@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,17 +28,36 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.peers.range_methods import ONE_AXIS, TWO_AXES, answers, noise
+from benchmarks.peers.range_methods import ONE_AXIS, TWO_AXES, Method, answers, noise
 from benchmarks.range_shapes import GROUPS
 from dpengine.estimate.consistency import round_boxes
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.measure.hierarchical import measure_boxes
+
+__all__ = ["mean_errors", "ours"]
 
 
 def ours(counts: np.ndarray, epsilon: float) -> np.ndarray:
     axes = [(0, size) for size in counts.shape]
     boxes = measure_boxes(("a", "b")[: counts.ndim], axes, counts, Fraction(str(epsilon)), 1)
     return round_boxes(BoxTree(boxes)).tables[0].values
+
+
+def mean_errors(
+    shape: np.ndarray, rows: int, methods: Mapping[str, Method], epsilon: float, draws: Mapping[str, int]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return for each method 1000 × the mean error of a range ÷ rows, over its draws, and its mean processor time."""
+    errors, seconds = (dict.fromkeys(methods, 0.0) for _ in range(2))
+    for draw in range(max(draws.values())):
+        counts = noise.multinomial(rows, shape.ravel()).reshape(shape.shape)
+        for method, run in methods.items():
+            if draw >= draws[method]:
+                continue
+            started = time.process_time()
+            found = run(counts, epsilon)
+            seconds[method] += (time.process_time() - started) / draws[method]
+            errors[method] += 1000 * np.abs(answers(found) - answers(counts)).mean() / rows / draws[method]
+    return errors, seconds
 
 
 def main() -> None:
@@ -57,18 +77,9 @@ def main() -> None:
             print(f"{'':14}" + "".join(f"{name:>13}" for name in methods))
             table, seconds = [], dict.fromkeys(methods, 0.0)
             for name, shape in shapes.items():
-                errors = dict.fromkeys(methods, 0.0)
                 draws = dict.fromkeys(methods, options.peer_draws or options.draws) | {"this": options.draws}
-                for draw in range(options.draws):
-                    counts = noise.multinomial(rows, shape.ravel()).reshape(shape.shape)
-                    for method, run in methods.items():
-                        if draw >= draws[method]:
-                            continue
-                        started = time.process_time()
-                        found = run(counts, options.epsilon)
-                        seconds[method] += (time.process_time() - started) / (draws[method] * len(shapes))
-                        off = np.abs(answers(found) - answers(counts)).mean() / rows
-                        errors[method] += 1000 * off / draws[method]
+                errors, times = mean_errors(shape, rows, methods, options.epsilon, draws)
+                seconds = {method: before + times[method] / len(shapes) for method, before in seconds.items()}
                 print(f"{name:14}" + "".join(f"{error:13.3f}" for error in errors.values()), flush=True)
                 table.append([*errors.values()])
             every = np.array(table)

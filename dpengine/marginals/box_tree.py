@@ -5,7 +5,7 @@ between a parent and its children is spread over these by their variance (Hay et
 equal variances). This is the Gauss–Markov estimate; the tests compare it with the dense solution. The non-negative
 estimate is computed in the same way, but stays within {x ≥ 0} in every family. Boxes whose noisy counts look like noise
 alone are assumed to be empty, so that their noise does not add up in ranges. The count of a box that was not split is
-divided among its cells as its neighbours suggest (`box_slopes`): a guess, not a measurement.
+divided among its cells as its neighbours suggest (`box_slopes`, `box_products`): a guess, not a measurement.
 
 All of this is post-processing of noisy numbers and public structure (Dwork & Roth 2014, Proposition 2.1).
 """
@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.box_products import follow_profiles
 from dpengine.marginals.box_slopes import sloped
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Boxes
@@ -196,7 +197,8 @@ class BoxTree:
     def table(self) -> Floats:
         """Expected count of every cell, one axis a column."""
         leaves = self.leaves[np.argsort(self.starts[self.leaves])]
-        return sloped(self.spread(self.expected), self.boxes.first[leaves], self.boxes.last[leaves], self.order)
+        even, boxes = self.spread(self.expected), (self.boxes.first[leaves], self.boxes.last[leaves], self.order)
+        return follow_profiles(sloped(even, *boxes), even, *boxes, self.deviations[leaves])
 
     def estimate(self, columns: Columns) -> Floats:
         """Return the expected counts over some of the columns."""

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.estimate.consistency import round_boxes
+from dpengine.marginals.box_products import follow_profiles
 from dpengine.marginals.box_slopes import sloped
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
@@ -103,6 +104,44 @@ def test_counts_that_rise_along_a_line_rise_within_boxes() -> None:
     assert np.allclose(sloped(square, *tall, np.arange(48)).T, line)
     peak = np.repeat([0.0, 9.0, 0.0], 4)
     assert sloped(peak, first, last, np.arange(12))[4:8].tolist() == [9.0] * 4
+
+
+def _one_box_beside_lines(lines: np.ndarray, people: float, deviation: float = 10.0) -> np.ndarray:
+    """Return the cells of an unsplit box beside `lines` of single cells, of which each column is one."""
+    rows, number = lines.shape
+    places = list(np.ndindex(rows, number))
+    first, last = np.array([*places, (0, number)]), np.array([*[(a + 1, b + 1) for a, b in places], (rows, number + 5)])
+    even = np.c_[lines, np.full((rows, 5), people / (5 * rows))]
+    cells = np.r_[[a * (number + 5) + b for a, b in places],
+                  [a * (number + 5) + number + b for a in range(rows) for b in range(5)]]  # fmt: skip
+    found = follow_profiles(even, even, first, last, cells, np.full(len(first), deviation))
+    assert np.allclose(found[:, :number], lines)
+    assert found.sum() == pytest.approx(even.sum())
+    return found[:, number:]
+
+
+def test_a_box_follows_the_profile_that_lines_beside_it_share() -> None:
+    profile = np.array([8.0, 1, 1, 2, 0, 0])
+    box = _one_box_beside_lines(np.outer(profile, np.full(200, 3.0)), people=30)
+    assert np.allclose(box, profile[:, None] * 30 / 5 / profile.sum(), atol=0.02)
+
+
+def test_a_box_does_not_follow_what_one_line_shows_alone_or_each_in_its_own_way() -> None:
+    one = np.ones((6, 40))
+    one[2, 7] = 5000
+    each = np.zeros((6, 42))
+    each[np.arange(42) % 6, np.arange(42)] = 100
+    for lines in (one, each):
+        box = _one_box_beside_lines(lines, people=30)
+        assert box.max() < 2.5
+    assert np.allclose(box, 1)
+
+
+def test_a_box_of_many_people_follows_less() -> None:
+    lines = np.outer([8.0, 1, 1, 2, 0, 0], np.full(200, 3.0))
+    few, many = (_one_box_beside_lines(lines, people) / people for people in (30, 400))
+    assert few[0, 0] > 0.13
+    assert 1 / 30 < many[0, 0] < 0.05
 
 
 def test_intervals_hold_the_truth() -> None:

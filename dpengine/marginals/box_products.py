@@ -1,0 +1,101 @@
+"""Divide the count of an unsplit box of several axes among its cells as boxes beside it that are split divide theirs.
+
+The inside of such a box was not measured. But boxes in the same rows may be split, and show which of these rows hold
+how many people; so do boxes in the same columns. If what they show is shared among them, such as ages heaped on tens
+whatever the income, the cells of the box follow the product of both profiles, as if rows and columns were independent
+within it. Sums of boxes do not change. This is a guess from noisy numbers, so it is post-processing (Dwork & Roth 2014,
+Proposition 2.1).
+
+A profile is the sum of the lines of cells that cross the rows, but not those that cross them within one box. Be d_l
+what a line is from even, and D = Σ d_l. If lines differ from even each in its own way, |D|² is Σ|d_l|² in the mean, and
+larger if they share a profile. So D is multiplied by 1 − Σ|d_l|²/|D|², or 0: a James–Stein estimate, in which what a
+line shows alone, such as a single cell of many people or noise, is variance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+
+__all__ = ["follow_profiles"]
+
+# Set on benchmarks/range_columns.py and on the shapes of benchmarks/range_shapes.py but `mechanisms`, with 10⁴ to 10⁶
+# people at ε = 0.1; judged on the latter and on benchmarks/range_families.py.
+ALONE = 0.7  # of Σ|d|²: people who share nothing but an empty half, or a heavy zero, share that
+COPIES = 2  # power of the width of a box that the squares of a line within it count for: its lines are alike by guess
+FULL = 4.0  # standard deviations: a box of more people is unsplit since it seemed even, and follows profiles less
+LINES = 2**20  # rows times lines that are looked at in one array
+
+
+def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells: Ints, deviations: Floats) -> Floats:
+    """Return `table` times the profiles of each box of several axes, with the sums of its boxes.
+
+    Boxes are from `first` to before `last`, one row per box, cover `even` once, which is even within them, and have
+    counts of these standard `deviations`. `cells` are the flat places of all cells, in the order of the boxes.
+    """
+    widths = last - first
+    sizes = widths.prod(axis=1)
+    several = (widths > 1).sum(axis=1) > 1
+    if not several.any() or sizes.size == 1:
+        return table
+    box = np.empty(table.size, dtype=np.int64)
+    box[cells] = np.repeat(np.arange(sizes.size), sizes)
+    starts = np.cumsum(sizes) - sizes
+    counts = np.add.reduceat(even.ravel()[cells], starts)
+    force = np.minimum(FULL * deviations / np.maximum(counts, FULL * deviations), 1.0)
+    factors, step, rest = np.ones(table.size), table.size, cells
+    for axis, size in enumerate(table.shape):
+        step //= size
+        place, rest = (rest, rest) if step == 1 else np.divmod(rest, step)
+        wide = several & (widths[:, axis] > 1)
+        if not wide.any():
+            continue
+        lines, copies = (np.moveaxis(each.reshape(table.shape), axis, 0).reshape(size, -1)
+                         for each in (even, (sizes / widths[:, axis])[box] ** COPIES))  # fmt: skip
+        of_line = np.moveaxis(box.reshape(table.shape), axis, 0).reshape(size, -1)
+        offsets, change = _profiles(first[wide, axis], last[wide, axis], lines, of_line, copies)
+        inside = np.repeat(wide, sizes)
+        at = np.repeat(offsets - first[wide, axis], sizes[wide]) + place[inside]
+        factors[inside] *= 1 + np.repeat(force[wide], sizes[wide]) * change[at]
+    before = table.ravel()[cells]
+    after = before * factors
+    sums, wanted = np.add.reduceat(after, starts), np.add.reduceat(before, starts)
+    found = np.empty_like(before)
+    found[cells] = after * np.repeat(np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0), sizes)
+    return found.reshape(table.shape)
+
+
+def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, copies: Floats) -> tuple[Ints, Floats]:
+    """Return for each stretch of rows its place in an array; and that array: how far each row is from even, relatively.
+
+    Stretches are from `first` to before `last`. `lines` has one column a line, `box` the box of each of its cells, and
+    `copies` what squares within that count for.
+    """
+    rows = len(lines)
+    keys, which = np.unique(first * (rows + 1) + last, return_inverse=True)
+    first, last = np.divmod(keys, rows + 1)
+    long = last - first
+    sums, roots, squares = map(_running, (lines, np.sqrt(copies) * lines, copies * lines**2))
+    mass, own = np.empty((2, keys.size))
+    chunk = max(1, LINES // lines.shape[1])
+    for here in (slice(k, k + chunk) for k in range(0, keys.size, chunk)):
+        a, b = first[here], last[here]
+        split = box[a] != box[b - 1]
+        mass[here] = ((sums[b] - sums[a]) * split).sum(axis=1)
+        own[here] = ((squares[b] - squares[a] - (roots[b] - roots[a]) ** 2 / long[here, None]) * split).sum(axis=1)
+    starts = np.cumsum(long) - long
+    line = lines.sum(axis=1)[np.repeat(first - starts, long) + np.arange(long.sum())]
+    off = line - np.repeat(np.add.reduceat(line, starts) / long, long)
+    all_ = np.add.reduceat(off**2, starts)
+    shared = 1 - np.divide(ALONE * own, all_, out=np.ones_like(own), where=all_ > 0)
+    some = mass > 1e-9 * max(1.0, float(sums[-1].sum()))  # more than rounding leaves of sums
+    scale = np.divide(np.maximum(shared, 0) * long, mass, out=np.zeros_like(mass), where=some)
+    return starts[which], np.maximum(off * np.repeat(scale, long), -1.0)
+
+
+def _running(lines: Floats) -> Floats:
+    """Return sums from the first row on, with zeros before it."""
+    sums = np.zeros((len(lines) + 1, lines.shape[1]))
+    np.cumsum(lines, axis=0, out=sums[1:])
+    return sums
