@@ -43,6 +43,7 @@ from dpengine.counting.pieces.known_texts import (
     known_words,
 )
 from dpengine.errors import TableError
+from dpengine.sources.files.text_rows import whole_cells_and_rows
 from dpengine.sources.table import LocalTable, TextFile
 from dpengine.spec.domain import Column
 from dpengine.translation.catalogue import _
@@ -55,7 +56,7 @@ _BYTES = 1 << 16, 1 << 23  # of a piece
 _FEW = 64  # different texts, or an eighth of the sample's rows
 _MAX_NUMERAL = 24  # characters: a number far from the largest one
 _MINUS, _SLASH, _NINE = (np.uint8(ord(letter)) for letter in "-/9")  # between - and 9 stand the point, / and digits
-_POINT, _LINE_END = ord("."), ord("\n")
+_POINT = ord(".")
 _DELIMITERS = ",;\t|"
 
 
@@ -162,22 +163,8 @@ def _check_lines(content: bytes, text: TextFile) -> None:
 
     Then the text between quotes has no quote and no line end.
     """
-    letters = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
-    ends, quotes = np.flatnonzero(letters == _LINE_END), np.flatnonzero(letters == ord(text.quote))
-    opening, closing = quotes[::2], quotes[1::2]
-
-    def bounds_a_cell(positions: Ints) -> Bools:
-        found: Bools = (letters[positions] == _LINE_END) | (letters[positions] == ord(text.delimiter))
-        return found
-
-    whole = (
-        not (ends[0] == 0 or (np.diff(ends) == 1).any())
-        and len(opening) == len(closing)
-        and bounds_a_cell(opening[opening > 0] - 1).all()
-        and bounds_a_cell(closing + 1).all()
-        and not (np.searchsorted(quotes, ends) % 2).any()
-    )
-    if not whole:
+    lines = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
+    if not all(whole_cells_and_rows(lines, ord(text.delimiter), ord(text.quote))):
         raise pa.ArrowInvalid("quotes or blank lines that the engine has to read")
 
 
