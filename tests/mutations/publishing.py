@@ -776,6 +776,20 @@ FAULTS = [
         "tests/counting/test_pieces_of_text.py::test_a_missing_amount_among_few_different_ones_counts_as_missing",
     ),
     Fault(
+        "an amount written as nan is a value",
+        "dpengine/counting/pieces/known_texts.py",
+        "codes[nan > 0] = column.missing_place",
+        "codes[nan > 0] = column.missing_code",
+        "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
+    ),
+    Fault(
+        "texts that are not written as declared count as the first value",
+        "dpengine/counting/pieces/known_texts.py",
+        "        codes[rest] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(rest))))\n",
+        "        codes[rest] = 0\n",
+        "tests/counting/test_pieces_of_text.py::test_few_different_texts_are_counted_as_by_sql_however_they_are_written",
+    ),
+    Fault(
         "a missing amount among numerals is a value",
         "dpengine/counting/pieces/text_file.py",
         "known, lookup, column.missing_place)",
