@@ -121,6 +121,17 @@ def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(
     assert bundle.read_bytes() == before
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [["--help"], ["release", "--help"]])
+def test_help_that_finds_no_room_ends_with_one_sentence(command: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpengine", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "private-release: cannot write: No space left on device\n")
+
+
 def test_a_folder_that_may_not_be_written_is_refused_before_the_charge(job: tuple[str, str, str]) -> None:
     url, plan, table = job
     done = subprocess.run(

@@ -383,12 +383,18 @@ def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledg
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_that_arrow_reads_is_released_without_loading_the_engine(ending: str, tmp_path: Path) -> None:
-    rows = pa.table({"pay": np.arange(2000) / 250})
+    pay, day = np.arange(2000) / 250, np.datetime64("2024-01-01") + np.arange(2000) % 90
+    pay[:5] = np.nan
+    texts = pa.array(["a", "b", None, "?"] * 500)
+    rows = pa.table({"pay": pay, "sex": texts, "day": day, "age": pa.array([7, 8, None, 9] * 500)})
     path = tmp_path / f"t.{ending}"
     (csv.write_csv if ending == "csv" else parquet.write_table)(rows, path)
     script = (
-        "import sys, dpengine as dpe; pay = {'name': 'pay', 'kind': 'number', 'edges': [0, 5, 10]}; "
-        "plan = dpe.Plan(dataset='d', epsilon=1, columns=[pay], tables=[['pay']]); "
+        "import sys, dpengine as dpe; columns = ["
+        "{'name': 'pay', 'kind': 'number', 'edges': [0, 5, 10]}, {'name': 'age', 'kind': 'number', 'edges': [0, 9]}, "
+        "{'name': 'sex', 'kind': 'category', 'values': ['a', 'b'], 'missing_as': ['?']}, "
+        "{'name': 'day', 'kind': 'date', 'from': '2024-01-01', 'to': '2024-12-31', 'by': 'month'}]; "
+        "plan = dpe.Plan(dataset='d', epsilon=1, columns=columns, tables={'each': 1}); "
         "dpe.release(sys.argv[1], plan); sys.exit('duckdb' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script, str(path)], check=True)

@@ -25,7 +25,7 @@ _statuses: list[int] = []
 atexit.register(_end)  # before all that is loaded registers, so that it comes last
 
 from dpengine.cli.commands import main  # noqa: E402
-from dpengine.cli.common import MEANINGS, STATUSES  # noqa: E402
+from dpengine.cli.common import MEANINGS, STATUSES, full_output  # noqa: E402
 
 __all__ = ["MEANINGS", "STATUSES", "main", "run"]
 
@@ -33,7 +33,8 @@ __all__ = ["MEANINGS", "STATUSES", "main", "run"]
 def run(**options: Any) -> None:
     """Run the command line as a process of its own."""
     try:
-        main(**options)
+        with full_output():  # of the help, which is printed before a command begins
+            main(**options)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             _statuses.append(end.code or 0)

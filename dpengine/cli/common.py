@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
-    "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option", "printable",
-    "reading_options", "say", "shown_address", "stages", "warn",
+    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "full_output",
+    "json_option", "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option",
+    "printable", "reading_options", "say", "shown_address", "stages", "warn",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -116,18 +116,26 @@ def faults(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            with full_output(NOT_LOST):
+                command(*arguments, **options)
         except PrivateReleaseError as error:
             finish(error.faults, STATUSES.get(type(error), WRONG_USE), type(error).__name__)
         except KeyboardInterrupt:
             finish(["stopped"], INTERRUPTED)
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            _drop_output()
-            finish([f"cannot write: {error.strerror}. {NOT_LOST}"], WRONG_USE)
 
     return guarded
+
+
+@contextmanager
+def full_output(advice: str = "") -> Iterator[None]:
+    """Turn the error of an output with no room left into one line, with the `advice`, and an exit status."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _drop_output()
+        finish([f"cannot write: {error.strerror}{advice and '. '}{advice}"], WRONG_USE)
 
 
 def _drop_output() -> None:

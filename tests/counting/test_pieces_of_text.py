@@ -98,6 +98,17 @@ def test_a_missing_amount_among_few_different_ones_counts_as_missing(tmp_path, m
     assert counts[0][-1] == 400 * plan.column("pay").grain
 
 
+def test_few_different_texts_are_counted_as_by_sql_however_they_are_written(tmp_path, monkeypatch):
+    days = ["2024-01-05", "2024-03-31", "2024-02-30", "2023-01-05", " 2024-01-05", "2024-03-31T10:00", "20240105", ""]
+    texts, path = ["a", "é", "2.0", " a", "", "?", "e\u0301", "b", "Paris; TX"], tmp_path / "t.csv"
+    numerals = [each.replace(",", ";") for each in [*NUMERALS, "NaN", "NAN", "-nan"]]
+    rows = [f"{numerals[k % 38]},{numerals[-k % 38]},{texts[k % 9]},{days[k % 8]}" for k in range(3000)]
+    path.write_text("\n".join(["x,pay,y,d", *rows]) + "\n")
+    assert in_pieces(path, monkeypatch) > 1
+    with open_table(path) as table:
+        assert text_file._kinds(table)[1] == ["few"] * 4
+
+
 def test_a_cell_in_quotes_holds_delimiters(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text('x,pay,y,d\n1,2,"Paris, TX",2024-01-05\n2,3,"",\n"3","4","a",""')

@@ -29,13 +29,13 @@ from dpengine.counting.encoding.bin_boundaries import (
     period_boundaries,
 )
 from dpengine.counting.encoding.coding import Coding, completes
-from dpengine.counting.encoding.declared_texts import normalised
+from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
 from dpengine.counting.encoding.local_sql import code_of, is_marker, number_of
 from dpengine.sources.mixed import member_types
-from dpengine.spec.domain import Amount, Column, Date, Number
+from dpengine.spec.domain import Amount, Category, Column, Date, Number
 from dpengine.spec.numeric.grid import Grid
 
-__all__ = ["BatchCoding", "Codes", "by_sql", "coding_of", "lookup", "of_numerals"]
+__all__ = ["BatchCoding", "Codes", "by_sql", "coding_of", "lookup", "of_declared", "of_numerals"]
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Values: TypeAlias = npt.NDArray[Any]
@@ -121,6 +121,13 @@ def of_numerals(column: Column) -> Lookup | None:
         return None
     numbers = boundaries_of(column, "DOUBLE", _MAX_CELLS)
     return None if numbers is None else _lookup_of(numbers, "DOUBLE")
+
+
+def of_declared(column: Column) -> dict[str, int]:
+    """Return the codes that `coding_of` gives to texts of a column which are written as declared; possibly none."""
+    if isinstance(column, Category):
+        return codes_by_text(column, "text")[0]
+    return _listed(column) if isinstance(column, Date) and column.format is None else {}
 
 
 def by_sql(coding: Coding) -> BatchCoding:

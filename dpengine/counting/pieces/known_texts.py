@@ -1,4 +1,8 @@
-"""Results that are computed once for each distinct text of a column, and looked up by its rows."""
+"""Results that are computed once for each distinct text of a column, and looked up by its rows.
+
+Texts as declared and plain numerals are encoded here, and the SQL of `encoding.local_sql` encodes all others: where
+there are none, the engine need not start.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
-from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, coding_of
+from dpengine.array_types import Bools
+from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, coding_of, of_declared, of_numerals
 from dpengine.counting.fingerprint import HashedColumn, Words, words_of_texts
+from dpengine.counting.pieces.numerals import Numerals
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
@@ -26,6 +32,7 @@ __all__ = [
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
 _MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
+_NAN = ["nan", "NaN"]  # as programs write it: missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +83,43 @@ def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
 
 
 def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -> tuple[KnownTexts, BatchCoding]:
-    """Return the cache of codes of the column's texts, found by SQL, and the SQL coding."""
+    """Return the cache of codes of the column's texts, and the SQL coding."""
     by_sql = coding_of(column, place, table.columns[place].type)
-    return KnownTexts(lambda entries: encode(by_sql, place, entries)[:-1]), by_sql
+    return KnownTexts(partial(_codes_of_texts, _here(column), lambda rest: encode(by_sql, place, rest)[:-1])), by_sql
+
+
+def _here(column: Column) -> Callable[[Any], tuple[Codes, Bools | None]]:
+    """Return the function from texts to codes; its second result says which are not right: these need SQL."""
+    if (of_number := of_numerals(column)) is not None:
+        lookup = of_number
+
+        def by_number(texts: Any) -> tuple[Codes, Bools | None]:
+            numerals = Numerals(texts)
+            codes, rest = lookup(numerals.values), numerals.lacking
+            if rest is not None:
+                nan, _ = arrow.values_and_nulls(pc.is_in(texts, value_set=arrow.from_texts(_NAN).cast(texts.type)))
+                codes[nan > 0] = column.missing_place
+                rest = rest & (nan == 0)
+            return codes, rest
+
+        return by_number
+    declared = of_declared(column)
+    listed, codes = arrow.from_texts(list(declared)), np.array([*declared.values(), 0], dtype=np.int32)
+
+    def by_place(texts: Any) -> tuple[Codes, Bools | None]:
+        places, unknown = arrow.values_and_nulls(pc.index_in(texts, value_set=listed.cast(texts.type)))
+        return codes.take(places, mode="clip"), unknown
+
+    return by_place
+
+
+def _codes_of_texts(
+    here: Callable[[Any], tuple[Codes, Bools | None]], by_sql: Callable[[Any], Codes], texts: Any
+) -> Codes:
+    codes, rest = here(texts)
+    if rest is not None and rest.any():
+        codes[rest] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(rest))))
+    return codes
 
 
 def coding_of_few(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding:

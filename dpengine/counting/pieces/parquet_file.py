@@ -1,9 +1,9 @@
 """Count and digest the rows of one Parquet file without SQL for each row: Arrow decodes pieces of it.
 
-A Parquet file mostly stores texts as indices into a dictionary. Here they stay indices, and each entry is encoded by
-the SQL of `encoding.local_sql` and hashed once. Whole numbers, 64-bit numbers, booleans and dates are encoded as in
-batches of the engine. A file with other columns, with many different texts, or in small groups of rows, is left to the
-engine, and so is one that Arrow cannot read.
+A Parquet file mostly stores texts as indices into a dictionary. Here they stay indices, and each entry is encoded and
+hashed once (`known_texts`). Whole numbers, 64-bit numbers, booleans and dates are encoded as in batches of the engine.
+A file with other columns, with many different texts, or in small groups of rows, is left to the engine, and so is one
+that Arrow cannot read.
 
 The first rows and the file's metadata decide whether the file is read in this way. This affects only the time that
 counting takes.

@@ -2,7 +2,7 @@
 
 If quotes are only around whole cells, and no line is blank, each line end ends a row, so pieces of whole lines can be
 parsed separately; any other file is left to the engine (`sources.files.text_rows`). In a column of few distinct texts,
-each text is encoded by the SQL of `encoding.local_sql` and hashed once, and rows look up the results. In a column of
+each text is encoded and hashed once (`known_texts`), and rows look up the results. In a column of
 many numerals, these are read as 64-bit numbers, exactly as the engine reads them; only texts that are not plain
 numerals go through SQL.
 
@@ -12,22 +12,18 @@ The first rows decide how a column is read. This affects only the time that coun
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import arrow
-from dpengine.array_types import Bools, Ints
 from dpengine.counting.encoding.coding import completes
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, of_numerals
 from dpengine.counting.fingerprint import (
     HashedColumn,
     Words,
-    is_shortest,
-    text_buffer,
     words_of_bytes,
     words_of_numbers,
     words_of_texts,
@@ -42,7 +38,9 @@ from dpengine.counting.pieces.known_texts import (
     known_codes,
     known_words,
 )
+from dpengine.counting.pieces.numerals import Numerals
 from dpengine.errors import TableError
+from dpengine.sources.files.text_rows import whole_cells_and_rows
 from dpengine.sources.table import LocalTable, TextFile
 from dpengine.spec.domain import Column
 from dpengine.translation.catalogue import _
@@ -53,9 +51,6 @@ _SAMPLE = 1 << 20  # bytes
 _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
 _FEW = 64  # different texts, or an eighth of the sample's rows
-_MAX_NUMERAL = 24  # characters: a number far from the largest one
-_MINUS, _SLASH, _NINE = (np.uint8(ord(letter)) for letter in "-/9")  # between - and 9 stand the point, / and digits
-_POINT, _LINE_END = ord("."), ord("\n")
 _DELIMITERS = ",;\t|"
 
 
@@ -99,7 +94,7 @@ class _Piece:
             parsed, self._content = self._parse(self._content), b""
             self.num_rows = parsed.num_rows
             chunks = {int(name[1:]): arrow.one_chunk(parsed.column(name)) for name in parsed.column_names}
-            self._cells = {k: _Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
+            self._cells = {k: Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
         return self._cells[self._order[output]]
 
 
@@ -125,7 +120,7 @@ def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
         if len(column.dictionary_encode().dictionary) <= few:
             kinds.append("few")
         else:
-            kinds.append("numerals" if len(_Numerals(column).odd) * 2 < len(column) else "texts")
+            kinds.append("numerals" if len(Numerals(column).odd) * 2 < len(column) else "texts")
     return sample, kinds
 
 
@@ -162,22 +157,8 @@ def _check_lines(content: bytes, text: TextFile) -> None:
 
     Then the text between quotes has no quote and no line end.
     """
-    letters = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
-    ends, quotes = np.flatnonzero(letters == _LINE_END), np.flatnonzero(letters == ord(text.quote))
-    opening, closing = quotes[::2], quotes[1::2]
-
-    def bounds_a_cell(positions: Ints) -> Bools:
-        found: Bools = (letters[positions] == _LINE_END) | (letters[positions] == ord(text.delimiter))
-        return found
-
-    whole = (
-        not (ends[0] == 0 or (np.diff(ends) == 1).any())
-        and len(opening) == len(closing)
-        and bounds_a_cell(opening[opening > 0] - 1).all()
-        and bounds_a_cell(closing + 1).all()
-        and not (np.searchsorted(quotes, ends) % 2).any()
-    )
-    if not whole:
+    lines = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
+    if not all(whole_cells_and_rows(lines, ord(text.delimiter), ord(text.quote))):
         raise pa.ArrowInvalid("quotes or blank lines that the engine has to read")
 
 
@@ -199,7 +180,7 @@ def _hashed(kind: str) -> HashedColumn:
 
 
 def _codes_of_numerals(
-    known: KnownTexts, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[_Numerals]
+    known: KnownTexts, lookup: Callable[[Any], Codes], missing: int, arrays: Sequence[Numerals]
 ) -> Codes:
     cells = arrays[0]
     codes = lookup(cells.values)
@@ -216,7 +197,7 @@ class _HashedNumerals:
     def __init__(self) -> None:
         self._known = known_words()
 
-    def __call__(self, cells: _Numerals) -> Words:
+    def __call__(self, cells: Numerals) -> Words:
         short = cells.shortest
         if short.all():
             return words_of_numbers(cells.values)
@@ -225,59 +206,3 @@ class _HashedNumerals:
         if len(cells.odd):
             words[cells.odd] = by_entry(self._known, cells.odd_texts, 0)
         return words
-
-
-class _Numerals:
-    """Texts that are mostly plain numerals, and their `values`, which equal those that the engine reads.
-
-    `odd` are the places of texts that are not plain numerals; `lacking` says which rows have no value: these, and empty
-    texts.
-    """
-
-    def __init__(self, texts: Any) -> None:
-        self.texts = texts
-        self.buffer, self.starts, self.lengths = text_buffer(texts)
-        odd = self.lengths > _MAX_NUMERAL
-        letters = self.buffer[:-8]
-        beyond = letters - _MINUS > _NINE - _MINUS  # characters below the minus wrap around
-        strange = np.flatnonzero(beyond | (letters == _SLASH))
-        odd[self._rows_of(strange)] = True
-        try:
-            self.values = self._cast(~odd & (self.lengths > 0))
-        except pa.ArrowInvalid:  # such as 1-2, or 1.2.3
-            odd = self.lengths > 0
-            self.values = np.zeros(len(texts))
-        self.odd: Ints = np.flatnonzero(odd)
-        lacking = odd | (self.lengths == 0)
-        self.lacking: Bools | None = lacking if lacking.any() else None
-
-    @cached_property
-    def odd_texts(self) -> Any:
-        """The texts that are not plain numerals, dictionary-encoded."""
-        return self.texts.take(arrow.from_numpy(self.odd)).dictionary_encode()
-
-    @property
-    def shortest(self) -> Bools:
-        """Which texts are fractions, and the shortest texts of their numbers."""
-        points = np.flatnonzero(self.buffer[:-8] == _POINT)
-        if self.lacking is None and len(points) == len(self.values):  # a plain numeral has at most one
-            return is_shortest(self.buffer, self.starts, self.lengths, self.values)
-        fraction = np.zeros(len(self.values), dtype=bool)
-        fraction[self._rows_of(points)] = True
-        if self.lacking is not None:
-            fraction &= ~self.lacking
-        some = np.flatnonzero(fraction)
-        fraction[some] = is_shortest(self.buffer, self.starts[some], self.lengths[some], self.values[some])
-        return fraction
-
-    def _rows_of(self, positions: Ints) -> Ints:
-        """Return the rows whose texts contain the bytes at these positions."""
-        return np.searchsorted(self.starts, positions, side="right") - 1
-
-    def _cast(self, some: Bools) -> npt.NDArray[np.float64]:
-        """Return the numbers of `some` texts; those of the others are arbitrary."""
-        _, offsets, data = self.texts.buffers()
-        bits = np.packbits(np.concatenate([np.zeros(self.texts.offset, dtype=bool), some]), bitorder="little")
-        chosen = [pa.py_buffer(bits), offsets, data]
-        numerals = pa.Array.from_buffers(self.texts.type, len(self.texts), chosen, offset=self.texts.offset)
-        return arrow.values_and_nulls(numerals.cast(pa.float64()))[0]

@@ -72,13 +72,24 @@ def test_the_quick_check_of_quotes_agrees_with_the_full_one(tmp_path_factory, pa
         _check_lines("".join(parts).encode(), TextFile(path, ",", '"', plain_lines=False, whole_cells=True))
 
 
-@given(st.lists(st.lists(st.booleans(), max_size=5), min_size=1, max_size=8))
-@example([[True], [True, True, True]])  # as many in all as if each line had two
-@example([[True, True], [True, True]])
-def test_quotes_pair_up_where_each_line_has_an_even_number(lines):
-    letters = [letter for line in lines for letter in [*line, None]]
-    quotes, ends = (np.array([k for k, each in enumerate(letters) if each is kind], int) for kind in (True, None))
-    assert text_rows._pair_up(quotes, ends) == all(sum(line) % 2 == 0 for line in lines)
+@given(st.lists(PARTS, max_size=80))
+@example([",", "\n"] * 31 + ['"', "\n", '"', "\n"])  # the quotes are in two words of 64 bits
+@example([*"\n,\n" * 21, '"', ",", '"', "\n"])
+@example(["é,"] * 21 + ['"a",b\n'])
+@example(["é,"] * 20 + ['a,"a",b\n'])
+@example(["a,"] * 30 + ["aaa", "\n", "\n"])
+def test_quotes_around_cells_and_rows_are_seen_by_bits_as_one_by_one(parts):
+    letters = ("".join(parts) + "\n").encode()
+    quotes = [k for k, letter in enumerate(letters) if letter == ord('"')]
+    opening, closing = quotes[::2], quotes[1::2]
+    whole = (
+        len(opening) == len(closing)
+        and all(letters[k - 1] in b",\n" for k in opening if k)
+        and all(letters[k + 1] in b",\n" for k in closing)
+    )
+    lines = [line.count(b'"') % 2 == 0 and line for line in letters[:-1].split(b"\n")]
+    measured = text_rows.whole_cells_and_rows(np.frombuffer(letters, np.uint8), ord(","), ord('"'))
+    assert measured == (whole, all(lines))
 
 
 def read(path, longest, *, by_one_thread=None):
