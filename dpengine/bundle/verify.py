@@ -17,6 +17,7 @@ The file may come from a stranger. So nothing is loaded here that reads tables, 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -172,11 +173,13 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     """Compare the manifest with what the plan promises in the wording of the manifest's own version."""
     promised = promises(plan, checked.schema_version)
     wrong = [
-        key for key, value in promised.items() if key not in ("guarantee", "domain") and manifest.get(key) != value
+        key
+        for key, value in promised.items()
+        if key not in ("guarantee", "domain") and _differ(manifest.get(key), value)
     ]
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
-        wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
+        wrong += [f"{key} → {name}" for name, value in entries if _differ(manifest[key].get(name), value)]
     if checked.schema_version < 6 and plan.finds:
         wrong.append("schema_version")
     if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
@@ -198,6 +201,11 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [f"manifest.json: {where} is not what plan.yaml says" for where in wrong]
+
+
+def _differ(one: object, other: object) -> bool:
+    """Return whether two JSON values differ as texts, as 7 and 7.0 do; the order of keys does not matter."""
+    return one != other or json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
 
 
 def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> list[str]:

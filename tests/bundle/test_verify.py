@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,19 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[Members], None]:
     def edit(members: Members) -> None:
         assert old in members[name]
         members[name] = members[name].replace(old, new, 1)
+
+    return edit
+
+
+def stated_as(form: Callable[[Any], object], *path: str) -> Callable[[Members], None]:
+    """Put the same value in another form at `path` of the manifest."""
+
+    def edit(members: Members) -> None:
+        manifest = at = json.loads(members["manifest.json"])
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = form(at[path[-1]])
+        members["manifest.json"] = json.dumps(manifest).encode()
 
     return edit
 
@@ -145,9 +159,12 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "another title": (stated("title", value="Other"), "title is not what plan.yaml says"),
     "another dataset": (stated("dataset", value="other"), "dataset is not what plan.yaml says"),
     "other cells": (stated("domain", "age", "labels", value=[]), "domain → age is not what plan.yaml"),
+    "cells as a fraction": (stated_as(float, "domain", "age", "cells"), "domain → age is not what plan.yaml"),
+    "a version as a fraction": (stated_as(float, "schema_version"), "schema_version"),
     "another source": (stated("domain", "age", "source", value="standard"), "domain → age is not what"),
     "a column more": (stated("domain", "new", value={}), "domain is not what plan.yaml says"),
     "fewer cells": (stated("tables", 0, "cells", value=1), "tables is not what plan.yaml says"),
+    "a table of no column": (stated("tables", 0, "columns", value=["x"]), "tables is not what plan.yaml says"),
     "another file": (stated("tables", 0, "file", value=VISIT), "tables is not what plan.yaml says"),
     "half-width": (stated("tables", 0, "half_width_95", value=1.0), "does not follow from the meas"),
     "intervals": (stated("tables", 0, "half_width_95", value=1.0), "an interval is not the estimate ±"),

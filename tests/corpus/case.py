@@ -7,6 +7,7 @@ import io
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 CANARY = "ZZ_CANARY_7f3a"  # a value that no message may quote
 
@@ -25,7 +26,7 @@ class Case:
     content: bytes | Callable[[], bytes]
     refused: str = ""
     counts: Counts | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def bytes(self) -> bytes:
         """Make the content."""

@@ -148,9 +148,9 @@ CASES = {
     "an extent that is stated too small": xlsx(lambda: stated(b"A1:A1", book(*PLAIN)), counts=(1, 1, 0, 0)),
     "a hidden sheet before the first": xlsx(lambda: book(["h"], change=hide_first), counts=(2, 0, 0, 0)),
     "a sheet that is not there": xlsx(lambda: book(*PLAIN), "no sheet 'third'", sheet="third"),
-    "merged cells": xlsx(lambda: book(*PLAIN, change=lambda sheet: sheet.merge_cells("A2:A3")), counts=(1, 0, 0, 1)),
-    "a formula that was never computed": xlsx(lambda: book(*PLAIN, ["=1+0", "z"]), counts=(1, 1, 0, 1)),
-    "a reference outside of the workbook": xlsx(lambda: book(*PLAIN, ["=[1]s!A1", "z"]), counts=(1, 1, 0, 1)),
+    "merged cells": xlsx(lambda: book(*PLAIN, change=lambda sheet: sheet.merge_cells("A2:A3")), "has merged cells"),
+    "a formula that was never computed": xlsx(lambda: book(*PLAIN, ["=1+0", "z"]), "never computed"),
+    "a reference outside of the workbook": xlsx(lambda: book(*PLAIN, ["=[1]s!A1", "z"]), "never computed"),
     "errors in cells": xlsx(
         lambda: with_sheet(lambda part: part.replace(b'<c r="A3" t="n"><v>2</v>', b'<c r="A3" t="e"><v>#N/A</v>')), ""
     ),
@@ -205,6 +205,20 @@ CASES = {
     "an old workbook, damaged": Case("t.xls", b"\xd0\xcf\x11\xe0" + CANARY.encode() * 99, "cannot be read"),
     "nothing": xlsx(b"", "not a whole workbook"),
     "an OpenDocument sheet": Case("t.ods", ods(HEADER + ONE + row("2", "y")), counts=(1, 1, 0, 0)),
+    "an OpenDocument sheet with a title over it": Case(
+        "t.ods",
+        ods(row("title", more=' table:number-columns-spanned="2"') + HEADER + ONE),
+        counts=(1, 0, 0, 0),
+        options={"skip_rows": 1},
+    ),
+    "merged cells of an OpenDocument sheet": Case(
+        "t.ods", ods(HEADER + ONE + row("1", more=' table:number-rows-spanned="2"') + row("2")), "has merged cells"
+    ),
+    "an OpenDocument formula that was never computed": Case(
+        "t.ods",
+        ods(HEADER + ONE.replace(' office:value-type="string"', ' table:formula="of:=1"', 1)),
+        "never computed",
+    ),
     "an OpenDocument sheet of endless rows": Case("t.ods", ods(HEADER + LONG)),
     "an OpenDocument sheet of endless columns": Case("t.ods", ods(HEADER + row("1", more=WIDE))),
     "an OpenDocument sheet that is no XML": Case("t.ods", ods(f"<{CANARY}"), "cannot be read"),

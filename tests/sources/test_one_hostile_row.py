@@ -225,10 +225,12 @@ def test_a_row_of_a_workbook(tmp_path):
 
     rows = [(1, 1, True, dt.date(2024, 1, 5)), (2.5, "x", "no", "2024-02-03"), (BIG, 0.5, 9, None)] * 3
     before = marginals(book(rows))
-    hostile = [1e300, "x" * 30_000, True, None, "NaN", dt.datetime(2024, 1, 5, 3), dt.time(3), "=1/0", "05/01/2024"]
+    hostile = [1e300, "x" * 30_000, True, None, "NaN", dt.datetime(2024, 1, 5, 3), dt.time(3), "#N/A", "05/01/2024"]
     assert moved(before, marginals(book([*((value,) * 4 for value in hostile), *rows]))) <= len(hostile)
     with pytest.raises(TableError, match="no name"):  # a cell beside the table
         marginals(book([*rows, (1, 1, 1, None, "x")]))
+    with pytest.raises(TableError, match="never computed"):  # so its value is not in the file
+        marginals(book([*rows, (1, 1, 1, "=1/0")]))
 
 
 def test_a_row_of_an_arrow_file_with_a_dictionary(tmp_path):

@@ -14,11 +14,12 @@ from pathlib import Path
 from xml.parsers import expat
 
 import pyarrow as pa
-from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from dpengine.errors import TableError
 from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
+from dpengine.sources.files.shown_cells import check_shown
 from dpengine.sources.files.text import invented, is_suspicious
 from dpengine.sources.relation import check_names
 from dpengine.translation.catalogue import _, number
@@ -37,19 +38,29 @@ _PIECE = 1 << 20  # bytes
 def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True) -> list[str]:
     """Write the rows of one sheet (`mixed` columns ``c0``, ``c1``, …) to `copy`; return the names in its header.
 
-    The default is the first visible sheet. Its first `skip` rows are left out. With `names_given`, the next one is the
-    header; else the columns are called column_1, column_2, … Blank rows are skipped if the sheet has several columns.
-    Raises `TableError`, and the reader's own errors if the file is damaged.
+    The default is the first visible sheet that is no chart. Its first `skip` rows are left out. With `names_given`, the
+    next one is the header; else the columns are called column_1, column_2, … Blank rows are skipped if the sheet has
+    several columns.
+
+    Raises `TableError`, also if a program shows other values than the file holds (`shown_cells`), and the reader's own
+    errors if the file is damaged.
     """
     with _workbook(path) as book:
-        rows = _open_sheet(book, sheet).iter_rows()
+        opened = _open_sheet(book, sheet)
+        rows = opened.iter_rows()
         first: list[object] = next(islice(rows, skip, None), [])
         names = [" ".join((cell_text(cell) or "").splitlines()) for cell in first]
         if not any(names):
+            if opened.height:
+                raise TableError(
+                    _("the first row of the sheet is empty, and must hold the names of the columns; "
+                      "leave out the rows above the names (--skip-rows)")
+                )  # fmt: skip
             raise TableError(_("the sheet is empty; its first row must hold the names of the columns"))
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
         check_names(names)
+        check_shown(path, opened, skip + names_given)
         schema = pa.schema([(f"c{i}", MIXED) for i in range(len(names))])
         write_copy(copy, schema, _batches(rows, schema))
     return names
@@ -65,7 +76,7 @@ def _batches(rows: Iterator[list[object]], schema: pa.Schema) -> Iterator[pa.Rec
 def sheet_names(path: Path) -> list[str]:
     """Return the names of the visible sheets of a workbook. Raises `TableError` if it is damaged."""
     with _workbook(path) as book:
-        return [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
+        return _visible(book)
 
 
 def texts_of_sheet(path: Path, most: int) -> list[list[str]]:
@@ -91,8 +102,7 @@ def _has_formula(path: Path) -> bool:
 def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
     names: Sequence[str] = book.sheet_names
     if sheet is None:
-        visible = [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
-        sheet = (visible or names or [""])[0]
+        sheet = (_visible(book) or names or [""])[0]
     if sheet not in names:
         raise TableError(
             _(
@@ -102,6 +112,15 @@ def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
             )
         )
     return book.get_sheet_by_name(sheet)
+
+
+def _visible(book: CalamineWorkbook) -> list[str]:
+    """Return the names of the visible sheets that have cells: a sheet may be one chart."""
+    return [
+        each.name
+        for each in book.sheets_metadata
+        if each.visible == SheetVisibleEnum.Visible and each.typ == SheetTypeEnum.WorkSheet
+    ]
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 import datetime as dt
 import io
+import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
+from openpyxl.chart import BarChart, Reference
 
 from dpengine.counting.count import count, digest
 from dpengine.errors import TableError
@@ -41,7 +44,7 @@ def packed(book: openpyxl.Workbook) -> bytes:
     return file.getvalue()
 
 
-def opened_book(tmp_path: Path, content: bytes, **options: str) -> Table:
+def opened_book(tmp_path: Path, content: bytes, **options: Any) -> Table:
     path = tmp_path / "t.xlsx"
     path.write_bytes(content)
     return open_table(path, **options)
@@ -96,14 +99,80 @@ def test_dates_of_a_workbook_that_counts_from_1904(tmp_path):
         assert rows(table) == [("2024-01-05",)]
 
 
-def test_a_formula_that_was_never_computed_is_an_empty_cell(tmp_path):
-    with opened_book(tmp_path, packed(workbook(s=[["a", "b"], ["x", "=1+1"]]))) as table:
-        assert rows(table) == [("x", "")]
+def with_formula(formula: str, value: str, *, all_to_compute: bool = False) -> bytes:
+    """Make a workbook whose cell A2 has a formula and a value, as their XML; its second sheet is plain."""
+    content, book = io.BytesIO(), workbook(s=[["a"], ["CELL"]], **{"R & D": [["a"], ["1"]]})
+    cell = re.compile(rb"<c [^>]*><is><t>CELL</t></is></c>")
+    with zipfile.ZipFile(io.BytesIO(packed(book))) as old, zipfile.ZipFile(content, "w") as new:
+        for name in old.namelist():
+            part = cell.sub(f'<c r="A2"{formula}{value}</c>'.encode(), old.read(name))
+            new.writestr(name, part if all_to_compute else part.replace(b' fullCalcOnLoad="1"', b""))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("><f>1+1</f>", ""),
+        ("><f>1+1</f>", "<v />"),
+        ("><f>1+1</f>", "<v></v>"),
+        (' s="1" t="n"><f t="shared" si="0"/>', ""),
+        ("><f>" + "1+" * 4000 + "1</f>", ""),
+    ],
+)
+def test_a_formula_that_was_never_computed_is_refused(tmp_path, formula, value):
+    """Its value is shown by a program that opens the file, and is not in the file."""
+    content = with_formula(formula, value)
+    with pytest.raises(TableError, match="formulas that were never computed"):
+        opened_book(tmp_path, content)
+    with opened_book(tmp_path, content, sheet="R & D") as table:
+        assert rows(table) == [("1",)]
+
+
+def test_formulas_with_values_are_read_unless_the_file_says_that_all_are_to_be_computed(tmp_path):
+    """Writers that compute nothing write 0 as the value, and say so."""
+    for formula, value, text in [
+        ("><f>1+1</f>", "<v>2</v>", "2"),
+        (' t="str"><f>""</f>', "<v></v>", ""),
+        (' t="str"><f>A1</f>', "<v>a</v>", "a"),
+    ]:
+        with opened_book(tmp_path, with_formula(formula, value)) as table:
+            assert rows(table) == [(text,)]
+        with pytest.raises(TableError, match="formulas that were never computed"):
+            opened_book(tmp_path, with_formula(formula, value, all_to_compute=True))
+
+
+@pytest.mark.parametrize(("area", "refused"), [("A3:A4", True), ("A2:A3", True), ("A4:B4", True), ("A1:B1", False),
+                                               ("A5:B6", False), ("C3:D4", False)])  # fmt: skip
+def test_cells_that_are_merged_below_the_header_are_refused(tmp_path, area, refused):
+    """A program shows the value for all of them, and only the first one has it."""
+    book = workbook(s=[["A title"], ["a", "b"], ["1", "x"], ["2", "y"]])
+    book["s"].merge_cells(area)
+    if refused:
+        with pytest.raises(TableError, match="merged cells below its header"):
+            opened_book(tmp_path, packed(book), skip_rows=1)
+        return
+    with opened_book(tmp_path, packed(book), skip_rows=1) as table:
+        assert rows(table) == [("1", "x"), ("2", "y")]
+
+
+def test_a_sheet_that_is_a_chart_is_passed_over(tmp_path):
+    book = workbook(s=[["a"], ["1"]])
+    chart = BarChart()
+    chart.add_data(Reference(book["s"], min_col=1, min_row=1, max_row=2))
+    book.create_chartsheet("first", 0).add_chart(chart)
+    with opened_book(tmp_path, packed(book)) as table:
+        assert rows(table) == [("1",)]
 
 
 @pytest.mark.parametrize(
     ("cells", "fragment"),
-    [([], "empty"), ([["a", None], ["1", CANARY]], "column 2 has no name"), ([["a", "a"], ["1", CANARY]], "named 'a'")],
+    [
+        ([], "the sheet is empty"),
+        ([[], ["a"], [CANARY]], "the first row of the sheet is empty"),
+        ([["a", None], ["1", CANARY]], "column 2 has no name"),
+        ([["a", "a"], ["1", CANARY]], "named 'a'"),
+    ],
 )
 def test_sheets_without_a_usable_header_are_refused(cells, fragment, tmp_path):
     with pytest.raises(TableError, match=fragment) as caught:
