@@ -34,7 +34,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.nearest import nearest_counts
-from dpengine.synthesis.repair import EVEN_LIMIT, EVEN_POWER, LIMIT, POWER, Codes, Reals, excess_of, of_pairs, repair
+from dpengine.synthesis.repair import EVEN_LIMIT, EVEN_POWERS, LIMIT, POWER, Codes, Reals, excess_of, of_pairs, repair
 from dpengine.synthesis.shared_rows import loosened, share, unique
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
@@ -44,7 +44,7 @@ COARSE = 2**14
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # cells that are compared
-MOST_PASSES = 8  # over rows of weight 1, while they gain
+MOST_PASSES, MOST_EVEN_PASSES = 8, 16  # over rows of weight 1, while they gain; for each power, if errors are even
 PART, BATCHES = 0.4, 64  # fraction of the rows that is tried in a pass, and the number of batches
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
@@ -145,9 +145,11 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
         # Beside a model's error, it is little that people leave only cells with too many.
-        power, limit, at_least = (EVEN_POWER, EVEN_LIMIT, -math.inf) if model.even else (POWER, LIMIT, 0.0)
+        limit, at_least = (EVEN_LIMIT, -math.inf) if model.even else (LIMIT, 0.0)
+        passes = MOST_EVEN_PASSES if model.even else MOST_PASSES
         excess = excess_of(model, starts, codes, np.ones(rows))
-        repair(codes, 1, excess, of_pairs(model, starts, power), starts, MOST_PASSES, limit, BATCHES, PART, at_least)
+        for power in EVEN_POWERS if model.even else (POWER,):
+            repair(codes, 1, excess, of_pairs(model, starts, power), starts, passes, limit, BATCHES, PART, at_least)
     return codes, np.ones(people, dtype=np.int64)
 
 

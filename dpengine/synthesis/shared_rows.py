@@ -17,7 +17,7 @@ from dpengine.estimate.moves import kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import EVEN_POWER, Codes, Reals, excess_of, greatest, of_pairs, repair, scores
+from dpengine.synthesis.repair import EVEN_POWERS, Codes, Reals, excess_of, greatest, of_pairs, repair, scores
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
@@ -60,7 +60,7 @@ def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: 
     entry of `starts`. `careful` takes longer.
     """
     effort = CAREFUL if careful or model.even else QUICK
-    worth = of_pairs(model, starts, EVEN_POWER)
+    worth = of_pairs(model, starts, EVEN_POWERS[-1])
     weights = round_to_total(np.ones(codes.shape[1]), people)
     excess = excess_of(model, starts, codes, weights)
     repair(codes, people / weights.size, excess, worth, starts, effort.passes, batches=2 * effort.batches)

@@ -1,0 +1,29 @@
+"""Repair of rows: when it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpengine.synthesis import repair as module
+from dpengine.synthesis.repair import repair
+
+
+@pytest.mark.parametrize(("limit", "passes"), [(2.0, 5), (np.inf, 1)])
+def test_repair_goes_on_while_it_gains_much_of_its_own_objective(
+    limit: float, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell that nobody can leave exceeds by 1,000: up to the limit it counts 3,996, and its square a million.
+
+    Each pass gains 200.
+    """
+    excess = np.array([[0, 1000], [1000, 0]], dtype=np.float32)
+    made: list[int] = []
+
+    def improve(*_: object) -> float:
+        made.append(1)
+        return 200.0
+
+    monkeypatch.setattr(module, "improve", improve)
+    repair(np.zeros((2, 1), dtype=np.int32), 1, excess, np.ones((2, 2), np.float32), np.array([0, 1, 2]), 5, limit)
+    assert len(made) == passes
