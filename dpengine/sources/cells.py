@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from contextlib import suppress
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ __all__ = ["MIXED", "cell_text", "object_array", "text_array"]
 # Members of a mixed column of objects; what has none of these types is text. Dates are times at midnight.
 _TYPES = (pa.bool_(), pa.int64(), pa.decimal128(38, 0), pa.float64(), pa.timestamp("us"))
 MIXED = pa.struct([(member(k), kind) for k, kind in enumerate((*_TYPES, pa.large_string()))])
+_MOST_DIGITS = 400  # before or after the point, as a 64-bit float may have; with more, the exponent stays
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -26,8 +28,10 @@ def cell_text(value: object) -> str | None:
 
     None stands for an empty cell.
 
-    >>> cell_text(3.0), cell_text(0.5), cell_text(dt.date(2024, 1, 5)), cell_text(True), cell_text(float("nan"))
-    ('3', '0.5', '2024-01-05', 'True', None)
+    >>> cell_text(3.0), cell_text(Decimal("1.50")), cell_text(dt.date(2024, 1, 5)), cell_text(True)
+    ('3', '1.5', '2024-01-05', 'True')
+    >>> cell_text(float("nan")) is None
+    True
     """
     match value:
         case None:
@@ -41,6 +45,10 @@ def cell_text(value: object) -> str | None:
             text = str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
         case _ if type(value).__name__ in ("NaTType", "NAType"):  # missing values of pandas
             return None
+        case Decimal():
+            if value.is_nan():
+                return None
+            text = f"{value.normalize(_EXACT):f}" if abs(value.adjusted()) < _MOST_DIGITS else str(value)
         case dt.datetime():
             text = value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat(" ")
         case dt.date() | dt.time():
@@ -83,7 +91,11 @@ def _typed(cell: object) -> tuple[int | None, object]:
             if -(2**63) <= whole < 2**63:
                 return 1, whole
             return (2, Decimal(whole)) if abs(whole) < 10**38 else (None, cell)
-        case float() | np.floating():
+        case Decimal() if cell.is_finite() and cell.adjusted() < 38 and cell == cell.to_integral_value():
+            return _typed(int(cell))
+        case Decimal() if cell.is_snan():
+            return None, cell
+        case float() | np.floating() | Decimal():
             number = float(str(cell))  # 0.7 in 32 bits is 0.7
             return (None, cell) if number != number else (3, number)
         case dt.datetime() if cell_text(cell) is not None:  # which is None for the missing time of pandas

@@ -22,21 +22,30 @@ _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 197
 
 
 def widen(table: pa.Table) -> pa.Table:
-    """Return the table with 16-bit floats in 32 bits, and timestamps of seconds or milliseconds in microseconds.
+    """Return the table with types that DuckDB reads.
+
+    16-bit floats are in 32 bits, decimals of 256 bits are the floats of their texts, as in Parquet files, and
+    timestamps of seconds or milliseconds are in microseconds.
 
     DuckDB fails on a timestamp whose microseconds do not fit in 64 bits, also on one in a dictionary. A timestamp
     before year 1 or after year 9999 becomes the last second of year 0 or the first of year 10000, which no plan can
     declare.
     """
     for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) and pa.types.is_timestamp(field.type.value_type):
+        if pa.types.is_dictionary(field.type) and _is_widened(field.type.value_type):
             field = pa.field(field.name, field.type.value_type)
             table = table.set_column(i, field, table.column(i).cast(field.type))
         if pa.types.is_float16(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
+        elif pa.types.is_decimal256(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.string()).cast(pa.float64()))
         elif pa.types.is_timestamp(field.type) and field.type.unit in _TICKS:
             table = table.set_column(i, field.name, _in_microseconds(table.column(i)))
     return table
+
+
+def _is_widened(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_decimal256(kind))
 
 
 def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
