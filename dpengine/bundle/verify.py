@@ -2,10 +2,14 @@
 
 Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
 each table from the synthetic rows, intervals of counts from their estimates. The signature is checked over every byte
-of the file. Three things are not checked. The file cannot show whose key it is: anyone can make a release and sign it
-with a key of their own. The texts for people, `PROSE`, are compared with their SHA-256 in the manifest, but not read.
-And some intervals depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
-slopes. They must contain their number; their width is not checked.
+of the file. These are not checked:
+
+- whose key it is: anyone can make a release and sign it with a key of their own;
+- the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
+- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, and the
+  purposes of private choices;
+- intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
+  slopes. They must contain their number; their width is not checked, nor are estimates of a model within them.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
@@ -221,7 +225,8 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     if plan is not None:
         direct = estimator(plan) is Estimator.LEAST_SQUARES
         measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
-        cross_check = CrossCheck(plan, measured, estimates=direct)
+        modelled = estimator(plan) is Estimator.MODEL
+        cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled)
         tables = {file: table for table, file in table_files(plan).items()}
         if direct:  # else most half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from dpengine import Plan, preview
+from dpengine.bundle import write
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, with_portals, zipped
+from tests.plans import CLINIC
 
 
 def faults_of(source: bytes) -> tuple[str, ...]:
@@ -202,6 +205,34 @@ def test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed(
         return
     forged = zipped(members, rehash=members["manifest.json"] != b"[]")
     assert any(fault in each for each in faults_of(forged)), faults_of(forged)
+
+
+@pytest.fixture(scope="module")
+def modelled() -> bytes:
+    """A bundle whose estimates are those of a model."""
+    plan = Plan.loads(CLINIC[: CLINIC.index("tables:")] + "tables: {each: 2}\nstrategy: adaptive\n")
+    return write.pack(preview(plan))
+
+
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (cell(AGE, 3, ESTIMATE, lambda _: "9" * 30), f"{AGE}: an estimate lies outside its interval"),
+        (cell(AGE, 3, ESTIMATE, plus(-1e6)), f"{AGE} and {TOTAL} disagree on the estimates in all"),
+        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.01 * float(text):.3f}"), "disagree on the estimates in all"),
+        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.0001 * float(text):.3f}"), ""),
+    ],
+)
+def test_estimates_of_a_model_lie_within_their_intervals_and_have_one_total(
+    modelled: bytes, edit: Callable[[Members], None], fault: str
+) -> None:
+    members = members_of(modelled)
+    edit(members)
+    forged = zipped(with_portals(members))
+    if fault:
+        assert any(fault in each for each in faults_of(forged))
+    else:
+        verify(forged)
 
 
 def test_all_faults_are_reported_at_once(bundle: bytes) -> None:

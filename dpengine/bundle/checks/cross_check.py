@@ -31,6 +31,7 @@ __all__ = ["CrossCheck"]
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 ESTIMATE_ROUNDING = 1e-6
+MODEL_ROUNDING, MODEL_TOLERANCE = 5e-4, 1e-3  # a model's estimates have 3 decimals; its tables are fitted in sweeps
 MAX_CODES_BYTES = 200_000_000  # of the rows' cells, at one to four bytes each: about 10 s
 ROWS_AT_ONCE = 1_000_000
 
@@ -51,12 +52,14 @@ class CrossCheck:
     """A comparison of the tables of a bundle. Add its rows first, then its tables, small ones first.
 
     `measured` are the columns of each measured marginal. Counts and amounts must agree with each other and with the
-    rows; with `estimates`, estimates must agree with each other too.
+    rows; with `estimates`, estimates must agree with each other too. If all are those of one model (`modelled`), their
+    totals must agree, and those of pairs and more columns must lie within their intervals.
     """
 
-    def __init__(self, plan: Plan, measured: Sequence[Columns], *, estimates: bool) -> None:
+    def __init__(self, plan: Plan, measured: Sequence[Columns], *, estimates: bool, modelled: bool = False) -> None:
         self._plan = plan
         self._estimates = estimates
+        self._modelled = modelled
         self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats, int]] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
@@ -106,6 +109,8 @@ class CrossCheck:
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
+        if self._modelled and len(table) > 1 and not _lies_within(numbers):
+            faults.append(f"{file}: an estimate lies outside its interval")
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file
@@ -146,6 +151,9 @@ class CrossCheck:
                     faults.append(f"{numbers.file} and {file} disagree on the counts {where}")
                 tolerance = ESTIMATE_ROUNDING * (cells + other_cells)
                 if self._estimates and not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
+                    faults.append(f"{numbers.file} and {file} disagree on the estimates {where}")
+                tolerance = MODEL_ROUNDING * (cells + other_cells)
+                if self._modelled and not shared and not _are_near(estimate, other_estimate, tolerance):
                     faults.append(f"{numbers.file} and {file} disagree on the estimates {where}")
         return faults
 
@@ -216,6 +224,17 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
         if not (low & high).all():
             faults.append("an interval is not the estimate ± half_width_95")
     return faults
+
+
+def _are_near(one: Floats, other: Floats, tolerance: float) -> bool:
+    """Return whether two totals of a model's estimates are the same, but for rounding and the last sweep of fitting."""
+    return np.allclose(one, other, rtol=MODEL_TOLERANCE, atol=tolerance)
+
+
+def _lies_within(numbers: Numbers) -> bool:
+    """Return whether each estimate lies within its interval, whose ends are whole numbers, or below one from 0 on."""
+    below = (numbers.low > 0) & (numbers.estimate < numbers.low - 1)
+    return not (below | (numbers.estimate > numbers.high + 1)).any()
 
 
 def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:
