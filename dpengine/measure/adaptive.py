@@ -181,9 +181,9 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     """Return the gain of a pair picked first, in rows; 0 if all remaining ε should measure single columns.
 
     The strongest pairs, as many as would be picked first, have to gain more above their noise, summed over all tables,
-    than columns lose by getting only `for_columns`, plus a margin for the noise of this answer. The answer is coarser
-    if they have to gain much. It is not asked if the public error is tiny, or so large that no dependence could be
-    enough.
+    than columns lose by getting only `for_columns`, plus a margin for the noise of this answer. If later phases follow,
+    half as many pairs as columns are asked about at least: in a wide table, these gain most. The answer is coarser if
+    they have to gain much. It is not asked if the public error is tiny, or so large that no dependence could be enough.
     """
     for_pairs = run.left - for_columns
     if for_pairs < LEAST_FOR_PAIRS:
@@ -191,9 +191,11 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     if run.workload.whole or error <= SMALL_ERROR:
         return math.inf
     sizes, pairs = run.workload.sizes, run.workload.pairs
-    picks = _first_picks(run, error, len(pairs))
+    phases, picks = _phases(run, error), _first_picks(run, error, len(pairs))
+    if phases > 1:
+        picks = max(picks, len(sizes) // 2)
     loss = error * (run.left / for_columns - 1)
-    worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
+    worth = WORTH[phases] * loss * (len(sizes) + len(pairs)) / picks * total
     most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
     parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * worth), LEAST_FOR_ANSWER), most)
     worth += SURE * MOVED * run.noise(parts)
