@@ -164,6 +164,18 @@ def test_a_wide_table_is_asked_about_more_pairs_where_later_phases_follow(monkey
     assert numbers[1] == 6
 
 
+def test_nothing_is_asked_whose_answer_would_be_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of the answer is about 150 / ε rows, of 600 and of 200 rows."""
+    sizes = dict.fromkeys("abcdef", 2)
+    numbers: list[int] = []
+    monkeypatch.setattr(adaptive, "measure_dependence", lambda _run, _parts, most, _above: numbers.append(most) or 0.0)
+    for rows, times in ((600.0, 1), (200.0, 0)):
+        run = Run(Workload(sizes, [*combinations(sizes, 2)]), {}, Fraction(1), 1)
+        assert adaptive._gain_of_pairs(run, 0.03, rows, 800_000) == 0
+        assert len(numbers) == times
+        numbers.clear()
+
+
 def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
     tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
     counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
