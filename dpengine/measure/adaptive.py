@@ -75,13 +75,14 @@ SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 WORTH = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by the number of phases
 FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the private answer whether they do
 LEAST_FOR_ANSWER = PARTS // 500  # of ε, for this answer
+MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
 SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
 ONE_PHASE = 5.0  # times the loss of the first pairs with half of ε: if a second phase gains less, one is enough
 # Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
-ALL_AT_ONCE = (4.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
+ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +182,10 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     """Return the gain of a pair picked first, in rows; 0 if all remaining ε should measure single columns.
 
     The strongest pairs, as many as would be picked first, have to gain more above their noise, summed over all tables,
-    than columns lose by getting only `for_columns`, plus a margin for the noise of this answer. The answer is coarser
-    if they have to gain much. It is not asked if the public error is tiny, or so large that no dependence could be
-    enough.
+    than columns lose by getting only `for_columns`, plus a margin for the noise of this answer. If later phases follow,
+    half as many pairs as columns are asked about at least: in a wide table, these gain most. The answer is coarser if
+    they have to gain much. It is not asked if the public error is tiny, if no dependence could be enough, or if the
+    noise of the answer would exceed most dependence.
     """
     for_pairs = run.left - for_columns
     if for_pairs < LEAST_FOR_PAIRS:
@@ -191,16 +193,20 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     if run.workload.whole or error <= SMALL_ERROR:
         return math.inf
     sizes, pairs = run.workload.sizes, run.workload.pairs
-    picks = _first_picks(run, error, len(pairs))
+    phases, picks = _phases(run, error), _first_picks(run, error, len(pairs))
+    if phases > 1:
+        picks = max(picks, len(sizes) // 2)
     loss = error * (run.left / for_columns - 1)
-    worth = WORTH[_phases(run, error)] * loss * (len(sizes) + len(pairs)) / picks * total
+    worth = WORTH[phases] * loss * (len(sizes) + len(pairs)) / picks * total
     most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
     parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * worth), LEAST_FOR_ANSWER), most)
-    worth += SURE * MOVED * run.noise(parts)
-    if worth >= 2 * total or for_pairs - parts < LEAST_FOR_PAIRS:  # dependence is a distance of two distributions
+    noise = MOVED * run.noise(parts)
+    worth += SURE * noise
+    if noise > MAX_ANSWER_NOISE * total or for_pairs - parts < LEAST_FOR_PAIRS:
         return 0.0
-    noise = run.noise(for_pairs / picks)
-    gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * noise))
+    if worth >= 2 * total:  # dependence is a distance of two distributions
+        return 0.0
+    gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * run.noise(for_pairs / picks)))
     return gain if gain > worth else 0.0
 
 

@@ -153,6 +153,29 @@ def test_epsilon_suffices_where_hardly_any_is_for_pairs(monkeypatch: pytest.Monk
         assert measured_mock(plan).cost == plan.epsilon
 
 
+def test_a_wide_table_is_asked_about_more_pairs_where_later_phases_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = dict.fromkeys((f"c{k:02}" for k in range(40)), 4)
+    numbers: list[int] = []
+    monkeypatch.setattr(adaptive, "measure_dependence", lambda _run, _parts, most, _above: numbers.append(most) or 0.0)
+    for error in (0.01, 0.03):  # two phases, and one
+        run = Run(Workload(sizes, [*combinations(sizes, 2)]), {}, Fraction(1), 1)
+        assert adaptive._gain_of_pairs(run, error, 10_000.0, 800_000) == 0
+    assert numbers[0] == 20
+    assert numbers[1] == 6
+
+
+def test_nothing_is_asked_whose_answer_would_be_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of the answer is about 150 / ε rows, of 600 and of 200 rows."""
+    sizes = dict.fromkeys("abcdef", 2)
+    numbers: list[int] = []
+    monkeypatch.setattr(adaptive, "measure_dependence", lambda _run, _parts, most, _above: numbers.append(most) or 0.0)
+    for rows, times in ((600.0, 1), (200.0, 0)):
+        run = Run(Workload(sizes, [*combinations(sizes, 2)]), {}, Fraction(1), 1)
+        assert adaptive._gain_of_pairs(run, 0.03, rows, 800_000) == 0
+        assert len(numbers) == times
+        numbers.clear()
+
+
 def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
     tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
     counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
