@@ -8,7 +8,8 @@ With many people per unit of noise everything is split down to cells, and this i
 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, of two
 levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy counts that are
 paid for. Where these look alike and people are many, about a percent of ε asks whether boxes are uneven within
-(`measure.box_questions`).
+(`measure.box_questions`). A small box of several axes that is like its siblings is split into its cells at once if it
+is worth nearly so many boxes: pieces of a few cells would look alike once more if all hold the teeth of a comb.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean,
 LEAST = 0.1  # fraction of its people that always count for the split of a box
 TO_TELL = 4  # siblings needed to judge whether they are even
 ALIKE = 0.5  # where at most this fraction of a box's people counts for its split, it is asked whether its cells differ
+# Set on held-out shapes, others that were looked at, and combs of 3 to 100 cells, with 3·10⁵ to 3·10⁶ people; judged on
+# benchmarks/range_families.py. With a larger part, combs gain less; with more cells, checkerboards lose.
+NEARLY = 0.35  # of its cells: a box of several axes like its siblings that is worth so many boxes is split into cells
+AT_ONCE = 60  # cells of a box that is split so, at most
 
 
 def strata(column: Column) -> Axis:
@@ -199,9 +204,11 @@ class _GrowingTree:
         worth = _worth(uneven * people / NOISE, several)
         steep = steepness(values, first, last, family, variances)
         steep[worth >= widths.prod(axis=1)] = 1.0  # slim boxes gain nothing where it ends in cells
-        worth = np.minimum(worth, widths.prod(axis=1))
+        cells = widths.prod(axis=1)
+        comb = (several == 1) & (uneven <= ALIKE) & (worth >= NEARLY * cells) & (cells <= AT_ONCE)
+        worth = np.where(comb, cells, np.minimum(worth, cells))
         pieces = np.where(worth[:, None] < 2, 1, _splits(widths, np.ceil(worth - 1e-9), steep))
-        in_doubt = (uneven <= ALIKE) & (2 * worth < widths.prod(axis=1)) & ~rough.any(axis=1)
+        in_doubt = (uneven <= ALIKE) & (worth < cells) & ~rough.any(axis=1)
         if self._may_ask and in_doubt.any():
             left, found = self._ask_about(first, last, people, left, family, in_doubt, pieces)
             rough = rough | found
@@ -209,7 +216,7 @@ class _GrowingTree:
         worth = np.where(fine, pieces.prod(axis=1), worth)
         deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
         at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
-        levels = np.where(worth > at_once, np.maximum(deep, 2), 1)
+        levels = np.where((worth > at_once) & ~comb, np.maximum(deep, 2), 1)
         splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9), steep)
         splits[fine] = np.ceil(pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
         ahead = np.arange(levels.max())[:, None]

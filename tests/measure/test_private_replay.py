@@ -259,3 +259,17 @@ def test_answers_on_how_uneven_boxes_are_cost_what_they_were_given(dimensions: i
     lonely[(2,) * counts.ndim] = counts.sum()
     for other in (np.flip(counts), 5 * counts, np.zeros_like(counts), lonely):
         assert replayed_work(measuring(other, unit, trees), first).stored == first.stored
+
+
+@units
+def test_combs_that_are_split_at_once_cost_epsilon_and_follow_noisy_counts_alone(unit: int) -> None:
+    x, y = np.indices((48, 48))
+    counts, trees = np.where((x % 3 == 0) & (y % 3 == 0), 700, 0), list[Boxes]()
+    first = recorded_work(measuring(counts, unit, trees), without_noise=True)
+    assert trees[0].cost == Fraction(unit, 4)
+    for more in with_one_more(counts, unit):
+        second = replayed_work(measuring(more, unit, trees), first)
+        assert second.stored == first.stored
+        assert price(first, second) <= Fraction(unit, 4)
+    for other in (np.flip(counts), 5 * counts, np.zeros_like(counts)):
+        assert replayed_work(measuring(other, unit, trees), first).stored == first.stored
