@@ -130,7 +130,7 @@ def _contents(
     with ThreadPoolExecutor(1) as drawer:  # packing the rows leaves a processor free
         page = drawer.submit(copy_context().run, report.render, result, manifest)
         yield "synthetic.csv", _ahead(_synthetic(result))
-        yield "report.html", [page.result().encode()]
+        yield "report.html", page.result()
     yield "registry.yaml", [registry.draft_entry(result, manifest).encode()]
     for name, text in descriptions.texts(result.plan, manifest | {"files": dict(written)}).items():
         yield name, [text]

@@ -43,9 +43,14 @@ class Totals:
         for counts, axes in zip(self.counts, self._axes, strict=True):
             _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
             for corner, weights in self._corners(cells, axes, counts.shape, shared):
-                places = corner.astype(np.intp, copy=False)  # as NumPy adds fastest, and faster than its bincount
-                with self._adding:
-                    np.add.at(counts.reshape(-1), places, 1 if weights is None else weights)
+                places, flat = corner.astype(np.intp, copy=False), counts.reshape(-1)  # as NumPy counts fastest
+                if weights is None and flat.size <= rows:
+                    more = np.bincount(places, minlength=flat.size)
+                    with self._adding:
+                        flat += more
+                else:
+                    with self._adding:
+                        np.add.at(flat, places, 1 if weights is None else weights)
 
     def _corners(
         self,

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def opened(page: str, folder: Path, *, width: int, dark: bool) -> Outline:
 
 
 def render(result: Result) -> str:
-    return report.render(result, describe(result))
+    return b"".join(report.render(result, describe(result))).decode()
 
 
 def words(page: str) -> str:
@@ -205,6 +206,15 @@ def test_the_theme_of_a_page_is_not_in_the_report(result: Result, page: str, mon
     assert render(result) == page
 
 
+def test_the_script_that_draws_stands_once_in_its_element_whatever_names_are(hostile: Result) -> None:
+    named = hostile.plan.model_copy(update={"title": report._SCRIPT, "notes": report._SCRIPT})
+    before, script, after = report.render(replace(hostile, plan=named), describe(hostile))
+    assert script.startswith(b"/**\n* plotly.js v")
+    assert before.endswith(b"<script>")
+    assert after.startswith(b"</script>")
+    assert report._SCRIPT.encode() not in before + after
+
+
 def test_hostile_names_are_escaped_in_text_and_in_figure_data(hostile: Result) -> None:
     page = render(hostile)
     assert HOSTILE not in page
@@ -296,7 +306,7 @@ def test_a_total_under_a_bound_on_rows_is_one_of_kept_rows_wherever_it_stands() 
     assert manifest["counted"]["what"] == "kept rows"
     assert manifest["counted"]["rows_per_person"] == 3
     assert "at most 3 rows of each person in who" in manifest["counted"]["text"]
-    assert "Kept rows in all" in report.render(bounded, manifest)
+    assert "Kept rows in all" in b"".join(report.render(bounded, manifest)).decode()
     guide_in_text = " ".join(report.read_me(bounded, manifest).split())
     assert "the number of kept rows in all" in guide_in_text
     assert "All counts, totals and intervals are of kept rows" in guide_in_text

@@ -223,7 +223,8 @@ def test_the_manifest_says_which_rows_are_left_out() -> None:
         "Left out of every table and of the total: rows whose a is missing or not a declared cell; "
         "rows whose b is not a declared cell; rows without who; rows of a person beyond 3."
     )
-    for text in (report.render(result, manifest), " ".join(report.read_me(result, manifest).split())):
+    page, read_me = b"".join(report.render(result, manifest)).decode(), report.read_me(result, manifest)
+    for text in (page, " ".join(read_me.split())):
         assert manifest["coverage"] in text
 
 

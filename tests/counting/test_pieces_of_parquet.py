@@ -10,12 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpengine.counting.count import count, digest, digest_and_count
 from dpengine.counting.pieces import parquet_file
+from dpengine.counting.pieces.known_texts import KnownTexts
 from dpengine.errors import TableError
 from dpengine.sources.files import parquet
 from dpengine.sources.open import open_table
@@ -159,6 +161,41 @@ def test_what_arrow_cannot_trust_is_left_to_sql(tmp_path, seen):
         assert [each.tolist() for each in counts] == expected
         with pytest.raises(TableError):
             results_of(path, pieces=True)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32])
+@pytest.mark.parametrize(
+    ("places", "nulls", "dictionary", "whole"),
+    [
+        ([0, 1, 2, 1], [], ["a", "b", "é"], True), ([], [], [], True), ([0, 3], [], ["a", "b", "é"], False),
+        ([0, -1], [], ["a", "b", "é"], False), ([0, 3], [1], ["a", "b", "é"], True), ([0], [], [], False),
+        ([0, 3, 3], [1], ["a", "b", "é"], False), ([0, 1, 1], [], [b"a", b"\xff"], False),
+    ],
+)  # fmt: skip
+def test_texts_are_checked_as_by_arrow(kind, places, nulls, dictionary, whole):
+    lacking = np.isin(np.arange(len(places)), nulls)
+    validity = pa.py_buffer(np.packbits(~lacking, bitorder="little")) if nulls else None
+    data = pa.py_buffer(np.array(places, dtype=kind))
+    indices = pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(places), [validity, data])
+    letters = [each if isinstance(each, bytes) else each.encode() for each in dictionary]
+    entries = pa.array(letters, pa.binary()).view(pa.string())
+    texts = pa.DictionaryArray.from_arrays(indices, entries, safe=False)
+    for check in (parquet._check_texts, lambda each: each.validate(full=True)):
+        with nullcontext() if whole else pytest.raises(pa.ArrowInvalid):
+            check(texts)
+
+
+def test_texts_get_their_own_results_in_any_order():
+    asked = []
+
+    def lengths(texts):
+        asked.extend(texts.to_pylist())
+        return np.array([len(each) for each in texts.to_pylist()])
+
+    known = KnownTexts(lengths)
+    for texts in (["a", "bb"], ["bb", "a"], ["a", "bb"], ["ccc", "a"], ["ccc"], [], ["dddd", "bb"], ["a", "bb"]):
+        assert known.of(pa.array(texts, pa.string())).tolist() == [len(each) for each in texts]
+    assert sorted(asked) == ["a", "bb", "ccc", "dddd"], "each is looked at once"
 
 
 @pytest.mark.parametrize("groups", range(1, 40))

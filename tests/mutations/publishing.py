@@ -736,9 +736,23 @@ FAULTS = [
     Fault(
         "Arrow's reader of Parquet is trusted with texts that are none",
         "dpengine/sources/files/parquet.py",
-        "                batch.column(name).validate(full=True)",
+        "                _check_texts(batch.column(name))",
         "                pass",
         "tests/counting/test_pieces_of_parquet.py::test_what_arrow_cannot_trust_is_left_to_sql",
+    ),
+    Fault(
+        "texts of Parquet may point behind the end of their list",
+        "dpengine/sources/files/parquet.py",
+        ".max() >= len(texts.dictionary)",
+        ".max() > len(texts.dictionary)",
+        "tests/counting/test_pieces_of_parquet.py::test_texts_are_checked_as_by_arrow",
+    ),
+    Fault(
+        "texts that look like earlier ones get the results of those",
+        "dpengine/counting/pieces/known_texts.py",
+        "            if texts.equals(earlier):\n",
+        "            if len(texts) == len(earlier):\n",
+        "tests/counting/test_pieces_of_parquet.py::test_texts_get_their_own_results_in_any_order",
     ),
     Fault(
         "Arrow reads columns of Parquet that the engine reads as another type",

@@ -73,7 +73,7 @@ def test_charts_report_and_readme_say_the_words_and_files_keep_the_values() -> N
     manifest = describe(result)
     table = ("sex", "age")
     drawn = figures.release_figure(result, table).to_json()
-    page, read_me = report.render(result, manifest), report.read_me(result, manifest)
+    page, read_me = b"".join(report.render(result, manifest)).decode(), report.read_me(result, manifest)
     for text in (drawn, page):
         assert "female" in text
         assert "[18, 30)" not in text
@@ -89,6 +89,6 @@ def test_charts_report_and_readme_say_the_words_and_files_keep_the_values() -> N
 
 def test_a_plan_without_texts_for_readers_has_no_empty_sections() -> None:
     result = preview(plan([SEX, AGE]))
-    page = report.render(result, describe(result))
+    page = b"".join(report.render(result, describe(result))).decode()
     assert "What the columns say" not in page
     assert "About this release" not in page

@@ -156,7 +156,7 @@ def written(plan: Plan) -> tuple[Result, str, str]:
     """Return a release of a made-up table, its report and its README."""
     result = preview(plan.model_copy(update={"language": "de"}))
     manifest = describe(result)
-    return result, report.render(result, manifest), report.read_me(result, manifest)
+    return result, b"".join(report.render(result, manifest)).decode(), report.read_me(result, manifest)
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ __all__ = [
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
 _MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
+_MAX_RECENT = 4  # lists of texts: one for each thread of a scan
 _NAN = ["nan", "NaN"]  # as programs write it: missing
 
 
@@ -54,9 +55,18 @@ class KnownTexts:
         self._find, self._lock = find, threading.Lock()
         self._texts: Any = None
         self._values: npt.NDArray[Any] = np.zeros(0)
+        self._recent: tuple[tuple[Any, npt.NDArray[Any]], ...] = ()
 
     def of(self, texts: Any) -> npt.NDArray[Any]:
         """Return the results for some distinct texts."""
+        for earlier, values in self._recent:  # the pieces of a row group have the same texts
+            if texts.equals(earlier):
+                return values
+        values = self._looked_up(texts)
+        self._recent = ((texts, values), *self._recent[: _MAX_RECENT - 1])
+        return values
+
+    def _looked_up(self, texts: Any) -> npt.NDArray[Any]:
         with self._lock:
             if self._texts is None or len(self._texts) > _MAX_KNOWN:
                 self._texts, self._values = texts, self._find(texts)

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpengine import arrow
 from dpengine.errors import TableError
 from dpengine.sources.mixed import member, mixed_type
 from dpengine.sources.relation import check_names, from_arrow, known_types, link, plain_arrow, within_calendar
@@ -187,8 +188,20 @@ def in_pieces(path: Path, places: Sequence[int], groups: Sequence[int] | None = 
     with pq.ParquetFile(path, read_dictionary=texts, buffer_size=buffer) as file:
         for batch in file.iter_batches(rows, groups, list(aliases), use_threads=groups is None):
             for name in texts:
-                batch.column(name).validate(full=True)  # Arrow's reader validates neither texts nor dictionary indices
+                _check_texts(batch.column(name))
             yield batch.rename_columns([aliases[name] for name in batch.schema.names])
+
+
+def _check_texts(texts: Any) -> None:
+    """Raise `pa.ArrowInvalid` unless dictionary-encoded texts are whole, which Arrow's reader does not check.
+
+    Looking for the largest index takes a tenth of the time of Arrow's own check, and suffices unless it is at a null.
+    """
+    texts.validate()
+    texts.dictionary.validate(full=True)
+    places, _ = arrow.values_and_nulls(texts.indices)
+    if len(places) and places.view(f"u{places.itemsize}").max() >= len(texts.dictionary):  # a negative one is large
+        texts.validate(full=True)
 
 
 def _stored_types(path: Path) -> object:
