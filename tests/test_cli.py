@@ -164,6 +164,17 @@ def test_a_name_forges_no_line_and_sends_the_terminal_no_control_codes(tmp_path:
     assert not set("\x1b\u202e") & set("".join(lines))
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_prediction_says_if_the_plan_is_refused(form: list[str], tmp_path: Path) -> None:
+    """It used to promise errors of a release that there could not be."""
+    plan = tmp_path / "plan.yaml"
+    for epsilon, refused in (("'0.000001'", True), ("'1'", False)):
+        plan.write_text(CLINIC.replace('epsilon: "1"', f"epsilon: {epsilon}") + "strategy: adaptive\n")
+        done = run("predict", plan, *form)
+        assert done.exit_code == 0
+        assert ("a release of this plan is refused: epsilon is too small" in done.stderr) == refused
+
+
 def test_no_progress_bar_is_drawn_on_standard_output() -> None:
     # DuckDB would draw one after two seconds where Python runs no file, as here.
     statement = "SELECT current_setting('enable_progress_bar')"

@@ -6,8 +6,8 @@ of the file. These are not checked:
 
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
-- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, and the
-  purposes of private choices;
+- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, the
+  purposes of private choices, and the noisy counts from which cells were found, as far as they give the same cells;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
   slopes. They must contain their number; their width is not checked, nor are estimates of a model within them.
 

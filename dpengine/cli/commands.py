@@ -47,7 +47,7 @@ from dpengine.cli.ledger import ledger
 from dpengine.cli.replicates import replicates
 from dpengine.cli.rows_kept import rows_kept
 from dpengine.cli.settings import settings
-from dpengine.errors import TableError
+from dpengine.errors import PlanError, TableError
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
 @faults
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Print the price of a release of PLAN and its expected errors. Reads no table."""
+    from dpengine.measure.strategy import decide
     from dpengine.results import predict as prediction
     from dpengine.spec.plan import Plan
     from dpengine.spec.wording import found_in_words
@@ -153,6 +154,10 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     with stages() as show:
         show("predicting")
         frame = prediction.predict(loaded, epsilons or None)
+    try:
+        decide(loaded).check()
+    except PlanError as refused:
+        warn(f"a release of this plan is refused: {refused}")
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         finds = {name: exact_text(loaded.epsilon * loaded.column(name).share) for name in loaded.finds}
