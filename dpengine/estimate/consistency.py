@@ -26,6 +26,8 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.joint_table import fit_joint, round_joint
+from dpengine.estimate.small_noise import MAX_CELLS as MOST_EXACT
+from dpengine.estimate.small_noise import MAX_SCALE, keep_exact
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import project, rake, round_to_total
 from dpengine.marginals.graphs import junction_order
@@ -137,13 +139,17 @@ def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Flo
 def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
     """Return non-negative expected counts of one measured table.
 
-    With wide noise, it is shrunk towards a model of its sums. Otherwise it is projected on {x ≥ 0, Σx = total} and
+    With wide noise, it is shrunk towards a model of its sums. A table that was measured alone with hardly any noise
+    keeps its counts (`small_noise`). Otherwise it is projected on {x ≥ 0, Σx = total} and
     raked to its single columns, in which clipping many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
         return fit_one_table(estimate, columns, scale)
+    alone = len(squares.measured) == 1 and estimate.ndim > 1 and total > 0
+    if alone and scale <= MAX_SCALE and estimate.size <= MOST_EXACT:
+        return keep_exact(np.rint(estimate).astype(np.int64), total).astype(np.float64)
     margins = [((axis,), single[name]) for axis, name in enumerate(columns)] if len(columns) > 1 else []
     return rake(project(estimate, total), margins, RAKING_SWEEPS)
 
