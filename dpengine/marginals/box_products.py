@@ -21,8 +21,8 @@ from dpengine.array_types import Floats, Ints
 __all__ = ["follow_profiles"]
 
 # Set on benchmarks/range_columns.py and on the shapes of benchmarks/range_shapes.py but `mechanisms`, with 10⁴ to 10⁶
-# people at ε = 0.1; judged on the latter and on benchmarks/range_families.py. Two last candidates were seen on these too,
-# and the better one was kept: the other, with 1.0 for ALONE and 3.0 for FULL, gained less.
+# people at ε = 0.1; judged on the latter and on benchmarks/range_families.py. Two last candidates were seen on these
+# too, and the better one was kept: the other, with 1.0 for ALONE and 3.0 for FULL, gained less.
 ALONE = 0.7  # of Σ|d|²: people who share nothing but an empty half, or a heavy zero, share that
 FULL = 4.0  # standard deviations: a box of more people is unsplit since it seemed even, and follows profiles less
 LINES = 2**20  # rows times lines that are looked at in one array
