@@ -21,9 +21,9 @@ from dpengine.array_types import Floats, Ints
 __all__ = ["follow_profiles"]
 
 # Set on benchmarks/range_columns.py and on the shapes of benchmarks/range_shapes.py but `mechanisms`, with 10⁴ to 10⁶
-# people at ε = 0.1; judged on the latter and on benchmarks/range_families.py.
+# people at ε = 0.1; judged on the latter and on benchmarks/range_families.py. Two last candidates were seen on these
+# too, and the better one was kept: the other, with 1.0 for ALONE and 3.0 for FULL, gained less.
 ALONE = 0.7  # of Σ|d|²: people who share nothing but an empty half, or a heavy zero, share that
-COPIES = 2  # power of the width of a box that the squares of a line within it count for: its lines are alike by guess
 FULL = 4.0  # standard deviations: a box of more people is unsplit since it seemed even, and follows profiles less
 LINES = 2**20  # rows times lines that are looked at in one array
 
@@ -51,10 +51,11 @@ def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells:
         wide = several & (widths[:, axis] > 1)
         if not wide.any():
             continue
-        lines, copies = (np.moveaxis(each.reshape(table.shape), axis, 0).reshape(size, -1)
-                         for each in (even, (sizes / widths[:, axis])[box] ** COPIES))  # fmt: skip
+        across = sizes / widths[:, axis]
+        lines, own = (np.moveaxis(each.reshape(table.shape), axis, 0).reshape(size, -1)
+                      for each in (even, (counts * across / sizes)[box]))  # fmt: skip
         of_line = np.moveaxis(box.reshape(table.shape), axis, 0).reshape(size, -1)
-        offsets, change = _profiles(first[wide, axis], last[wide, axis], lines, of_line, copies)
+        offsets, change = _profiles(first[wide, axis], last[wide, axis], lines, of_line, own)
         inside = np.repeat(wide, sizes)
         at = np.repeat(offsets - first[wide, axis], sizes[wide]) + place[inside]
         factors[inside] *= 1 + np.repeat(force[wide], sizes[wide]) * change[at]
@@ -66,17 +67,17 @@ def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells:
     return found.reshape(table.shape)
 
 
-def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, copies: Floats) -> tuple[Ints, Floats]:
+def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, weighted: Floats) -> tuple[Ints, Floats]:
     """Return for each stretch of rows its place in an array; and that array: how far each row is from even, relatively.
 
-    Stretches are from `first` to before `last`. `lines` has one column a line, `box` the box of each of its cells, and
-    `copies` what squares within that count for.
+    Stretches are from `first` to before `last`. `lines` has one column a line, `box` the box of each of its cells. In
+    `weighted` they count times the lines in their box, which are alike by guess and so no evidence of what is shared.
     """
     rows = len(lines)
     keys, which = np.unique(first * (rows + 1) + last, return_inverse=True)
     first, last = np.divmod(keys, rows + 1)
     long = last - first
-    sums, roots, squares = map(_running, (lines, np.sqrt(copies) * lines, copies * lines**2))
+    sums, roots, squares = map(_running, (lines, weighted, weighted**2))
     mass, own = np.empty((2, keys.size))
     chunk = max(1, LINES // lines.shape[1])
     for here in (slice(k, k + chunk) for k in range(0, keys.size, chunk)):
