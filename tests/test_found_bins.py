@@ -185,6 +185,16 @@ def test_a_bundle_that_claims_another_share_is_refused(bundle: bytes) -> None:
         dpe.verify(zipped(members))
 
 
+@pytest.mark.parametrize("columns", [["age"], ["age", "sex"], ["sex"], []])
+def test_a_bundle_that_claims_a_search_of_another_column_is_refused(bundle: bytes, columns: list[str]) -> None:
+    members = members_of(bundle)
+    manifest = json.loads(members["manifest.json"])
+    manifest["measurements"][1]["columns"] = columns
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with pytest.raises(dpe.ReleaseError, match="each column whose cells were found is to be searched once"):
+        dpe.verify(zipped(members))
+
+
 def test_cells_that_are_found_are_not_for_questions_or_mechanisms() -> None:
     where = [dpe.Condition(column=plan().column("pay"), labels=["[0, 65)"])]
     with pytest.raises(dpe.PlanError, match="found by a release only"):

@@ -20,6 +20,9 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 # Bounded, so that a text such as 1e999999999 is never turned into a number.
 ExactText = Annotated[str, Field(pattern=r"^\d{1,60}(\.\d{1,60}|/\d{1,60})?$")]
 
+# Bounded like exact texts; far above every number of cells and units.
+Whole = Annotated[int, Field(ge=-(2**200), le=2**200)]
+
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._+!-]{1,60}$")]
 
 
@@ -28,7 +31,7 @@ class _Shape(BaseModel):
 
 
 class UnitEntry(_Shape):
-    rows: int
+    rows: Whole
     id: str | None = None
     text: str
 
@@ -45,28 +48,28 @@ class GuaranteeEntry(_Shape):
 class MeasurementEntry(_Shape):
     columns: list[str]
     mechanism: str
-    sensitivity: int = Field(ge=1)
+    sensitivity: Whole = Field(ge=1)
     epsilon: ExactText
     scale: ExactText
-    cells: int
+    cells: Whole
     purpose: str | None = None
-    merged_to: list[int] | None = None
-    units_per_row: int = 1
-    cells_per_person: int | None = None  # where persons are counted, and not rows
-    shown_from: int | None = None  # of keys of a universe: the least noisy number that is shown
+    merged_to: list[Whole] | None = None
+    units_per_row: Whole = 1
+    cells_per_person: Whole | None = None  # where persons are counted, and not rows
+    shown_from: Whole | None = None  # of keys of a universe: the least noisy number that is shown
 
 
 class TableEntry(_Shape):
     columns: list[str]
     file: str
-    cells: int
-    cells_per_person: int | None = None
+    cells: Whole
+    cells_per_person: Whole | None = None
     half_width_95: float = Field(ge=0, allow_inf_nan=False)
 
 
 class CountedEntry(_Shape):
     what: str
-    rows_per_person: int | None = None
+    rows_per_person: Whole | None = None
     text: str
 
 
@@ -77,7 +80,7 @@ class ModelErrorEntry(_Shape):
 
 class FileEntry(_Shape):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    bytes: int = Field(ge=0)
+    bytes: Whole = Field(ge=0)
 
 
 class Manifest(_Shape):

@@ -177,6 +177,8 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "an odd share of ε": (stated("measurements", 0, "epsilon", value="1e9"), "measurements → 1 → epsilon"),
     "less noise": (stated("measurements", 0, "scale", value="1"), "scale is not sensitivity / epsilon"),
     "another sensitivity": (stated("measurements", 0, "sensitivity", value=2), "sensitivity 2 does not protect"),
+    "an endless sensitivity": (stated("measurements", 0, "sensitivity", value=10**4298), "→ sensitivity"),
+    "counts not shown": (stated("measurements", 0, "shown_from", value=9), "only found values are shown from"),
     "a table not measured": (stated("measurements", 0, "columns", value=["age"]), "age × region lies within no"),
     "columns not in the plan": (stated("measurements", 0, "columns", value=["x"]), "columns are not all in plan.yaml"),
     "a column twice": (stated("measurements", 0, "columns", value=["age", "age"]), "it names a column twice"),
@@ -233,6 +235,15 @@ def test_estimates_of_a_model_lie_within_their_intervals_and_have_one_total(
         assert any(fault in each for each in faults_of(forged))
     else:
         verify(forged)
+
+
+@pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6]])
+def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left: list[int]) -> None:
+    members = members_of(modelled)
+    manifest = json.loads(members["manifest.json"])
+    pair = next(k for k, entry in enumerate(manifest["measurements"]) if entry["columns"] == ["age", "region"])
+    stated("measurements", pair, "merged_to", value=left)(members)
+    assert "mechanism or number of cells does not fit these columns" in "".join(faults_of(zipped(members)))
 
 
 def test_all_faults_are_reported_at_once(bundle: bytes) -> None:

@@ -48,6 +48,7 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
         if allocation is not None:
             spent += allocation.epsilon
             wrong += _wrong_noise(entry, allocation, plan, adaptive=adaptive)
+            wrong += [": only found values are shown from a noisy count on"] if entry.shown_from is not None else []
             if not (entry.purpose is None and entry.merged_to is None):
                 if plan.has_amount(entry.columns):
                     wrong.append(": a table with an amount is measured whole, and for no other purpose")
@@ -158,10 +159,17 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     if entry.sensitivity != tally.bound:
         noun = "rows" if tally.cells is None else "cells"
         faults.append(f": sensitivity {entry.sensitivity} does not protect a person with {tally.bound} {noun}")
-    merged = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
-    if entry.mechanism != DISCRETE_LAPLACE or not (merged or entry.cells == plan.cells(allocation.columns)):
+    shape = plan.shape(allocation.columns) if entry.merged_to is None else _merged_shape(entry, plan)
+    if entry.mechanism != DISCRETE_LAPLACE or shape is None or entry.cells != math.prod(shape):
         faults.append(": mechanism or number of cells does not fit these columns")
     return faults
+
+
+def _merged_shape(entry: MeasurementEntry, plan: Plan) -> Sequence[int] | None:
+    """Return how many cells of each column are left after merging; None if they cannot come from the column's own."""
+    sizes, left = plan.shape(tuple(entry.columns)), entry.merged_to or []
+    fits = len(left) == len(sizes) and all(0 < some <= size for some, size in zip(left, sizes, strict=True))
+    return left if fits else None
 
 
 def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
@@ -191,7 +199,7 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
         faults.append(f": sensitivity or scale does not protect a person with {plan.unit.rows} rows")
     if entry.mechanism != DISCRETE_LAPLACE or entry.merged_to is not None or entry.units_per_row != 1:
         faults.append(": mechanism does not fit this purpose")
-    column = plan.column(entry.columns[0]) if entry.columns else None
+    column = plan.column(entry.columns[0]) if entry.columns and entry.columns[0] in plan.finds else None
     if isinstance(column, Category) and column.among is not None:
         none = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows)
         if (entry.cells, entry.shown_from) != (none.universe, none.least):
