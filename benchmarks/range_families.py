@@ -1,4 +1,4 @@
-"""How wrong ranges are on families of shapes with random parameters, beside published methods: nothing is set on these.
+"""How wrong ranges are on families of shapes with random parameters, beside published methods.
 
     python benchmarks/range_families.py [--tables 4] [--draws 4] [--epsilon 0.1] [--rows 10000,1000000]
         [--peers DAWA,Hb] [--peer-draws 2] [--seed 1] [--kinds comb,stripes]
@@ -6,7 +6,8 @@
 Each kind of shape is drawn `--tables` times with other parameters: eight kinds of 4096 cells, nine of 128 × 128. Errors
 and methods are those of benchmarks/ranges.py. A line is a kind: the error of the product, and of the best of the others
 in each table, geometric means over tables; their ratio; and the largest ratio of a table. The last lines are geometric
-means over the kinds of a group.
+means over the kinds of a group. No constant is set on these; of two last candidates for `marginals.box_products`, the
+one that was better here and on simulated mechanisms was kept.
 """
 
 from __future__ import annotations
