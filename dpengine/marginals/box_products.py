@@ -25,6 +25,7 @@ __all__ = ["follow_profiles"]
 # too, and the better one was kept: the other, with 1.0 for ALONE and 3.0 for FULL, gained less.
 ALONE = 0.7  # of Σ|d|²: people who share nothing but an empty half, or a heavy zero, share that
 FULL = 4.0  # standard deviations: a box of more people is unsplit since it seemed even, and follows profiles less
+ROUNDING = 1e-12  # of all squares: what running sums of them may be off by
 LINES = 2**20  # rows times lines that are looked at in one array
 
 
@@ -89,7 +90,8 @@ def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, weighted: Float
     line = lines.sum(axis=1)[np.repeat(first - starts, long) + np.arange(long.sum())]
     off = line - np.repeat(np.add.reduceat(line, starts) / long, long)
     all_ = np.add.reduceat(off**2, starts)
-    shared = 1 - np.divide(ALONE * own, all_, out=np.ones_like(own), where=all_ > 0)
+    seen = all_ > ROUNDING * float(squares[-1].sum())
+    shared = 1 - np.divide(ALONE * np.maximum(own, 0), all_, out=np.ones_like(own), where=seen)
     some = mass > 1e-9 * max(1.0, float(sums[-1].sum()))  # more than rounding leaves of sums
     scale = np.divide(np.maximum(shared, 0) * long, mass, out=np.zeros_like(mass), where=some)
     return starts[which], np.maximum(off * np.repeat(scale, long), -1.0)

@@ -144,6 +144,21 @@ def test_a_box_of_many_people_follows_less() -> None:
     assert 1 / 30 < many[0, 0] < 0.05
 
 
+def test_a_box_keeps_its_people_beside_cells_of_very_many() -> None:
+    """Their squares are rounded by more than the lines in the same columns hold."""
+    even = np.full((40, 12), 0.3)
+    even[20:, :6] += np.arange(120).reshape(20, 6) % 7 * 0.02
+    even[np.arange(6), np.arange(6)] = 1e8 / 3
+    cells = np.arange(480).reshape(40, 12)
+    single, box = cells[:, :6].ravel(), cells[20:, 6:].ravel()
+    rest = cells[:20, 6:].ravel()
+    first = np.r_[[divmod(k, 12) for k in [*single, *rest]], [(20, 6)]]
+    last = np.r_[first[:-1] + 1, [(40, 12)]]
+    order = np.r_[single, rest, box]
+    followed = follow_profiles(even, even, first, last, order, np.full(len(first), 10.0))
+    assert np.allclose(followed[20:, 6:], 0.3)
+
+
 def test_intervals_hold_the_truth() -> None:
     """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
     counts = np.zeros((12, 30), dtype=np.int64)
