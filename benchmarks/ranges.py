@@ -11,7 +11,8 @@ of all, and the product with the best of the others.
 The tables are simulated shapes of 4096 and of 128 × 128 cells (benchmarks/range_shapes.py): others publish figures on
 none of them. With ``ADULT`` naming its file (or in ``../shared/data``), capital gains of Adult are one of them. The
 parameters of the product were set on the shapes of ``set``; those of ``seen`` and ``held-out`` were looked at while
-rules were chosen; ``mechanisms`` only judges. ``columns`` are real columns (benchmarks/range_columns.py). With
+rules were chosen, and one of two last candidates was chosen by ``mechanisms``. ``columns`` are real columns
+(benchmarks/range_columns.py). With
 ``--peer-draws`` the others, which take longer, are drawn less often.
 """
 
