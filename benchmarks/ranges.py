@@ -12,8 +12,7 @@ The tables are simulated shapes of 4096 and of 128 × 128 cells (benchmarks/rang
 none of them. With ``ADULT`` naming its file (or in ``../shared/data``), capital gains of Adult are one of them. The
 parameters of the product were set on the shapes of ``set``; those of ``seen`` and ``held-out`` were looked at while
 rules were chosen, and one of two last candidates was chosen by ``mechanisms``. ``columns`` are real columns
-(benchmarks/range_columns.py). With
-``--peer-draws`` the others, which take longer, are drawn less often.
+(benchmarks/range_columns.py). With ``--peer-draws`` the others, which take longer, are drawn less often.
 """
 
 from __future__ import annotations
