@@ -63,9 +63,9 @@ def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells:
     before = table.ravel()[cells]
     after = before * factors
     sums, wanted = np.add.reduceat(after, starts), np.add.reduceat(before, starts)
-    found = np.empty_like(before)
-    found[cells] = after * np.repeat(np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0), sizes)
-    return found.reshape(table.shape)
+    divided = np.empty_like(before)
+    divided[cells] = after * np.repeat(np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0), sizes)
+    return divided.reshape(table.shape)
 
 
 def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, weighted: Floats) -> tuple[Ints, Floats]:

@@ -114,10 +114,10 @@ def _one_box_beside_lines(lines: np.ndarray, people: float, deviation: float = 1
     even = np.c_[lines, np.full((rows, 5), people / (5 * rows))]
     cells = np.r_[[a * (number + 5) + b for a, b in places],
                   [a * (number + 5) + number + b for a in range(rows) for b in range(5)]]  # fmt: skip
-    found = follow_profiles(even, even, first, last, cells, np.full(len(first), deviation))
-    assert np.allclose(found[:, :number], lines)
-    assert found.sum() == pytest.approx(even.sum())
-    return found[:, number:]
+    followed = follow_profiles(even, even, first, last, cells, np.full(len(first), deviation))
+    assert np.allclose(followed[:, :number], lines)
+    assert followed.sum() == pytest.approx(even.sum())
+    return followed[:, number:]
 
 
 def test_a_box_follows_the_profile_that_lines_beside_it_share() -> None:
