@@ -44,8 +44,8 @@ def widen(table: pa.Table) -> pa.Table:
     return table
 
 
-def _is_widened(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_decimal256(kind))
+def _is_widened(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(type_) or pa.types.is_decimal256(type_))
 
 
 def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
