@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dpengine.cli.charge import charge_of, say_charge
 from dpengine.cli.common import (
     WRONG_USE,
     announce_new,
@@ -16,7 +17,6 @@ from dpengine.cli.common import (
     finish,
     json_option,
     ledger_option,
-    likeness,
     open_ledger,
     other_people_option,
     owner_option,
@@ -99,23 +99,15 @@ def ask(  # click hands over one parameter for each argument and option
     with stages() as show, open_table(table, **reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=other_people, progress=show)
     announce_new(ledger)
-    entry = ledger.entry(answer.answer_id)
-    assert entry is not None
-    left = ledger.left(entry.dataset)
+    charge = charge_of(ledger, answer.answer_id)
     if as_json:
-        budget = {"dataset": entry.dataset, "spent": exact_text(ledger.spent(entry.dataset)),
-                  "left": None if left is None else exact_text(left)}  # fmt: skip
-        recognised = {"recognised": [asdict(each) for each in entry.recognised]}
         groups = [asdict(group) for group in answer.groups]
-        made = json.loads(answer.to_bytes()) | ({"groups": groups} if groups else {}) | budget | recognised
+        made = json.loads(answer.to_bytes()) | ({"groups": groups} if groups else {}) | charge
         click.echo(json.dumps(made, default=str))
         return
     for line in describe(answer):
         say(line)
-    rest = "no cap is set" if left is None else f"left {exact_text(left)}"
-    say(f"{entry.dataset}: spent {exact_text(ledger.spent(entry.dataset))} in all, {rest}")
-    for each in entry.recognised:
-        say(f"{entry.dataset}: {likeness(**asdict(each))}")
+    say_charge(charge)
 
 
 def _expect(question: Any, *, as_json: bool) -> None:

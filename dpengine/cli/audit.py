@@ -1,0 +1,54 @@
+"""The command that audits the code that publishes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from dpengine.cli.common import REFUSED, faults, finish, json_option, stages
+from dpengine.exact import exact_text
+
+__all__ = ["audit"]
+
+
+@click.command()
+@click.option("--epsilon", default="1", show_default=True, help="The ε that is claimed, from 0.01 to 10.")
+@click.option("--runs", default=300, show_default=True, help="Publications with the person, and as many without.")
+@click.option("--jobs", default=1, show_default=True, help="Processes to run them in.")
+@click.option("--way", "ways", multiple=True, help="One way to publish, e.g. direct; may be repeated. Default: all.")
+@json_option
+@faults
+def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
+    """Audit the code that publishes, on made-up tables.
+
+    Exact checks come first, then the ε that its outputs show. Charges no budget. The status is 1 if more is found than
+    is claimed. What outputs show holds with 95 % confidence, so of twenty ways that keep their promise, one may seem to
+    break it: run it again.
+    """
+    from dpengine.audit import exact_checks, publications
+
+    claimed = publications.claimed_epsilon(epsilon)
+    lines: dict[str, list[dict[str, Any]]] = {"exact": [], "shown": []}
+    for check in exact_checks.checks(claimed):
+        lines["exact"].append(_audited(check.what, claimed, check.largest, f"{check.cases:,} cases", as_json=as_json))
+    for way in ways or publications.WAYS:
+        with stages() as show:
+            show(f"publishing {2 * runs:,} times, {way}")
+            bound = publications.audit_publications(way, claimed, runs, jobs=jobs)
+        seen = f"{bound.hits:,} of {runs:,} outputs speak for the person, and {bound.hits_without:,} without"
+        lines["shown"].append(_audited(f"{way}: at least", claimed, bound.least_epsilon, seen, as_json=as_json))
+    if as_json:
+        click.echo(json.dumps(lines))
+    if broken := [line["what"] for line in (*lines["exact"], *lines["shown"]) if not line["kept"]]:
+        finish([f"more than the ε that is claimed was found: {what}" for what in broken], REFUSED)
+
+
+def _audited(what: str, claimed: Fraction, epsilon: float, seen: str, *, as_json: bool) -> dict[str, Any]:
+    """Print the result of an audit, and whether the claimed ε holds; floats may be off in the ninth digit."""
+    holds = epsilon <= float(claimed) * (1 + 1e-9) + 1e-9
+    if not as_json:
+        click.echo(f"{'ok    ' if holds else 'BROKEN'}  {what} {epsilon:.4g} of {exact_text(claimed)}  ({seen})")
+    return {"what": what, "claimed": exact_text(claimed), "found": epsilon, "seen": seen, "kept": holds}

@@ -1,0 +1,151 @@
+"""The command that publishes a plan of a table."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpengine.cli.charge import charge_of, say_charge
+from dpengine.cli.common import (
+    WRONG_USE,
+    announce_new,
+    faults,
+    finish,
+    json_option,
+    ledger_option,
+    open_ledger,
+    other_people_option,
+    owner_option,
+    reading_options,
+    say,
+    stages,
+    warn,
+)
+from dpengine.exact import exact_text
+
+if TYPE_CHECKING:
+    from dpengine.accounting.ledger import Ledger
+    from dpengine.release import Release
+    from dpengine.sources.table import Table
+    from dpengine.spec.plan import Plan
+
+__all__ = ["release"]
+
+AGAIN = "the release is recorded, and running this again writes it at no cost"
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
+@reading_options
+@ledger_option
+@owner_option
+@other_people_option
+@json_option
+@faults
+def release(  # click hands over one parameter for each argument and option
+    plan: Path,
+    table: Path,
+    output: Path,
+    reading: dict[str, Any],
+    url: str | None,
+    owner: str,
+    other_people: bool,
+    as_json: bool,
+) -> None:
+    """Publish PLAN of TABLE once, and charge the ledger.
+
+    Writes the release bundle. Where a second person has to approve, send PLAN with `ledger approval send` first.
+    """
+    from dpengine.isolation import run
+
+    run.warm()  # it imports the file readers while this process imports the rest
+    from dpengine.bundle.write import check_place
+    from dpengine.sources.open import open_table
+    from dpengine.spec.plan import Plan
+
+    loaded = Plan.load(plan)
+    try:
+        check_place(output)
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
+    beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
+    ledger = open_ledger(url, owner)
+    with stages() as show, open_table(table, **reading) as opened:
+        finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=other_people)
+    if unwritten is not None:
+        finish([f"{output.name} could not be written ({unwritten.strerror}); {AGAIN}"], WRONG_USE)
+    announce_new(ledger)
+    summary = _summary_of(finished, loaded, ledger, output)
+    if as_json:
+        click.echo(json.dumps(summary), err=beside)
+    else:
+        _say_summary(summary, loaded, err=beside)
+
+
+def _is_standard_output(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:  # there is nothing at the path yet, or no standard output
+        return False
+
+
+def _publish(
+    table: Table, plan: Plan, ledger: Ledger, output: Path, show: Callable[[str], None], *, other_people: bool
+) -> tuple[Release, OSError | None]:
+    """Publish, and write the bundle; return the release, which is recorded, and why it could not be written, if so.
+
+    If it is stopped after the release was recorded, it says so.
+    """
+    from dpengine.accounting.drawing import LAST_STAGE
+    from dpengine.release import is_recorded
+    from dpengine.release import release as publish
+
+    reached: list[str] = []
+
+    def progress(stage: str) -> None:
+        reached.append(stage)
+        show(stage)
+
+    try:
+        finished = publish(table, plan, ledger, progress=progress, other_people=other_people)
+        try:
+            finished.save(output)
+        except OSError as error:
+            return finished, error
+    except (KeyboardInterrupt, SystemExit):
+        if LAST_STAGE in reached and is_recorded(table, plan, ledger):
+            warn(f"stopped, but {AGAIN}")
+        raise
+    return finished, None
+
+
+def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
+    from dpengine.results.mostly_other import mostly_other
+
+    return {
+        "release_id": finished.release_id,
+        "epsilon": exact_text(plan.epsilon),
+        "output": output.name,
+        **charge_of(ledger, finished.release_id),
+        "mostly_other": mostly_other(finished),
+    }
+
+
+def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
+    from dpengine.accounting.entry import same_name
+
+    say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
+    say_charge(summary, err=err)
+    if same_name(summary["dataset"]) != same_name(plan.dataset):
+        say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)
+    for name in summary["mostly_other"]:
+        warn(f"{name}: more than half of the rows are in (other), as published; if that is not meant, its values are "
+             "written in another way than the plan says")  # fmt: skip
