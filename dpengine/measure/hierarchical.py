@@ -1,15 +1,13 @@
 """Measure a table whose ranges matter in boxes of neighbouring cells, finely only where there are people.
 
 The sum of a long range of separately measured cells has the noise of all of them. So the table is measured from the
-whole downwards. Each box is split into more boxes the larger its own noisy count is, and into fewer if its siblings are
-even; they are slimmer along the axis on which siblings change faster. If a box is worth less than two, all remaining ε
-measures it once more, together with such neighbours as long as splitting all of them would not be worth it either.
-With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al.
-2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, of two
-levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy counts that are
+whole downwards: `measure.box_splits` says into how many boxes each box is split. If that is fewer than two, all
+remaining ε measures it once more, together with such neighbours as long as splitting all of them would not be worth it
+either. With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay
+et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, of
+two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy counts that are
 paid for. Where these look alike and people are many, about a percent of ε asks whether boxes are uneven within
-(`measure.box_questions`). A small box of several axes that is like its siblings is split into its cells at once if it
-is worth nearly so many boxes: pieces of a few cells would look alike once more if all hold the teeth of a comb.
+(`measure.box_questions`).
 """
 
 from __future__ import annotations
@@ -23,9 +21,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Floats, Ints
+from dpengine.array_types import Ints
 from dpengine.marginals.measurement import PARTS, Boxes, Unevenness
 from dpengine.measure.box_questions import Question, deviations, is_rough, questions
+from dpengine.measure.box_splits import (
+    NOISE,
+    Split,
+    box_hull,
+    boxes_wanted,
+    extends_along_several,
+    next_level,
+    tiles,
+    unevenness,
+)
 from dpengine.measure.box_steepness import steepness
 from dpengine.noise.laplace import perturb
 from dpengine.spec.domain import Column
@@ -36,22 +44,8 @@ Booleans = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.floating[Any]]
 Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
-# Chosen on the simulated tables of benchmarks/ranges.py and on others of their kinds, at εN = 10² to 10⁵, by the mean
-# error over these. Near these values it hardly changes. Pairs are for one axis, and for several.
-ROOT = (PARTS // 10, PARTS * 7 // 100)  # of ε for the total, and again for several strata: of one column, of more
-NOISE = 3.0  # people per unit of noise from which a box is worth splitting
-FAN_OUT = 12  # up to this many boxes are measured at once, with all remaining ε; more of them in several levels
-AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
-MOST = PARTS * 7 // 10  # of ε
-GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
-EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
-LEAST = 0.1  # fraction of its people that always count for the split of a box
-TO_TELL = 4  # siblings needed to judge whether they are even
-ALIKE = 0.5  # where at most this fraction of a box's people counts for its split, it is asked whether its cells differ
-# Set on held-out shapes, others that were looked at, and combs of 3 to 100 cells, with 3·10⁵ to 3·10⁶ people; judged on
-# benchmarks/range_families.py. With a larger part, combs gain less; with more cells, checkerboards lose.
-NEARLY = 0.35  # of its cells: a box of several axes like its siblings that is worth so many boxes is split into cells
-AT_ONCE = 60  # cells of a box that is split so, at most
+# Of ε for the total, and again for several strata: of one column, of more. Chosen with what `measure.box_splits` sets.
+ROOT = (PARTS // 10, PARTS * 7 // 100)
 
 
 def strata(column: Column) -> Axis:
@@ -165,7 +159,7 @@ class _GrowingTree:
         each = deviations(self._exact(first[box], ends), cells, question.widths[among])
         exact = np.zeros(question.families.size, dtype=np.int64)
         np.add.at(exact, among, each)
-        low, high = _hull(first, last, among)
+        low, high = box_hull(first, last, among)
         axes = np.full_like(exact, question.axis)
         asked = Unevenness(axes, low, high, question.widths, question.parts, exact)
         values = self._noisy(exact, asked.parts, asked.sensitivities)
@@ -198,36 +192,22 @@ class _GrowingTree:
         first, last, parts, values = (self._boxes[-1][k][among] for k in (1, 2, 3, 4))
         widths = last - first
         people = values * left * self._unit
-        several, variances = _several(widths), 2 / (parts * self._unit) ** 2
-        uneven = _unevenness(values, widths, family, variances)
-        uneven = np.clip(EVEN * uneven, LEAST, 1)
-        worth = _worth(uneven * people / NOISE, several)
+        variances = 2 / (parts * self._unit) ** 2
+        uneven = unevenness(values, widths, family, variances)
         steep = steepness(values, first, last, family, variances)
-        steep[worth >= widths.prod(axis=1)] = 1.0  # slim boxes gain nothing where it ends in cells
-        cells = widths.prod(axis=1)
-        comb = (several == 1) & (uneven <= ALIKE) & (worth >= NEARLY * cells) & (cells <= AT_ONCE)
-        worth = np.where(comb, cells, np.minimum(worth, cells))
-        pieces = np.where(worth[:, None] < 2, 1, _splits(widths, np.ceil(worth - 1e-9), steep))
-        in_doubt = (uneven <= ALIKE) & (worth < cells) & ~rough.any(axis=1)
+        split = Split.from_counts(widths, people, uneven, steep)
+        in_doubt = split.in_doubt & ~rough.any(axis=1)
         if self._may_ask and in_doubt.any():
-            left, found = self._ask_about(first, last, people, left, family, in_doubt, pieces)
-            rough = rough | found
-        fine, pieces = rough.any(axis=1), np.where(rough, widths, pieces)
-        worth = np.where(fine, pieces.prod(axis=1), worth)
-        deep = np.ceil(np.log(np.maximum(worth, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
-        at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
-        levels = np.where((worth > at_once) & ~comb, np.maximum(deep, 2), 1)
-        splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9), steep)
-        splits[fine] = np.ceil(pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
-        ahead = np.arange(levels.max())[:, None]
-        share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
-        parts = np.maximum((left * share).astype(np.int64), 1)
+            left, found_rough = self._ask_about(first, last, people, left, family, in_doubt, split.pieces)
+            rough = rough | found_rough
+        split = split.down_to_cells(widths, rough)
+        pieces, parts = next_level(split, widths, left, rough)
 
-        ends = worth < 2
+        ends = split.wanted < 2
         group = _together(first, last, people, ends, family)
         self._gather(places[ends], first[ends], last[ends], left[ends], group[ends])
         goes_on = np.flatnonzero(~ends)
-        siblings, starts, stops = _tiles(first[goes_on], widths[goes_on], splits[goes_on])
+        siblings, starts, stops = tiles(first[goes_on], widths[goes_on], pieces[goes_on])
         siblings = goes_on[siblings]
         added = self.add(places[siblings], starts, stops, parts[siblings])
         rest = (left - parts)[siblings]
@@ -259,34 +239,11 @@ class _GrowingTree:
         parents = self._boxes[-1][0]
         among = places - (self._size - parents.size)
         number, group = np.unique(group, return_inverse=True)
-        low, high = _hull(first, last, group)
+        low, high = box_hull(first, last, group)
         above, parts = np.empty_like(number), np.empty_like(number)
         above[group], parts[group] = parents[among], left
         parents[among] = self._size + group
         self.add(above, low, high, parts)
-
-
-def _several(widths: Ints) -> Ints:
-    """Return 1 for boxes that extend along several axes, and 0 for others."""
-    several: Ints = ((widths > 1).sum(axis=1) > 1).astype(np.int64)
-    return several
-
-
-def _unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> Floats:
-    """Return for each box how uneven it and its siblings are, beyond their noise, as a fraction of their mean.
-
-    1 if there are too few siblings. Unevenness that noise may hide is included: about one standard deviation of it.
-    """
-    _, family = np.unique(family, return_inverse=True)
-    cells = widths.prod(axis=1).astype(np.float64)
-    siblings = np.bincount(family)
-    total, noise = np.bincount(family, values), np.bincount(family, variances) / siblings
-    off = values - (total / np.bincount(family, cells))[family] * cells
-    spread = np.bincount(family, off**2) / np.maximum(siblings - 1, 1)
-    beyond = np.sqrt(np.maximum(spread - noise, 0) + 0.7 * noise / np.sqrt(siblings))
-    uneven = beyond / np.maximum(total / siblings, np.sqrt(noise))
-    of_box: Floats = np.where(siblings >= TO_TELL, uneven, 1.0)[family]
-    return of_box
 
 
 def _together(first: Ints, last: Ints, people: Numbers, ends: Booleans, family: Ints) -> Ints:
@@ -298,10 +255,10 @@ def _together(first: Ints, last: Ints, people: Numbers, ends: Booleans, family: 
     _, group = np.unique(family, return_inverse=True)
     rows = np.arange(group.size)
     while True:
-        low, high = _hull(first, last, group)
+        low, high = box_hull(first, last, group)
         size = np.bincount(group)
-        worth = _worth(np.bincount(group, people) / NOISE, _several(high - low))
-        kept = (np.bincount(group, ends) == size) & (worth < 2)
+        wanted = boxes_wanted(np.bincount(group, people) / NOISE, extends_along_several(high - low))
+        kept = (np.bincount(group, ends) == size) & (wanted < 2)
         cut = ~kept & (size > 1)
         if not cut.any():
             return np.asarray(group, dtype=np.int64)
@@ -310,57 +267,3 @@ def _together(first: Ints, last: Ints, people: Numbers, ends: Booleans, family: 
         axis = np.where(apart > 0, high - low, 0).argmax(axis=1)[group]
         later = first[rows, axis] + last[rows, axis] >= low[group, axis] + high[group, axis]
         _, group = np.unique(2 * group + (later & cut[group]), return_inverse=True)
-
-
-def _hull(first: Ints, last: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """Return the ends of the smallest box around each group of boxes."""
-    low = np.full((int(group.max()) + 1, first.shape[1]), np.iinfo(np.int64).max)
-    high = np.zeros_like(low)
-    np.minimum.at(low, group, first)
-    np.maximum.at(high, group, last)
-    return low, high
-
-
-def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut boxes into `splits` pieces along each axis; return the parent and the two ends of each piece."""
-    pieces = splits.prod(axis=1)
-    family = np.repeat(np.arange(pieces.size), pieces)
-    number = np.arange(family.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    starts, ends = np.empty((2, family.size, splits.shape[1]), dtype=np.int64)
-    for axis in range(splits.shape[1]):
-        cut, width, base = splits[family, axis], widths[family, axis], first[family, axis]
-        starts[:, axis], ends[:, axis] = (base + (number % cut + end) * width // cut for end in (0, 1))
-        number = number // cut
-    return family, starts, ends
-
-
-def _worth(people: Numbers, several: Ints) -> Numbers:
-    """Return into how many boxes a box with `people` per unit of noise is worth splitting, along one or `several` axes.
-
-    With k boxes along one axis, the noise in a range grows like √k and the error from uneven boxes falls like 1/k, so
-    they balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1,
-    2).
-    """
-    people = np.maximum(people, 0)
-    return np.where(several == 0, people ** (2 / 3), people)
-
-
-def _splits(widths: Ints, wanted: Floats, steep: Floats) -> Ints:
-    """Return the numbers of pieces along each axis: about `wanted` in all, at least two, narrower where it is `steep`.
-
-    Nearly cubes if all axes are equally steep.
-    """
-    splits = np.ones_like(widths)
-    left = wanted.copy()
-    long = widths * steep
-    for axis in range(widths.shape[1]):
-        rest = long[:, axis:]
-        even = (left / rest.prod(axis=1)) ** (1 / rest.shape[1]) * rest[:, 0]
-        least = left / widths[:, axis + 1 :].prod(axis=1)
-        pieces = np.ceil(left - 1e-9) if rest.shape[1] == 1 else np.rint(np.maximum(even, least))
-        splits[:, axis] = np.clip(pieces, 1, widths[:, axis])
-        left = left / splits[:, axis]
-    whole = splits.prod(axis=1) == 1
-    widest = np.where(widths > 1, long, 0).argmax(axis=1)[whole]
-    splits[np.flatnonzero(whole), widest] = np.minimum(2, widths[whole, widest])
-    return splits

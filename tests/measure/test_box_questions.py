@@ -15,7 +15,7 @@ import dpengine as dpe
 from dpengine.array_types import Ints
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
-from dpengine.measure import hierarchical
+from dpengine.measure import box_splits, hierarchical
 from dpengine.measure.box_questions import deviations
 from dpengine.measure.hierarchical import measure_boxes
 from dpengine.release import reopen
@@ -93,7 +93,7 @@ def test_a_comb_along_two_axes_is_split_into_cells_at_once(monkeypatch: pytest.M
     x, y = np.indices((48, 48))
     comb = np.where((x % 3 == 0) & (y % 3 == 0), 700, 0)
     assert np.allclose(BoxTree(exactly(comb, monkeypatch, may_ask=False)).table, comb)
-    monkeypatch.setattr(hierarchical, "NEARLY", 2.0)
+    monkeypatch.setattr(box_splits, "NEARLY", 2.0)
     assert np.abs(BoxTree(exactly(comb, monkeypatch, may_ask=False)).table - comb).sum() > comb.sum() / 4
 
 

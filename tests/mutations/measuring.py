@@ -289,8 +289,8 @@ FAULTS = [
     Fault(
         "exact counts say whether boxes are even",
         BOXES,
-        "uneven = _unevenness(values,",
-        "uneven = _unevenness(self._exact(first, last),",
+        "uneven = unevenness(values,",
+        "uneven = unevenness(self._exact(first, last),",
         OF_QUESTIONS,
     ),
     Fault(
