@@ -51,9 +51,9 @@ def questions(
     least = np.full((siblings.size, widths.shape[1]), np.iinfo(np.int64).max)
     np.minimum.at(least, family, widths)
     several = ((least > 1).sum(axis=1) > 1).astype(np.int64)
-    worth = np.bincount(family, people) >= np.array(PEOPLE)[several] * siblings
-    worth &= np.bincount(family, in_doubt) == siblings
-    asked = (least >= WIDE) & worth[:, None]
+    eligible = np.bincount(family, people) >= np.array(PEOPLE)[several] * siblings
+    eligible &= np.bincount(family, in_doubt) == siblings
+    asked = (least >= WIDE) & eligible[:, None]
     share = np.minimum(ASKED / siblings, MAX_ASKED) / np.maximum(asked.sum(axis=1), 1)
     parts = (left[np.unique(family, return_index=True)[1]] * share).astype(np.int64)
     pieces = np.maximum(-(-least // np.array(PIECES)[several][:, None]), 2)

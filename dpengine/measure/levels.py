@@ -41,8 +41,8 @@ def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:
     added: list[list[float]] = [[] for _ in measured]
     for table in plan.marginals:
         added[level_of(plan, table)].append(float(added_up(plan, table).mean() * float(plan.weights.get(table, 1))))
-    worth = tuple(map(tuple, added))
-    parts = _least_variance(tuple(group.tobytes() for group in level_groups(plan)), worth, bool(others))
+    groups = tuple(group.tobytes() for group in level_groups(plan))
+    parts = _least_variance(groups, tuple(map(tuple, added)), bool(others))
     return tuple(
         allocate(plan, columns, epsilon * Fraction(part, PARTS))
         for columns, part in zip(measured, parts, strict=True)
@@ -67,16 +67,18 @@ def cells_of_levels(plan: Plan) -> float:
 
 
 @lru_cache(maxsize=64)
-def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[float, ...], ...], root: bool) -> tuple[int, ...]:
+def _least_variance(groups: tuple[bytes, ...], added: tuple[tuple[float, ...], ...], root: bool) -> tuple[int, ...]:
     """Return the part of each level, the root's first, in thousandths; the root has one only if it can be measured.
+
+    `added` gives for each level the weighted cells that a cell of each of its tables adds up.
 
     The search starts from equal parts and moves parts from one level to another while that helps, ever smaller ones.
     """
     tree = tuple(np.frombuffer(each, dtype=np.int64) for each in groups)
-    usable = range(0 if root and worth[0] else 1, len(worth))
-    parts = [PARTS // len(usable) if k in usable else 0 for k in range(len(worth))]
+    usable = range(0 if root and added[0] else 1, len(added))
+    parts = [PARTS // len(usable) if k in usable else 0 for k in range(len(added))]
     parts[-1] += PARTS - sum(parts)
-    least = _loss(tree, worth, parts)
+    least = _loss(tree, added, parts)
     for step in STEPS:
         better = True
         while better:
@@ -86,14 +88,14 @@ def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[float, ...], .
                 if moved == 0 or (give == usable[-1] and moved == parts[give]):
                     continue  # the finest level is always measured
                 tried = [part - moved * (k == give) + moved * (k == take) for k, part in enumerate(parts)]
-                loss = _loss(tree, worth, tried)
+                loss = _loss(tree, added, tried)
                 if loss < least * (1 - 1e-9):
                     parts, least, better = tried, loss, True
     return tuple(parts)
 
 
-def _loss(tree: tuple[Ints, ...], worth: Sequence[tuple[float, ...]], parts: Sequence[int]) -> float:
+def _loss(tree: tuple[Ints, ...], added: Sequence[tuple[float, ...]], parts: Sequence[int]) -> float:
     """Return Σ (weighted cells added up · mean variance of a node)² over tables, for noise of variance 1/part²."""
     variances = tuple(1 / part**2 if part else math.inf for part in parts)
     means = [float(one.mean()) for one in LevelTree(tree, variances).node_variances]
-    return math.fsum((added * mean) ** 2 for of_level, mean in zip(worth, means, strict=True) for added in of_level)
+    return math.fsum((cells * mean) ** 2 for of_level, mean in zip(added, means, strict=True) for cells in of_level)

@@ -224,9 +224,9 @@ def cells_apart(plan: Plan) -> float:
     """
     rest = plan.parts.rest
     tables = maximal([table for table in rest.marginals if not plan.amounts(table)]) if rest is not None else []
-    worth = [_least_weight(plan, part) * cells_of_levels(part) for part in plan.parts.levels]
-    worth += [weight_within(plan, table) * plan.cells(table) for table in tables]
-    return math.fsum(cells ** (1 / 3) for cells in worth) ** 3 if len(worth) > 1 else math.inf
+    variances = [_least_weight(plan, part) * cells_of_levels(part) for part in plan.parts.levels]
+    variances += [weight_within(plan, table) * plan.cells(table) for table in tables]
+    return math.fsum(variance ** (1 / 3) for variance in variances) ** 3 if len(variances) > 1 else math.inf
 
 
 def _least_weight(plan: Plan, part: Plan) -> float:
