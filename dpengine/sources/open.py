@@ -314,17 +314,24 @@ def _open_text(engine: Engine, path: Path, packed: bool, options: _Options) -> _
         path=str(path), folder=str(engine.folder), packed=packed, encoding=options.encoding,
         delimiter=options.delimiter, in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
-    delimiter = answer["delimiter"]
-    rows = relation(
-        Path(answer["place"]), len(answer["names"]), delimiter, answer["quote"], plain_lines=answer["plain_lines"]
-    )
-    engine.prepare = lambda connection: connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
+    place, columns, delimiter = Path(answer["place"]), len(answer["names"]), answer["delimiter"]
+    how = {"quote": answer["quote"], "plain_lines": answer["plain_lines"]}
+
+    def prepare(connection: Any) -> None:
+        if answer["untried"]:
+            isolated.read(
+                "rows_by_engine", [place], engine.folder,
+                path=str(place), folder=str(engine.folder), columns=columns, delimiter=delimiter, **how,
+            )  # fmt: skip
+        connection.execute(f"CREATE VIEW rows AS SELECT * FROM {relation(place, columns, delimiter, **how)}")
+
+    engine.prepare = prepare
     return _Loaded(
         answer["names"],
         typed=False,
-        types=["VARCHAR"] * len(answer["names"]),
+        types=["VARCHAR"] * columns,
         files=() if answer["copied"] else (path,),
         rows=answer["rows"],
-        text=TextFile(Path(answer["place"]), delimiter, answer["quote"], answer["plain_lines"], answer["whole_cells"]),
+        text=TextFile(place, delimiter, answer["quote"], answer["plain_lines"], answer["whole_cells"]),
         read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": answer["encoding"], "delimiter": delimiter}),
     )

@@ -783,6 +783,20 @@ FAULTS = [
         "tests/counting/test_pieces_of_text.py::test_other_quotes_are_left_to_sql",
     ),
     Fault(
+        "lines of a text file have other numbers of cells where their sum is right",
+        "dpengine/sources/files/text_rows.py",
+        " and ends[of_rows].all()",
+        "",
+        "tests/sources/files/test_text_rows.py::test_rows_are_counted_without_the_engine_where_lines_are_simple",
+    ),
+    Fault(
+        "an engine opens a text file that no process of its own has tried",
+        "dpengine/sources/open.py",
+        '        if answer["untried"]:\n',
+        "        if False:\n",
+        "tests/sources/files/test_text_rows.py::test_a_simple_file_is_tried_by_the_engine_before_that_opens_it",
+    ),
+    Fault(
         "a missing amount of few different texts is a value",
         "dpengine/counting/pieces/known_texts.py",
         "partial(_codes_of_few, known, column.missing_place)",

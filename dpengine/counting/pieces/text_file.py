@@ -40,6 +40,7 @@ from dpengine.counting.pieces.known_texts import (
 )
 from dpengine.counting.pieces.numerals import Numerals
 from dpengine.errors import TableError
+from dpengine.sources.files.text import DELIMITERS
 from dpengine.sources.files.text_rows import whole_cells_and_rows
 from dpengine.sources.table import LocalTable, TextFile
 from dpengine.spec.domain import Column
@@ -51,7 +52,6 @@ _SAMPLE = 1 << 20  # bytes
 _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
 _FEW = 64  # different texts, or an eighth of the sample's rows
-_DELIMITERS = ",;\t|"
 
 
 def pieces_of(
@@ -61,7 +61,7 @@ def pieces_of(
 
     `columns` are those to encode, with their places; `hashed` are the places of those to hash.
     """
-    if table.text is None or table.text.delimiter not in _DELIMITERS:
+    if table.text is None or table.text.delimiter not in DELIMITERS:
         return None
     sample, kinds = _kinds(table)
     codings = []

@@ -22,14 +22,15 @@ from dpengine.errors import TableError
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
-    "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8", "with_header",
+    "DELIMITERS", "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8",
+    "with_header",
 ]  # fmt: skip
 
+DELIMITERS = ",;\t|"
 MAX_LINE = 4 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes
 _MAX_NAME = 10_000  # characters
-_CHUNK = 8 << 20  # bytes
-_DELIMITERS = ",;\t|"
+_CHUNK = 1 << 20  # bytes: what is looked at several times stays in a processor's caches
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -146,7 +147,7 @@ def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
         raise TableError(_("the delimiter must be one character, such as , or ; or a tab"))
     with path.open("rb") as raw:
         line = raw.readline(_MAX_HEADER).decode("utf-8", "ignore").removesuffix("\n")
-        for separator in _DELIMITERS if delimiter is None else delimiter.replace("'", ""):
+        for separator in DELIMITERS if delimiter is None else delimiter.replace("'", ""):
             if re.fullmatch(f"'[^']+'(?:{re.escape(separator)}'[^']+')*", line):
                 return _names(line, separator, "'"), separator, "'"
         raw.seek(0)
@@ -161,8 +162,8 @@ def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
         )
     line = head.decode("utf-8", "ignore")
     if delimiter is None:
-        counts = Counter(letter for letter in re.sub(r'"(?:[^"]|"")*"', "", line) if letter in _DELIMITERS)
-        delimiter = max(_DELIMITERS, key=lambda letter: counts[letter])
+        counts = Counter(letter for letter in re.sub(r'"(?:[^"]|"")*"', "", line) if letter in DELIMITERS)
+        delimiter = max(DELIMITERS, key=lambda letter: counts[letter])
     return _names(line, delimiter), delimiter
 
 

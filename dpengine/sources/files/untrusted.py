@@ -2,8 +2,9 @@
 
 `isolated.read` runs these functions with limits on memory, time and disk. Each format has its own treatment:
 
-- **Text** (also gzipped, UTF-16, Windows-1252, …) is rewritten as plain UTF-8, unless it is plain already, and
-  DuckDB reads all of it once. Unpacking is limited by the size of the archive and by the space on the disk.
+- **Text** (also gzipped, UTF-16, Windows-1252, …) is rewritten as plain UTF-8, unless it is plain already. Its lines
+  are split into cells once. DuckDB, which takes longer to start, reads all of them once if they are not simple, and
+  otherwise not before it is needed. Unpacking is limited by the size of the archive and by the space on the disk.
 - **Workbooks** are read in full, cell by cell, and rewritten as Arrow. Their reader keeps a rectangle of cells in
   memory, which is huge if one cell is far from the others, and it panics on some cells.
 - **Arrow and Feather** files are mapped into memory, and Arrow trusts them: an offset that points elsewhere crashes the
@@ -38,8 +39,8 @@ from dpengine.sources.relation import check_names, link
 from dpengine.sources.table import plain_errors
 
 __all__ = [
-    "MAX_READ_AT_ONCE", "arrow", "codebook_rows", "parquet_file", "parquet_parts", "sheets", "statistical",
-    "statistical_columns", "text_table", "workbook",
+    "MAX_READ_AT_ONCE", "arrow", "codebook_rows", "parquet_file", "parquet_parts", "rows_by_engine", "sheets",
+    "statistical", "statistical_columns", "text_table", "workbook",
 ]  # fmt: skip
 
 MAX_READ_AT_ONCE = 64 << 20  # bytes
@@ -62,7 +63,8 @@ def text_table(
 ) -> dict[str, Any]:
     """Make a plain text table in `folder`, or a link to one; return its path, how to read it, and its number of rows.
 
-    The number of rows is estimated if the file is not read in full.
+    The number of rows is estimated if the file is not read in full. If it is, and its lines are simple, DuckDB is not
+    started: it is `untried`, and reads the file by `rows_by_engine` before another process does by it.
     """
     with plain_errors():
         encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
@@ -73,12 +75,12 @@ def text_table(
         check_names(names)
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain, quote)
         whole_cells = plain_lines or text_rows.check_quotes(plain, delimiter, quote)
-        if in_full or plain.stat().st_size <= MAX_READ_AT_ONCE:
-            with connect(Path(folder), threads=_THREADS) as connection:
-                table = text_rows.relation(place, len(names), delimiter, quote, plain_lines=plain_lines)
-                [(rows,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
-        else:
-            rows = text.estimated_rows(plain)
+        rows, tried = None, in_full or plain.stat().st_size <= MAX_READ_AT_ONCE
+        if tried and whole_cells:
+            rows = text_rows.rows_of_simple_lines(place, len(names), delimiter, quote)
+    untried = tried and rows is not None
+    if tried and rows is None:
+        rows = rows_by_engine(str(place), folder, len(names), delimiter, quote, plain_lines)
     return {
         "place": str(place),
         "copied": plain != Path(path),
@@ -87,9 +89,18 @@ def text_table(
         "quote": quote,
         "plain_lines": plain_lines,
         "whole_cells": whole_cells,
-        "rows": rows,
+        "rows": text.estimated_rows(plain) if rows is None else rows,
+        "untried": untried,
         "encoding": encoding_used,
     }
+
+
+def rows_by_engine(path: str, folder: str, columns: int, delimiter: str, quote: str, plain_lines: bool) -> int:
+    """Read all of a plain text table by DuckDB; return the number of its rows."""
+    with plain_errors(), connect(Path(folder), threads=_THREADS) as connection:
+        table = text_rows.relation(Path(path), columns, delimiter, quote, plain_lines=plain_lines)
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return int(rows)
 
 
 def workbook(path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool) -> dict[str, Any]:

@@ -11,15 +11,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpengine import open_table, owner
+from dpengine.counting.count import digest
 from dpengine.counting.pieces.text_file import _check_lines
 from dpengine.errors import TableError
-from dpengine.sources.files import text_rows
+from dpengine.sources.files import isolated, text, text_rows
 from dpengine.sources.table import TextFile
 
 CELLS = st.text('ab",\n é', max_size=24)
 PLAIN_CELLS = st.text("ab; é", max_size=24)
 ROWS = st.one_of(st.lists(st.tuples(cells, cells), min_size=1, max_size=8) for cells in (CELLS, PLAIN_CELLS))
-PARTS = st.sampled_from(["a,b\n", 'a,"b"\n', 'a"', "é", ",", "\n", '"', '""', "\n\n"])
+PARTS_OF_LINES = ["a,b\n", 'a,"b"\n', 'a"', "é", ",", "\n", '"', '""', "\n\n"]
+PARTS = st.sampled_from(PARTS_OF_LINES)
 BLOCK = 4 << 20
 LONGEST_LINES = st.sampled_from([100, 128, 200])  # blocks are twice as long
 
@@ -90,6 +92,72 @@ def test_quotes_around_cells_and_rows_are_seen_by_bits_as_one_by_one(parts):
     lines = [line.count(b'"') % 2 == 0 and line for line in letters[:-1].split(b"\n")]
     measured = text_rows.whole_cells_and_rows(np.frombuffer(letters, np.uint8), ord(","), ord('"'))
     assert measured == (whole, all(lines))
+
+
+@given(
+    st.sampled_from(["a,b", '"a","b"', '"a""b",c', "a"]),
+    st.lists(st.sampled_from([*PARTS_OF_LINES, "a,b\n"]), max_size=40),
+    st.sampled_from([4, 16, 1 << 20]),
+)
+@example("a,b", ["a,b\n", '"a,b"', "\n"], 16)  # as many delimiters as a row of two cells
+@example("a,b", ["a,b\n", '"a,b"', ",", '"\n"'], 16)
+@example("a,b", ["a,b\n", ",", "\n", "a,b,"], 4)  # DuckDB leaves out a blank cell at the end
+@example("a,b", ["a,b\n", "a,b"], 4)
+@example("a,b", ["a", ",", ",", "\n", "a", "\n"], 1 << 20)  # as many cells as two rows have
+@example("a", ["a", "\n", '"a,b"', "\n"], 4)
+def test_rows_that_are_counted_without_the_engine_are_those_that_it_reads(tmp_path_factory, header, parts, at_once):
+    (path := tmp_path_factory.mktemp("rows") / "rows.csv").write_text(f"{header}\n{''.join(parts)}", encoding="utf-8")
+    names, delimiter, quote = text.header(path, None)
+    plain = text_rows.has_plain_lines(path)
+    try:
+        simple = plain or text_rows.check_quotes(path, delimiter, quote)
+    except TableError:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_rows, "_CHUNK", at_once)
+        rows = text_rows.rows_of_simple_lines(path, len(names), delimiter, quote) if simple else None
+    table = text_rows.relation(path, len(names), delimiter, quote, plain_lines=plain)
+    if rows is not None:
+        assert connection().execute(f"SELECT count(*) FROM {table}").fetchall() == [(rows,)]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "number"),
+    [
+        ("a,b", "1,2\n3,4\n", 2), ("a,b", "1,2\n3,4", 2), ("a,b", "", 0), ("a", "1\n", 1), ("a;b", "1;2,3\n", 1),
+        ('"a","b"', '1,"2,3"\n"",4\n', 2), ("a|b", "1|2|\n", None), ("a,b", "1\n2,3,4\n", None),
+        ("a,b", "1,2\n3\n", None), ("a,b", '1,2\n"3,4"\n', None), (' "a,b"', "1,2\n", None), ("a^b", "1^2\n", None),
+    ],
+)  # fmt: skip
+def test_rows_are_counted_without_the_engine_where_lines_are_simple(tmp_path, header, rows, number):
+    (path := tmp_path / "rows.csv").write_text(f"{header}\n{rows}", encoding="utf-8")
+    delimiter = next((each for each in ",;|^" if each in header), ",")
+    columns = header.count(delimiter) + 1
+    assert text_rows.rows_of_simple_lines(path, columns, delimiter, '"') == number
+
+
+def test_a_simple_file_is_tried_by_the_engine_before_that_opens_it(tmp_path, monkeypatch):
+    (path := tmp_path / "rows.csv").write_text('a,b\n1,"x"\n2,"y"\n')
+    read, requests = isolated.read, []
+
+    def watched(function, *given, **arguments):
+        requests.append(function)
+        return read(function, *given, **arguments)
+
+    def refused(*given, **arguments):
+        raise TableError("damaged")
+
+    monkeypatch.setattr(isolated, "read", watched)
+    with open_table(path) as table:
+        assert digest(table)
+        assert (table.rows, requests) == (2, ["text_table"])
+        monkeypatch.setattr(isolated, "read", refused)
+        for _ in range(2):
+            with pytest.raises(TableError, match="damaged"), table.connection():
+                pass
+        monkeypatch.setattr(isolated, "read", watched)
+        assert owner.row_count(table) == 2
+    assert requests == ["text_table", "rows_by_engine"]
 
 
 def read(path, longest, *, by_one_thread=None):
