@@ -110,6 +110,16 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
         assert unseen == ""
 
 
+def test_charts_turn_dark_and_light_with_the_system(new_page: NewPage) -> None:
+    page = new_page("/accuracy")
+    title = page.locator(".js-plotly-plot .xtitle").first
+    expect(title).to_be_visible()
+    rest(page)
+    for scheme, ink in (("dark", "rgb(232, 238, 238)"), ("light", "rgb(28, 37, 38)")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(title).to_have_css("fill", ink)
+
+
 @pytest.mark.parametrize("width", [330, pytest.param(560, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("rows", [*(pytest.param(few, marks=pytest.mark.nightly) for few in (12, 60)), 300])
 def test_labels_never_lie_on_each_other(chromium: Browser, width: int, rows: int) -> None:

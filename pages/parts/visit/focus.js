@@ -1,16 +1,21 @@
 // After a press that opens something new: the focus goes to its heading, so that a keyboard and a screen reader go on
-// there; and the menu of a phone, which covers most of the page, closes once a page is chosen.
+// there; and the menu of a phone, which covers most of the page, closes once a page is chosen. And the server is asked for
+// its charts anew when the system turns dark or light, since it chooses their colours.
 const PATIENCE = 5000; // milliseconds
 const NARROW = 640; // pixels
 const SETTLED = 1000; // milliseconds until the first screen is drawn whole
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 let shown = null;
+let redraw = null;
 
-export default function ({ data }) {
+export default function ({ data, setTriggerValue }) {
   const before = shown;
   shown = data;
+  redraw = () => setTriggerValue("turned", true);
   if (before === null) {
     new MutationObserver(repair).observe(document.body, { childList: true, characterData: true, subtree: true });
     document.addEventListener("mousedown", keepHelp);
+    DARK.addEventListener("change", () => followGround(performance.now() + PATIENCE));
     repair();
     setTimeout(() => (window.requestIdleCallback ?? setTimeout)(fetchLater), SETTLED);
     return;
@@ -29,6 +34,14 @@ function fetchLater() {
     Object.assign(link, { rel: "modulepreload", crossOrigin: "", href: address });
     document.head.append(link);
   }
+}
+
+// The page turns dark a little after the system, and the server reads which it is with the next run that is asked for. It
+// does not turn where a visitor chose one of both for good.
+function followGround(until) {
+  const ground = getComputedStyle(document.querySelector(".stApp")).colorScheme;
+  if (ground !== shown.ground) redraw();
+  else if (performance.now() < until) requestAnimationFrame(() => followGround(until));
 }
 
 function repair() {
