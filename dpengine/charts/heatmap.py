@@ -79,7 +79,7 @@ def readable_width(counts: Ints) -> float:
     >>> readable_width(np.array([[907, 12], [0, 3]])) < readable_width(np.array([[1907, 12], [0, 3]]))
     True
     """
-    return AXIS + counts.shape[1] * (widest(counts) + 1) * DIGIT
+    return AXIS + int(counts.shape[1]) * (widest(counts) + 1) * DIGIT
 
 
 def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[dict[str, Any]]:
