@@ -103,7 +103,9 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
             """() => { let at = document.activeElement;
             while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
             const box = at.matches("input") && at.closest(":is(.stSelectbox, .stMultiSelect) [role=group]");
-            const style = getComputedStyle(box || at);
+            const style = getComputedStyle(box || at), before = window.before;
+            window.before = at;
+            if (at === before) return "the keyboard does not move on";
             return at !== document.body && !(style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)
                 ? at.outerHTML.slice(0, 120) : "" }"""
         )

@@ -23,12 +23,12 @@ def follow(page: str) -> None:
 
     To be called once a run, after `page` was drawn.
     """
-    (at, top), visit().focus = visit().focus, ("", False)
+    (at, scroll), visit().focus = visit().focus, ("", False)
     away = _(
         "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
         "reload the page once the server answers again, and bring your table again."
     )
-    data = {"page": page, "at": at, "top": top, "away": away, "help": _("Help for {words}"), "later": LATER,
+    data = {"page": page, "at": at, "scroll": scroll, "away": away, "help": _("Help for {words}"), "later": LATER,
             "ground": st.context.theme.type}  # fmt: skip
     with st.container(key="focus"):
         _focus(key="focus-component", data=data, on_turned_change=lambda: None)
