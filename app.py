@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
 
 LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 
 def main() -> None:
     """Draw the page that the visitor has chosen."""
-    from dpengine.translation.catalogue import _, speaking
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
-    from pages.parts.shared import demo, language
-    from pages.parts.visit import background_read, samples, sign_in, tour
+    from pages.parts.shared import language
+    from pages.parts.visit import background_read, sign_in
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
@@ -24,50 +27,60 @@ def main() -> None:
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")
 
-    approval = st.Page("pages/approval.py", title=_("Approval"), icon=":material/how_to_reg:", url_path="approval")
-    page = st.navigation(
-        {
-            "": [
-                st.Page(
-                    "pages/publish.py", title=_("Publish"), icon=":material/publish:", url_path="publish", default=True
-                ),
-                st.Page("pages/accuracy.py", title=_("Accuracy"), icon=":material/show_chart:", url_path="accuracy"),
-                st.Page(
-                    "pages/budget.py", title=_("Budget"), icon=":material/account_balance_wallet:", url_path="budget"
-                ),
-                st.Page("pages/ask.py", title=_("Ask"), icon=":material/contact_support:", url_path="ask"),
-                st.Page("pages/verify.py", title=_("Verify"), icon=":material/verified:", url_path="verify"),
-                *([approval] if admitted and sign_in.approves() else []),
-                st.Page("pages/glossary.py", title=_("Glossary"), icon=":material/dictionary:", url_path="glossary"),
-            ],
-            _("Labs"): [
-                st.Page(
-                    "pages/labs/definition.py",
-                    title=_("Definition"),
-                    icon=":material/balance:",
-                    url_path="definition",
-                ),
-                st.Page("pages/labs/attacks.py", title=_("Attacks"), icon=":material/swords:", url_path="attacks"),
-                st.Page("pages/labs/risk.py", title=_("Risk"), icon=":material/group_search:", url_path="risk"),
-                st.Page("pages/labs/survey.py", title=_("Survey"), icon=":material/ballot:", url_path="survey"),
-                st.Page("pages/labs/choose.py", title=_("Choose"), icon=":material/how_to_vote:", url_path="choose"),
-                st.Page("pages/labs/learn.py", title=_("Learn"), icon=":material/school:", url_path="learn"),
-            ],
-        },
-        position="top" if admitted else "hidden",
-    )
+    page = st.navigation(_menu(approval=admitted and sign_in.approves()), position="top" if admitted else "hidden")
     if lifespan.is_served():
         from pages.parts.server.request_guard import claim_session
-        from pages.parts.visit import focus, tab_storage  # their components need a running server
+        from pages.parts.visit import tab_storage  # its component needs a running server
 
         claim_session(st.context.cookies, person())
         if not admitted:
             tab_storage.forget()
     language.show_choice(background_read.drop_all)
-    if not admitted:
+    if admitted:
+        _run(page)
+    else:
         sign_in.show_door()
-        return
+
+
+def _menu(*, approval: bool) -> dict[str, list[StreamlitPage]]:
+    """Return the pages under their sections; that of approvals only for those who approve."""
+    from dpengine.translation.catalogue import _
+
+    def page(name: str, title: str, icon: str, folder: str = "pages", *, first: bool = False) -> StreamlitPage:
+        return st.Page(f"{folder}/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=first)
+
+    labs = "pages/labs"
+    return {
+        "": [
+            page("publish", _("Publish"), "publish", first=True),
+            page("accuracy", _("Accuracy"), "show_chart"),
+            page("budget", _("Budget"), "account_balance_wallet"),
+            page("ask", _("Ask"), "contact_support"),
+            page("verify", _("Verify"), "verified"),
+            *([page("approval", _("Approval"), "how_to_reg")] if approval else []),
+            page("glossary", _("Glossary"), "dictionary"),
+        ],
+        _("Labs"): [
+            page("definition", _("Definition"), "balance", labs),
+            page("attacks", _("Attacks"), "swords", labs),
+            page("risk", _("Risk"), "group_search", labs),
+            page("survey", _("Survey"), "ballot", labs),
+            page("choose", _("Choose"), "how_to_vote", labs),
+            page("learn", _("Learn"), "school", labs),
+        ],
+    }
+
+
+def _run(page: StreamlitPage) -> None:
+    """Draw a page with what stands above it on every page, and follow it in the visitor's tab."""
+    from dpengine.translation.catalogue import speaking
+    from pages.parts.server import lifespan
+    from pages.parts.shared import demo, language
+    from pages.parts.visit import samples, sign_in, tour
+
     if lifespan.is_served():
+        from pages.parts.visit import focus, tab_storage  # their components need a running server
+
         tab_storage.recall()
     sign_in.show_corner()
     demo.show_banner(short=tour.is_under_way())

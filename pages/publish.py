@@ -69,14 +69,31 @@ def main() -> None:
             with above:
                 bar.show()
     with right, st.container(key="consequence"):
-        own = plan if plan is not None and not refusal else None
-        if own is None and visit().table is not None:
-            show_so_far(_so_far())
-        else:
-            show_consequence(own or example(), own=own is not None, curve=not wide)  # each cell typed would redraw it
+        _show_on_the_right(plan if not refusal else None, wide=wide, example_too=job is None)
+    visit().focus = _focus(under_way=job is not None)
+
+
+def _show_on_the_right(plan: Plan | None, *, wide: bool, example_too: bool) -> None:
+    """Show what readers of `plan` will see; without one, what is known of it so far, or an example of another table.
+
+    After a reload, a release under way has no plan here, and an example beside it would be taken for its own.
+    """
+    if plan is not None:
+        show_consequence(plan, own=True, curve=not wide)  # each cell typed would redraw the curve
+    elif visit().table is not None:
+        show_so_far(_so_far())
+    elif example_too:
+        show_consequence(example(), own=False, curve=not wide)
+
+
+def _focus(*, under_way: bool) -> tuple[str, bool]:
+    """Return where the keyboard goes on, and whether to scroll there: the open step, or why there is no release."""
     opened = visit().opened
-    place = "page-title" if job is not None else f"step-{STEPS.index(opened) + 1}" if opened else "step-5"
-    visit().focus = place, False
+    if under_way:
+        return "page-title", False
+    if opened:
+        return f"step-{STEPS.index(opened) + 1}", False
+    return ("step-5", False) if progress.outcome() is None else ("step-6", True)
 
 
 def _title() -> str:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Ints
 from dpengine.charts.style import GREY, SAVED_WIDTH
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["AXIS", "SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
+__all__ = ["AXIS", "SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "readable_width", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
 TURN = 0.75  # the position of that colour on the scale of square roots
@@ -54,7 +55,7 @@ class Grid:
     `hover` is the template of the hover text of a cell; it refers to `details`.
     """
 
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     details: npt.NDArray[np.object_]
     hover: str
     noisy: npt.NDArray[np.bool_]
@@ -62,15 +63,23 @@ class Grid:
     columns: Sequence[str]
 
     @property
-    def widest(self) -> int:
-        """The number of characters of the widest number."""
-        return max(len(number(count)) for count in (int(self.counts.max()), int(self.counts.min())))
-
-    @property
     def written(self) -> bool:
         """Whether the cells have room for numbers, at least in a saved picture."""
-        across = self.counts.shape[1] * (self.widest + 1) * DIGIT
-        return self.counts.size <= MAX_WRITTEN and across <= SAVED_WIDTH - AXIS
+        return self.counts.size <= MAX_WRITTEN and readable_width(self.counts) <= SAVED_WIDTH
+
+
+def widest(counts: Ints) -> int:
+    """Return the number of characters of the widest number."""
+    return max(len(number(count)) for count in (int(counts.max()), int(counts.min())))
+
+
+def readable_width(counts: Ints) -> float:
+    """Return how many pixels wide a heatmap of `counts` has to be, so that the numbers in its cells are readable.
+
+    >>> readable_width(np.array([[907, 12], [0, 3]])) < readable_width(np.array([[1907, 12], [0, 3]]))
+    True
+    """
+    return AXIS + int(counts.shape[1]) * (widest(counts) + 1) * DIGIT
 
 
 def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[dict[str, Any]]:
@@ -105,7 +114,7 @@ def _numbered(cells: dict[str, Any], grid: Grid, dark: bool) -> list[dict[str, A
     if not grid.written:
         return [cells]
     numbers = np.vectorize(number, otypes=[object])(grid.counts)
-    blank = "\u00a0" * grid.widest
+    blank = "\u00a0" * widest(grid.counts)
     above = grid.counts >= TURN**2 * cells["zmax"]
     low, high = WRITTEN[dark]
     text = np.where(above, blank, numbers)

@@ -169,6 +169,11 @@ def load_plan(page: Page, dataset: str) -> None:
         ],
         tables=[["age", "region"]],
     )
+    load(page, plan)
+
+
+def load(page: Page, plan: Plan) -> None:
+    """From the uploaded table to the bill, by this plan out of a file."""
     press(page.get_by_role("button", name="Load a plan"))
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
         {"name": "plan.yaml", "mimeType": "text/yaml", "buffer": plan.dumps().encode()}

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import access
-from tests.browser.actions import choose_all, clinic_csv, press, rest, upload
+from tests.browser.actions import choose_all, clinic_csv, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
 CONTRAST = """selector => {
@@ -60,6 +60,24 @@ def test_on_a_phone_a_keyboard_goes_on_where_something_new_has_opened(new_page: 
     on.focus()
     page.keyboard.press("Enter")
     wait_until(page, f"{FOCUSED} === '3 · What is publicly known'")
+    page.get_by_role("button", name="Confirm 1 suggestion").focus()
+    page.keyboard.press("Enter")  # the button goes, as there is nothing more to confirm
+    wait_until(page, f"{FOCUSED} === '3 · What is publicly known'")
+
+
+@pytest.mark.nightly
+def test_a_keyboard_keeps_its_place_by_a_release_and_goes_back_to_the_steps(new_page: NewPage) -> None:
+    page = new_page()
+    press(page.locator(".st-key-sample_rand button"))
+    publish(page)
+    wait_until(page, f"{FOCUSED} === document.querySelector('h1').textContent")
+    with page.expect_download():
+        page.get_by_role("button", name="Download everything").press("Enter")  # it is off while the file is made
+    wait_until(page, f"{FOCUSED}.includes('Download everything')")
+    rest(page)
+    page.get_by_role("button", name="Start another release").press("Enter")
+    wait_until(page, f"{FOCUSED} === '5 · How private'")
+    expect(page.get_by_role("heading", name="5 · How private")).to_be_in_viewport()
 
 
 @pytest.mark.nightly

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
-from tests.browser.actions import BUY, PATIENCE, press, rest
+from tests.browser.actions import BUY, PATIENCE, clinic_csv, load, press, publish, rest, upload
 from tests.browser.conftest import NewPage
 from tests.plans import letters_plan
 
@@ -103,11 +103,23 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
             """() => { let at = document.activeElement;
             while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
             const box = at.matches("input") && at.closest(":is(.stSelectbox, .stMultiSelect) [role=group]");
-            const style = getComputedStyle(box || at);
+            const style = getComputedStyle(box || at), before = window.before;
+            window.before = at;
+            if (at === before) return "the keyboard does not move on";
             return at !== document.body && !(style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)
                 ? at.outerHTML.slice(0, 120) : "" }"""
         )
         assert unseen == ""
+
+
+def test_charts_turn_dark_and_light_with_the_system(new_page: NewPage) -> None:
+    page = new_page("/accuracy")
+    title = page.locator(".js-plotly-plot .xtitle").first
+    expect(title).to_be_visible()
+    rest(page)
+    for scheme, ink in (("dark", "rgb(232, 238, 238)"), ("light", "rgb(28, 37, 38)")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(title).to_have_css("fill", ink)
 
 
 @pytest.mark.parametrize("width", [330, pytest.param(560, marks=pytest.mark.nightly)])
@@ -131,6 +143,27 @@ def test_long_labels_keep_what_tells_them_apart(chromium: Browser) -> None:
     page.close()
     assert len(set(seen)) == len(seen) == 14
     assert max(map(len, seen)) <= 24
+
+
+@pytest.mark.nightly
+def test_on_a_phone_nine_columns_keep_their_numbers_and_the_buttons_below(new_page: NewPage, tmp_path: Path) -> None:
+    path = clinic_csv(tmp_path, "nine", 1_800, age=lambda k: k % 9, region=lambda k: k // 9 % 2)
+    whole = {"other": False, "missing": False}
+    columns = [
+        {"name": "region", "kind": "category", "values": ["North", "South"], **whole},
+        {"name": "age", "kind": "number", "from": 0, "to": 9, "bins": 9, **whole},
+    ]
+    page = new_page(width=390, height=844)
+    upload(page, path)
+    load(page, Plan(dataset="nine", epsilon=1, columns=columns, tables=[["region", "age"]]))
+    publish(page)
+    numbers = page.locator(".heatmap-label text")
+    expect(numbers.first).to_be_attached()
+    rest(page)
+    assert (
+        numbers.evaluate_all("all => all.filter(e => e.textContent.trim() && e.getClientRects().length).length") == 18
+    )
+    expect(page.get_by_role("button", name="Save this chart as PNG")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.nightly

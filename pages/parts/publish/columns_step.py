@@ -34,14 +34,26 @@ MAX_NAMED = 4  # letters of the list of tables in the folded step
 
 def choose_columns() -> None:
     """Ask for the columns and how they are combined into tables, and list these tables."""
-    table, entries = visit().table, visit().entries
-    assert table is not None
     saved_draft.show_what_waits()
     saved_draft.offer_earlier()
     _load_plan()
-    names = [field.name for field in table.columns]
+    _ask_which_matter()
+    _ask_how_published()
+    _ask_for_more()
+    tables = plan_form.published(visit().entries)
+    _warn()
+    _sizes(tables)
+    if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
+        visit().settle("columns")
+        st.rerun()
+
+
+def _ask_which_matter() -> None:
+    """Ask for the columns; of a new one, its name, its type and the texts in the file suggest what it holds."""
+    table, entries = visit().table, visit().entries
+    assert table is not None
     fields = {field.name: field for field in table.columns}
-    if len(names) == 1:
+    if len(fields) == 1:
         text = _(
             "This table has one column. If the file has more, *Reading options* under *Change the table* say how they "
             "are separated, and how many rows stand above the names."
@@ -49,8 +61,8 @@ def choose_columns() -> None:
         st.caption(f":material/info: {text}")
     chosen = st.multiselect(
         _("Columns that matter"),
-        names,
-        default=[name for name in entries.chosen if name in names],
+        list(fields),
+        default=[name for name in entries.chosen if name in fields],
         key=visit().key("chosen"),
         placeholder=_("Choose columns"),
         help=_("Only these are read. Fewer columns mean fewer cells, and more people in each."),
@@ -65,6 +77,12 @@ def choose_columns() -> None:
     texts = entries.texts | {
         field.name: known for field in fresh if (known := plan_form.texts_from_file(field.label, field.words))
     }
+    visit().change(chosen=tuple(chosen), declared=declared, texts=texts)
+
+
+def _ask_how_published() -> None:
+    """Ask how the columns are combined into tables, and what the tables publish of amounts."""
+    entries = visit().entries
     layout = st.radio(
         _("Published as"),
         list(plan_form.LAYOUTS),
@@ -74,15 +92,19 @@ def choose_columns() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
-    entries = entries.with_(chosen=tuple(chosen), declared=declared, texts=texts, layout=layout)
-    visit().change(chosen=entries.chosen, declared=declared, texts=texts, layout=layout)
+    visit().change(layout=layout)
     if layout == "own":
-        levels_box.show(chosen)  # placed before the tables, which can then use these levels
-        entries = ask_own_tables(entries)
+        levels_box.show(list(entries.chosen))  # placed before the tables, which can then use these levels
+        entries = ask_own_tables(visit().entries)
     else:
-        entries = ask_of_amounts(entries)
-    margins = entries.margins
-    if layout != "single":
+        entries = ask_of_amounts(visit().entries)
+    visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
+
+
+def _ask_for_more() -> None:
+    """Ask whether single columns are published too, and whether sums over ranges matter."""
+    entries = visit().entries
+    if entries.layout != "single":
         margins = st.checkbox(
             _("Also each column by itself, at no extra cost"),
             value=entries.margins,
@@ -92,10 +114,7 @@ def choose_columns() -> None:
                 "cells added up."
             ),
         )
-    visit().change(
-        chosen=entries.chosen, declared=entries.declared, texts=texts, layout=layout, own=entries.own,
-        more=entries.more, of_amounts=entries.of_amounts, margins=margins,
-    )  # fmt: skip
+        visit().change(margins=margins)
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
             _("Sums over ranges matter, such as all ages up to 40"),
@@ -104,7 +123,10 @@ def choose_columns() -> None:
             help=term("ranges", _("Neighbouring cells with few people are then measured together.")),
         )
         visit().change(ranges=ranges)
-    tables = plan_form.published(visit().entries)
+
+
+def _warn() -> None:
+    """Warn of more columns than a table can have, and of one that may say who a person is."""
     if most := plan_form.too_many(visit().entries):
         text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
                  n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
@@ -113,10 +135,6 @@ def choose_columns() -> None:
         text = _("{columns} may say who a person is. Such a column belongs in no table, so leave it out here; if a "
                  "person has several rows, step 4 asks for it.", columns=plain(", ".join(ids)))  # fmt: skip
         st.warning(text, icon=":material/badge:")
-    _sizes(tables)
-    if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
-        visit().settle("columns")
-        st.rerun()
 
 
 def _sizes(tables: tuple[PublishedTable, ...]) -> None:

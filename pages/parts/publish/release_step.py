@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import streamlit as st
@@ -11,6 +12,7 @@ from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
 from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
+from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
@@ -30,9 +32,56 @@ from pages.parts.visit.strategy import plan_id_of
 __all__ = ["publish_step"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """What publishing a plan on the open table costs, as the ledger stands."""
+
+    dataset: str
+    published: bool  # the same plan on the same data, which costs nothing again
+    price: Fraction
+    spent: Fraction
+    elsewhere: Fraction  # how much of what is spent was spent under other names
+    cap: Fraction | None
+    left: Fraction | None
+    resembles: Sequence[Resemblance]
+    other_people: bool  # whether the owner says that the people are others than those of the tables that it resembles
+    needs_approval: bool
+    refusal: BudgetError | LedgerError | None
+
+
 def publish_step(plan: Plan) -> None:
     """Show what the release costs, what it leaves of the budget, and the button to publish."""
-    ledger, entries = visit().ledger.snapshot(), visit().entries
+    ledger = visit().ledger.snapshot()
+    above = st.container()
+    _ask_names(plan)
+    digest = digest_of_table(plan, ledger)
+    if digest is None:
+        return
+    bill = _bill(plan, ledger, ledger.fingerprint(digest))
+    with above:
+        _say_how_it_ended(bill)
+    _show_bill(bill)
+    first = bill.spent == 0 and not bill.published
+    if first and not bill.resembles:
+        _say_who_has_these_columns(visit().entries.dataset.strip(), ledger)
+    if bill.cap is None and May.CAP in visit().account.may:
+        _offer_cap(plan.dataset, asked=first)
+    _say_what_publishing_does(bill)
+    if _colleague_agrees(plan, bill) and st.button(
+        _("Show it again") if bill.published else _("Publish once"),
+        type="primary",
+        icon=":material/publish:",
+        key=visit().key("publish"),
+        width="stretch",
+        disabled=bill.refusal is not None,
+    ):
+        progress.begin(_table(), plan, other_people=bill.other_people)
+    _offer_files(plan, bill.other_people)
+
+
+def _ask_names(plan: Plan) -> None:
+    """Ask whose budget is spent, and for the title and the words that readers see."""
+    entries = visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
         _("Dataset whose budget is spent"),
@@ -51,53 +100,94 @@ def publish_step(plan: Plan) -> None:
     heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"), on_change=_rename)
     _say_who_reads_the_file_name(dataset, heading)
     ask_words(plan)
-    digest = digest_of_table(plan, ledger)
-    if digest is None:
-        return
-    data = ledger.fingerprint(digest)
+
+
+def _bill(plan: Plan, ledger: Ledger, data: bytes) -> _Bill:
+    """Return the bill, after the question whether the people are those of a table that this one resembles."""
     published = ledger.find(data, plan_id_of(plan)) is not None
-    price = Fraction(0) if published else plan.epsilon
+    resembles = [] if published else resembling(_table(), plan, data, ledger)
+    others = other_people(data, resembles)
+    alike = [] if others else resembles
+    spent = ledger.spent(plan.dataset, data, alike)
+    refusal = None if published else _refusal(ledger, plan, data, alike)
+    return _Bill(
+        dataset=plan.dataset,
+        published=published,
+        price=Fraction(0) if published else plan.epsilon,
+        spent=spent,
+        elsewhere=spent - ledger.spent(plan.dataset),
+        cap=ledger.cap(plan.dataset, data, alike),
+        left=ledger.left(plan.dataset, data, alike),
+        resembles=resembles,
+        other_people=others,
+        needs_approval=not published and refusal is None and ledger.approvals.needed(plan.dataset, data, resembles),
+        refusal=refusal,
+    )
+
+
+def _table() -> Table:
     table = visit().table
     assert table is not None
-    resemblances = [] if published else resembling(table, plan, data, ledger)
-    others = other_people(data, resemblances)
-    alike = [] if others else resemblances
-    spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
-    bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(price)}
-    if cap is not None and cap - spent < price:  # the ledger would refuse it, and charge nothing
-        bill[_("Left now")] = exactly(max(cap - spent, Fraction(0)))
+    return table
+
+
+def _show_bill(bill: _Bill) -> None:
+    """Show what is spent, the price, and what it leaves."""
+    if bill.cap is not None and bill.cap - bill.spent < bill.price:  # the ledger would refuse it, and charge nothing
+        after = {_("Left now"): exactly(max(bill.cap - bill.spent, Fraction(0)))}
     else:
-        bill[_("Left after")] = _("no cap") if cap is None else exactly(cap - spent - price)
+        left = _("no cap") if bill.cap is None else exactly(bill.cap - bill.spent - bill.price)
+        after = {_("Left after"): left}
     with st.grid(3, min_column_width=110):
-        for label, value in bill.items():
+        for label, value in {
+            _("Spent so far"): exactly(bill.spent),
+            _("This release"): exactly(bill.price),
+            **after,
+        }.items():
             st.metric(label, value)
-    first = spent == 0 and not published
-    if first and not resemblances:
-        _say_who_has_these_columns(dataset.strip(), ledger)
-    if cap is None and May.CAP in visit().account.may:
-        _offer_cap(plan.dataset, asked=first)
-    refusal = None if published else _refusal(ledger, plan, data, alike)
+    if bill.elsewhere > 0:
+        st.caption(
+            _(
+                "Of what is spent, ε = {epsilon} was spent under another name: the same people share one budget.",
+                epsilon=exactly(bill.elsewhere),
+            )
+        )
+
+
+def _say_how_it_ended(bill: _Bill) -> None:
+    """Say why the last attempt to publish gave no release, unless the bill says it."""
     ended = progress.outcome()
-    if published:
-        st.markdown(_("**Already published: costs 0.** The same plan on the same data always gives the same release."))
-    elif refusal is not None:
-        _refused(refusal, ledger.left(plan.dataset, data, alike))
+    if ended is None or bill.published or bill.refusal is not None:
+        return
+    if isinstance(ended, str):
+        st.info(" ".join([_(ended), _("Nothing was spent.")]), icon=":material/stop_circle:")
     else:
-        if isinstance(ended, str):
-            st.info(" ".join([_(ended), _("Nothing was spent.")]), icon=":material/stop_circle:")
-        elif ended is not None:
-            _refused(ended, ledger.left(plan.dataset, data, alike))
+        _refused(ended, bill.left)
+
+
+def _say_what_publishing_does(bill: _Bill) -> None:
+    """Say that it costs nothing again, why it would be refused, or what it spends."""
+    if bill.published:
+        st.markdown(_("**Already published: costs 0.** The same plan on the same data always gives the same release."))
+    elif bill.refusal is not None:
+        _refused(bill.refusal, bill.left)
+    else:
         st.markdown(
             _(
                 "Publishing spends **ε = {epsilon}** of the budget of **{dataset}** for good. Publishing the same plan "
                 "on the same data again shows the same release and costs nothing.",
-                epsilon=exactly(plan.epsilon),
-                dataset=plain(plan.dataset),
+                epsilon=exactly(bill.price),
+                dataset=plain(bill.dataset),
             ),
             help=term("trust"),
         )
-    asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, resemblances)
-    if not published and not asks and visit().person.identity:
+
+
+def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
+    """Whether a second person has approved, if that is needed; otherwise, offer to ask one."""
+    if bill.needs_approval:
+        return approval_step.show(plan, other_people=bill.other_people)
+    if not bill.published and visit().person.identity:
         box = st.expander(
             _("Have a colleague look at it first"),
             icon=":material/how_to_reg:",
@@ -106,16 +196,12 @@ def publish_step(plan: Plan) -> None:
         )
         if box.open:
             with box:
-                approval_step.show(plan, other_people=others, needed=False)
-    if (not asks or approval_step.show(plan, other_people=others)) and st.button(
-        _("Show it again") if published else _("Publish once"),
-        type="primary",
-        icon=":material/publish:",
-        key=visit().key("publish"),
-        width="stretch",
-        disabled=refusal is not None,
-    ):
-        progress.begin(table, plan, other_people=others)
+                approval_step.show(plan, other_people=bill.other_people, needed=False)
+    return True
+
+
+def _offer_files(plan: Plan, other_people: bool) -> None:
+    """Offer the plan, and the release as code."""
     st.download_button(
         _("Save this plan"),
         made_on_click(lambda: plan.dumps().encode(), "plan.yaml", "application/yaml"),
@@ -132,7 +218,7 @@ def publish_step(plan: Plan) -> None:
     )
     show_code(
         "publish",
-        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": others} | table_values(),
+        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": other_people} | table_values(),
         {"plan.yaml": plan.dumps},
     )
 

@@ -16,12 +16,26 @@ __all__ = ["choose_unit", "summary"]
 
 
 def choose_unit() -> None:
-    """Ask whether each row is a person, or which column identifies the person and how many of their rows count."""
-    table, entries = visit().table, visit().entries
-    assert table is not None
-    names = [field.name for field in table.columns if field.name not in plan_form.used(entries)]
-    likely = likely_ids()
-    answer = True if entries.several_rows is None and likely else entries.several_rows
+    """Ask whom the guarantee protects, and roughly how many rows the table has."""
+    several = _ask_whether_several()
+    if several:
+        _ask_who_and_how_many()
+    _ask_how_large()
+    if st.button(
+        _("Go on to how private"),
+        type="primary",
+        key=visit().key("unit-done"),
+        disabled=several is None or (several and visit().entries.id_column is None),
+    ):
+        visit().settle("unit")
+        st.rerun()
+
+
+def _ask_whether_several() -> bool | None:
+    """Ask whether a person may have several rows; a column that looks like an ID of persons suggests it."""
+    answer = visit().entries.several_rows
+    if answer is None and likely_ids():
+        answer = True
     several = st.radio(
         _("In this table"),
         [False, True],
@@ -33,59 +47,66 @@ def choose_unit() -> None:
             _("If people can have several rows and you say otherwise, they are protected less than you promise."),
         ),
     )
-    id_column, rows = entries.id_column, entries.rows
-    if several:
-        who, most = st.columns(2)
-        id_column = who.selectbox(
-            _("Column that identifies the person"),
-            names,
-            index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
-            placeholder=_("such as patient_id"),
-            key=visit().key("id"),
-        )
-        rows = most.number_input(
+    visit().change(several_rows=several)
+    return several
+
+
+def _ask_who_and_how_many() -> None:
+    """Ask for the column that says who a person is, and how many rows of each are counted."""
+    table, entries = visit().table, visit().entries
+    assert table is not None
+    names = [field.name for field in table.columns if field.name not in plan_form.used(entries)]
+    who, most = st.columns(2)
+    id_column = who.selectbox(
+        _("Column that identifies the person"),
+        names,
+        index=names.index(guess) if (guess := entries.id_column or next(iter(likely_ids()), None)) in names else None,
+        placeholder=_("such as patient_id"),
+        key=visit().key("id"),
+    )
+    rows = int(
+        most.number_input(
             _("Rows per person, at most"),
             1,
             1_000_000,
-            max(rows, 1),
+            max(entries.rows, 1),
             key=visit().key("rows"),
             help=term("rows-kept"),
         )
-        st.caption(
-            plural(
-                "If a person has more than {n} row, {n} of them, drawn at random, is counted; the others are left out "
-                "of every table. All counts, and their total, then count only these rows.",
-                "If a person has more than {n} rows, {n} of them, drawn at random, are counted; the others are left "
-                "out of every table. All counts, and their total, then count only these rows.",
-                int(rows),
-            )
+    )
+    st.caption(
+        plural(
+            "If a person has more than {n} row, {n} of them, drawn at random, is counted; the others are left out "
+            "of every table. All counts, and their total, then count only these rows.",
+            "If a person has more than {n} rows, {n} of them, drawn at random, are counted; the others are left "
+            "out of every table. All counts, and their total, then count only these rows.",
+            rows,
         )
-        if rows > 1:
-            text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
-            st.caption(f":material/group: {text}")
-        if id_column is not None:
-            show_rows_kept(table, id_column)
+    )
+    if rows > 1:
+        text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
+        st.caption(f":material/group: {text}")
+    if id_column is not None:
+        show_rows_kept(table, id_column)
+    visit().change(id_column=id_column, rows=rows)
+
+
+def _ask_how_large() -> None:
+    """Ask for a public figure of the table's size, which the preview uses."""
+    before = visit().entries.rows_about
     about = st.number_input(
         _("Roughly how many rows (public knowledge)"),
         min_value=1,
         max_value=10**12,
-        value=entries.rows_about,
+        value=before,
         placeholder=_("for instance 5000; used for the preview only"),
         key=visit().key("about"),
         help=_("A public figure, not the exact number. It only scales the made-up preview."),
     )
     rows_about = None if about is None else int(about)
-    visit().change(several_rows=several, id_column=id_column, rows=int(rows), rows_about=rows_about)
-    if rows_about != entries.rows_about:
+    visit().change(rows_about=rows_about)
+    if rows_about != before:
         st.rerun()  # the preview still shows the plan from the beginning of this run
-    if st.button(
-        _("Go on to how private"),
-        type="primary",
-        key=visit().key("unit-done"),
-        disabled=several is None or (several and id_column is None),
-    ):
-        visit().settle("unit")
-        st.rerun()
 
 
 def summary() -> str:

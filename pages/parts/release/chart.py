@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +12,7 @@ from dpengine.array_types import Columns
 from dpengine.charts import figures, style
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.figures import ALL, Form
+from dpengine.charts.heatmap import readable_width
 from dpengine.charts.level_rows import LOOK, level_rows
 from dpengine.charts.levels import level_table, level_tree
 from dpengine.results import published_columns
@@ -24,6 +25,9 @@ from pages.parts.shared.figures import Drawn, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_twin"]
 
@@ -44,6 +48,7 @@ COUNT = "count"
 MAX_SIDE_BY_SIDE = 4  # most measures that are offered as buttons
 ONE_AT_A_TIME = mark("One at a time")
 WIDE, VERY_WIDE = 12, 40  # cells side by side from which on a chart is wider than a phone, and scrolls there
+PHONE, SIDEWAYS = 330, 640  # pixels: the room for a chart on a phone, and the width of one that scrolls there
 
 
 def number_columns() -> dict[str, Any]:
@@ -82,13 +87,13 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
     measure = _measure(plan, table, key)
     form, fixed = _choices(plan, table, measure, key)
     drawn = [name for name in table if name not in fixed]
-    place = f"{key}-{_room(plan, drawn, form)}"
     if form == "levels":
-        with st.container(key=place):
+        with st.container(key=f"{key}-chart"):
             st.html(LOOK)
             st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
     else:
         drawing = figures.release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
+        place = f"{key}-{_room(plan, drawn, form, drawing)}"
         if place.endswith(("-facets", "-vast")):
             with st.container(key=f"{key}-sideways"):  # visible only on a phone
                 st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
@@ -242,12 +247,17 @@ def _has_shapes(plan: Plan, name: str) -> bool:
     return isinstance(column, Category) and bool(column.shapes)
 
 
-def _room(plan: Plan, drawn: list[str], form: Form) -> str:
-    """Return how wide a chart is, as a name in the page's style sheet."""
+def _room(plan: Plan, drawn: list[str], form: Form, drawing: Drawing | Figure) -> str:
+    """Return how wide a chart is, as a name in the page's style sheet: so wide that the numbers in it are readable."""
     if form == "facets" and len(drawn) > 2:
         size, facets = plan.column(drawn[1]).size, plan.column(drawn[2]).size + 1
         return "vast" if size * figures.facets_across(size, facets) > WIDE else "facets"
     if form == "facets" or (form in ("dots", "bars") and len(drawn) > 1):
         return "facets"
-    across = plan.column(drawn[1]).size if form == "heatmap" else 0
-    return "vast" if across > VERY_WIDE else "facets" if across > WIDE else "chart"
+    if form != "heatmap" or not isinstance(drawing, Drawing):
+        return "chart"
+    across, cells = plan.column(drawn[1]).size, drawing.data[0]
+    width = readable_width(cells["z"]) if "text" in cells else 0
+    if across > VERY_WIDE or width > SIDEWAYS:
+        return "vast"
+    return "facets" if across > WIDE or width > PHONE else "chart"

@@ -30,7 +30,8 @@ def show_numbers(
 def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table and how to show its columns, each with one number of decimals, so that its numbers line up.
 
-    This is for formats such as `%.3g`, whose smallest number gets that many digits, and for `percent`.
+    This is for formats such as `%.3g`, whose smallest number gets that many digits, and for `percent`. Numbers that are
+    then all whole have no decimals.
 
     >>> frame = pd.DataFrame({"off": [2.811, 11.6], "part": [0.0004, 0.1234]})
     >>> columns = {"off": st.column_config.NumberColumn("off", format="%.3g"),
@@ -38,6 +39,9 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
     >>> shown, config = lined_up(frame, columns)
     >>> [config[name]["type_config"]["format"] for name in columns], list(shown["part"].round(2))
     (['%,.2f', '%,.2f %%'], [0.04, 12.34])
+    >>> whole = pd.DataFrame({"off": [3.0, 15.9999999]})
+    >>> lined_up(whole, columns)[1]["off"]["type_config"]["format"]
+    '%,.0f'
     """
     shown, config = frame.copy(), dict(columns)
     for name in frame.columns:
@@ -54,6 +58,8 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
             continue
         digits = 2 if match is None else int(match["digits"])
         decimals = max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
+        if match is not None and (shown[name].round(decimals) % 1 == 0).all():
+            decimals = 0
         form = f"%,.{min(2, decimals)}f %%" if percents else f"%,.{decimals}f"
         config[name] = column | {"type_config": column["type_config"] | {"format": form}}
     return shown, config

@@ -1,16 +1,29 @@
 // After a press that opens something new: the focus goes to its heading, so that a keyboard and a screen reader go on
-// there; and the menu of a phone, which covers most of the page, closes once a page is chosen.
+// there; and the menu of a phone, which covers most of the page, closes once a page is chosen. And the server is asked for
+// its charts anew when the system turns dark or light, since it chooses their colours.
 const PATIENCE = 5000; // milliseconds
 const NARROW = 640; // pixels
 const SETTLED = 1000; // milliseconds until the first screen is drawn whole
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const MAIN = '[data-testid="stMain"]';
+const MOVED = 50; // milliseconds after which a focus that was on its way elsewhere has come there
 let shown = null;
+let held = null; // what has the focus, or had it until it was taken from the page or switched off
+let redraw = null;
 
-export default function ({ data }) {
+export default function ({ data, setTriggerValue }) {
   const before = shown;
   shown = data;
+  redraw = () => setTriggerValue("turned", true);
   if (before === null) {
-    new MutationObserver(repair).observe(document.body, { childList: true, characterData: true, subtree: true });
+    new MutationObserver(repair).observe(document.body, { childList: true, characterData: true, subtree: true,
+      attributeFilter: ["disabled"] });
     document.addEventListener("mousedown", keepHelp);
+    document.addEventListener("focusin", ({ target }) => (held = target.closest(MAIN) && target));
+    document.addEventListener("focusout", ({ target }) => setTimeout(() => {
+      if (held === target && target.checkVisibility() && !target.disabled) held = null; // it was left
+    }));
+    DARK.addEventListener("change", () => followGround(performance.now() + PATIENCE));
     repair();
     setTimeout(() => (window.requestIdleCallback ?? setTimeout)(fetchLater), SETTLED);
     return;
@@ -18,7 +31,9 @@ export default function ({ data }) {
   if (before.page !== data.page && innerWidth <= NARROW) {
     document.querySelector('[data-testid="stSidebarCollapseButton"] button[aria-expanded="true"]')?.click();
   }
-  if (data.at && before.at !== data.at) focusOn(data, performance.now() + PATIENCE);
+  if (data.at && before.at !== data.at) {
+    focusOn(data, data.scroll || before.scroll, performance.now() + PATIENCE); // also away from a long release
+  }
 }
 
 // The script that draws charts is the largest. The first screen does without it; by the time that somebody has chosen a
@@ -31,7 +46,33 @@ function fetchLater() {
   }
 }
 
+// The page turns dark a little after the system, and the server reads which it is with the next run that is asked for. It
+// does not turn where a visitor chose one of both for good.
+function followGround(until) {
+  const ground = getComputedStyle(document.querySelector(".stApp")).colorScheme;
+  if (ground !== shown.ground) redraw();
+  else if (performance.now() < until) requestAnimationFrame(() => followGround(until));
+}
+
+function hold(heading) {
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+}
+
+// A button that is gone once it is pressed, or switched off while it works, loses the focus, and a screen reader its
+// place: the focus goes back to it, or to the heading of what it was pressed in.
+function keepFocus() {
+  if (held === null || document.activeElement !== document.body) return;
+  const lost = held;
+  if (lost.checkVisibility() && lost.disabled) return; // it is switched on again
+  held = null;
+  if (lost.checkVisibility()) return lost.focus({ preventScroll: true });
+  const heading = document.querySelector(`${shown.at ? `.st-key-${shown.at}` : MAIN} :is(h1, h2, h3)`);
+  if (heading) hold(heading);
+}
+
 function repair() {
+  if (held !== null && document.activeElement === document.body) setTimeout(keepFocus, MOVED);
   repairMenu();
   nameHelp();
   sayAway();
@@ -75,14 +116,13 @@ function sayAway() {
   words.nodeValue = shown.away;
 }
 
-function focusOn(data, until) {
+function focusOn(data, scroll, until) {
   const heading = document.querySelector(`.st-key-${data.at} :is(h1, h2, h3)`);
   if (heading === null) {
-    if (shown === data && performance.now() < until) requestAnimationFrame(() => focusOn(data, until));
+    if (shown === data && performance.now() < until) requestAnimationFrame(() => focusOn(data, scroll, until));
     return;
   }
-  if (document.activeElement?.matches("input, textarea")) return; // somebody is typing
-  heading.tabIndex = -1;
-  heading.focus({ preventScroll: true });
-  if (data.top) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  if (document.activeElement?.matches("input, textarea")) return; // somebody is typing, or moves ε
+  hold(heading);
+  if (scroll) heading.scrollIntoView({ block: "nearest" });
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import combinations
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -188,3 +189,36 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     page.button(key="change-columns").click().run()
     assert not page.exception
     assert to_plan(visit_of(page).entries).key == plan.key, "looking at the tables changes nothing"
+
+
+def test_of_many_tables_some_are_drawn_and_the_others_stay_as_they_are() -> None:
+    names = [f"q{k}" for k in range(9)]
+    pairs = [list(pair) for pair in combinations(names, 2)][:30]
+    columns = [{"name": name, "kind": "category", "values": ["a", "b"]} for name in names]
+    page = visit()
+    page.get("file_uploader")[0].upload("t.csv", f"{','.join(names)}\n{'a,' * 8}b\n".encode()).run()
+    visit_of(page).refresh(from_plan(Plan(dataset="t", epsilon=1, columns=columns, tables=pairs)))
+    visit_of(page).settle("domain", "unit")
+    visit_of(page).open_step("columns")
+    page.run()
+
+    def drawn() -> list[str]:
+        return [box.label.partition(":")[0] for box in page.multiselect if "counts by" in box.label]
+
+    assert drawn() == [*(f"Table {k}" for k in range(6, 31)), "Another table"]
+    labelled(page.multiselect, "Another table").set_value(["q8"]).run()
+    assert drawn() == [*(f"Table {k}" for k in range(7, 32)), "Another table"], "what is just picked stays in sight"
+    pairs = [*map(tuple, pairs), ("q8",)]
+    assert visit_of(page).entries.own == tuple(pairs)
+    labelled(page.selectbox, "Tables to change").set_value(0).run()
+    assert drawn() == [f"Table {k}" for k in range(1, 26)]
+    labelled(page.multiselect, "Table 1: counts by").set_value(["q3"]).run()
+    page.button(key=visit_of(page).key("own-remove-1")).click().run()
+    pairs = [("q3",), *pairs[2:]]
+    assert visit_of(page).entries.own == tuple(pairs)
+    labelled(page.button, "Go on").click().run()
+    page.button(key="change-columns").click().run()
+    assert visit_of(page).entries.own == tuple(pairs), "they are read from the plan again"
+    labelled(page.multiselect, "Table 30").set_value([]).run()
+    assert visit_of(page).entries.own == tuple(pairs[:-1])
+    assert not page.exception

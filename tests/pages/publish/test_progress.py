@@ -33,6 +33,7 @@ def test_a_release_goes_on_while_its_visitor_is_on_other_pages_and_after_a_reloa
         assert "Waiting for other releases" in texts(sample)
         reloaded = visit(publishing=token)
         assert "Waiting for other releases" in texts(reloaded)
+        assert "At ε = " not in texts(reloaded), "an example would be taken for this release"
         assert len(ledger().history()) == 0
     for page in (sample, reloaded):
         settled(page)
@@ -49,8 +50,10 @@ def test_stopping_a_release_spends_nothing_and_says_so(sample: AppTest) -> None:
         assert "Stopped before any noise was drawn. Nothing was spent." in texts(sample)
         assert len(ledger().history()) == 0
         assert "publishing" not in sample.query_params
+        assert visit_of(sample).focus == ("step-6", True), "it is said there, far below what was in sight"
     sample.select_slider[0].set_value("0.5").run()
     assert "Stopped" not in texts(sample), "that was another plan"
+    assert visit_of(sample).focus == ("step-5", False)
     press(sample, "Publish once")
     settled(sample)
     assert len(ledger().history()) == 1

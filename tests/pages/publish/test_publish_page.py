@@ -166,6 +166,7 @@ def test_a_table_like_an_earlier_one_is_asked_about_before_the_charge(census: Ap
     assert "no cap notices it" not in texts(census)
     asked.set_value(asked.options[1]).run()
     assert census.metric[0].value == "0"
+    assert "under another name" not in texts(census), "nothing of it counts"
     assert "no cap notices it" in texts(census)
 
     publish(census)

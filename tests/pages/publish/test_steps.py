@@ -219,6 +219,7 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     assert not again.exception
     assert "costs 0" in texts(again)
     assert [metric.value for metric in again.metric[:2]] == ["1", "0"]
+    assert "ε = 1 was spent under another name" in texts(again)
     labelled(again.text_input, "Total ε").set_value("1,5").run()
     labelled(again.checkbox, "Refuse every release").check().run()
     press(again, "Set the cap")

@@ -58,6 +58,12 @@ def test_people_are_called_people(tmp_path: Path) -> None:
     assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]]), tmp_path))
 
 
+def test_a_chart_that_a_phone_has_no_room_for_is_moved_sideways(tmp_path: Path) -> None:
+    hint = "Move the chart sideways"
+    assert hint in texts(shown(letters_plan([2, 12], [["a", "b"]]), tmp_path))
+    assert hint not in texts(shown(letters_plan([12, 2], [["a", "b"]]), tmp_path))
+
+
 def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
     said = words(Plan.loads(CLINIC).at(100))
     assert "a cell of age × region is **almost certain** to be exact" in said

@@ -69,8 +69,8 @@ def advise(plan: Plan) -> None:
     if noisy <= TOO_MANY * cells:
         return
     much = plural(
-        "**{noisy} of {n} cell would be mostly noise**: this plan asks for more detail than ε can pay for.",
-        "**{noisy} of {n} cells would be mostly noise**: this plan asks for more detail than ε can pay for.",
+        "**{noisy} of {n} cell would be mostly noise**: this plan asks for more detail than this ε allows.",
+        "**{noisy} of {n} cells would be mostly noise**: this plan asks for more detail than this ε allows.",
         cells,
         noisy=number(noisy),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, permutations
@@ -18,6 +17,7 @@ from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_card import of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
+from pages.parts.publish.tables.rows import Rows
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form, table_measures
 from pages.parts.visit.plan.plan_form import Entries
@@ -27,48 +27,40 @@ from pages.parts.visit.state import visit
 
 __all__ = ["ask_of_amounts", "ask_own_tables"]
 
-MAX_OWN = 12
+MAX_DRAWN = 25  # rows at once: each has several boxes, and hundreds of them are slow for the server and the browser
+LAST = -1
 NOTHING_MORE = mark("Only the number of people"), mark("Only the number of rows")
 
 
 def ask_own_tables(entries: Entries) -> Entries:
     """Ask for the columns of each table and for what it publishes of amounts, with an empty row for another table.
 
-    A row keeps its place while it is filled or emptied, so that several columns can be picked in one go. A column that
-    is averaged in one table is an amount in all tables; one by which people are counted is not an amount.
+    A row keeps its place while it is filled or emptied, so that several columns can be picked in one go. Of many rows,
+    only those that the owner chooses are drawn. A column that is averaged in one table is an amount in all tables; one
+    by which people are counted is not an amount.
     """
-    rows = max(MAX_OWN, len(entries.own) + 1)
-    key = visit().key  # worked out once: for a hundred rows it is slow
-    by, also, out = ([key(f"{what}-{k}") for k in range(rows)] for what in ("own", "own-also", "own-remove"))
-    if by[0] not in st.session_state:
-        _fill(entries, by, also)
-    numeric = _numeric(entries)
-    names = _names(entries)
-    known = {*names}
-    for box in by:
-        _keep(box, known)
-    persons = may_have_several_rows()
-    for box in also:
-        picked = [each for each in st.session_state.get(box, []) if {*each[1:]} <= {*numeric}]
-        _keep(box, {each for each in picked if persons or each != table_measures.PERSONS})
-    last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
-    crossed = {name for box in by for name in st.session_state.get(box, [])}
-    measured = {name for box in also for measure in st.session_state.get(box, []) for name in measure[1:]}
-    several = sum(bool(st.session_state.get(box)) for box in by) > 1
-    shared = _Rows(
-        by,
-        also,
-        out,
+    numeric, names, persons = _numeric(entries), _names(entries), may_have_several_rows()
+
+    def fits(measure: Measure) -> bool:
+        return {*measure[1:]} <= {*numeric} and (persons or measure != table_measures.PERSONS)
+
+    rows = Rows.of(entries, (names.__contains__, fits))
+    crossed = {name for columns, _measures in rows.picked for name in columns}
+    measured = {name for _columns, measures in rows.picked for measure in measures for name in measure[1:]}
+    several = sum(bool(columns) for columns, _measures in rows.picked) > 1
+    offers = _Offers(
         [name for name in names if name not in measured],
         names,
         _offered(entries, [name for name in numeric if name not in crossed]),
         several and not plan_form.has_ranges(entries),
         persons,
     )
-    shown = range(min(last + 2, rows))
-    tables = [table for k in shown if (table := _ask_row(k, k > last, shared, entries)) is not None]
-    tables = _weighted(entries, tables)
+    drawn = _rows_to_draw(rows.filled)
+    asked = [_ask_row(k, rows, offers, entries) if k in drawn else _undrawn(k, rows, entries)
+             for k in range(rows.filled + 1)]  # fmt: skip
+    tables = _weighted(entries, [table for table in asked if table is not None])
     entries = entries.with_(own=tuple(table.columns for table in tables), more=saying_more(tables))
+    rows.keep(entries)
     persons_box.say_what_it_does(entries)
     entries = entries.with_(declared=_kinds(entries))
     used = plan_form.used(entries)
@@ -126,71 +118,95 @@ def _take_amounts(key: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """What all rows share: the keys of their boxes, and what can be picked in them."""
+class _Offers:
+    """What can be picked in all rows."""
 
-    by: list[str]
-    also: list[str]
-    out: list[str]
     columns: list[str]
     names: dict[str, str]
-    offered: list[Measure]
+    measures: list[Measure]
     ranges: bool  # whether sums over ranges can be picked; a single table has a box of its own for this
     persons: bool  # whether persons can be counted instead of rows, as they may have several
 
 
-def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTable | None:
+def _rows_to_draw(filled: int) -> range:
+    """Return the rows to draw, which the owner chooses where many are filled; an empty one is the last of all."""
+    if filled <= MAX_DRAWN:
+        return range(filled + 1)
+    starts = [*range(0, filled - MAX_DRAWN, MAX_DRAWN), LAST]
+    last = _("the last {n}, and a new one", n=MAX_DRAWN)  # the same words for any number, so that it stays chosen
+    start = st.selectbox(
+        _("Tables to change"),
+        starts,
+        index=len(starts) - 1,
+        format_func=lambda k: last if k == LAST else _("{first} to {last}", first=k + 1, last=k + MAX_DRAWN),
+        key=visit().key("own-start"),
+    )
+    return range(filled - MAX_DRAWN, filled + 1) if start == LAST else range(start, start + MAX_DRAWN)
+
+
+def _undrawn(k: int, rows: Rows, entries: Entries) -> PublishedTable | None:
+    """Return the table of a row that is not drawn; None if it has no columns."""
+    columns, measures = rows.picked[k]
+    return with_cells_as_before(entries, table_measures.table_of(tuple(columns), measures)) if columns else None
+
+
+def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
+    fresh = k >= rows.filled
     label, more = _("Table {number}: counts by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
         label = _("First table: counts by") if k == 0 else _("Another table: counts by")
         more = _("First table: also")
+    (by, also), (columns, picked) = rows.boxes[k], rows.picked[k]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     columns = row.multiselect(
         label,
-        rows.columns,
-        key=rows.by[k],
-        format_func=rows.names.__getitem__,
+        list(dict.fromkeys([*offers.columns, *columns])),
+        default=None if by in st.session_state else columns,
+        key=by,
+        format_func=offers.names.__getitem__,
         placeholder=_("Columns"),
         max_selections=MAX_TABLE_COLUMNS,
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures: list[Measure] = []
-    picked = st.session_state.get(rows.also[k], [])
     offered = [
-        *rows.offered,
-        *([table_measures.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else []),
+        *offers.measures,
+        *([table_measures.RANGES] if offers.ranges and plan_form.is_ordered(entries, columns) else []),
     ]
     if table_measures.PERSONS in picked:
         offered = [table_measures.PERSONS]  # such a table publishes nothing else
-    elif rows.persons and not picked:
+    elif offers.persons and not picked:
         offered = [*offered, table_measures.PERSONS]
     if (offered or picked) and (k == 0 or not fresh):
         measures = st.multiselect(
             more,
             list(dict.fromkeys([*offered, *picked])),
-            key=rows.also[k],
+            default=None if also in st.session_state else picked,
+            key=also,
             format_func=in_words,
             max_selections=MAX_TABLE_COLUMNS,
-            placeholder=_("Average, total or median of an amount") if rows.offered else _(NOTHING_MORE[rows.persons]),
+            placeholder=_("Average, total or median of an amount")
+            if offers.measures
+            else _(NOTHING_MORE[offers.persons]),
         )
     if not fresh:
         row.button(
             _("Remove"),
             icon=":material/close:",
-            key=rows.out[k],
+            key=visit().key(f"own-remove-{k}"),
             type="tertiary",
             help=_("Remove this table"),
-            on_click=_remove,
-            args=(k, rows.by, rows.also),
+            on_click=rows.remove,
+            args=(k,),
         )
     if measures and not columns:
         text = _("Pick the columns by which this is shown; the figure of everybody together comes with it.")
         st.caption(f":material/info: {text}")
     if not columns:
         return None
-    table = table_measures.table_of(tuple(columns), measures)
-    return persons_box.ask_cells(with_cells_as_before(entries, table), entries, k) if table.distinct else table
+    table = with_cells_as_before(entries, table_measures.table_of(tuple(columns), measures))
+    return persons_box.ask_cells(table, entries, k) if table.distinct else table
 
 
 def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:
@@ -229,28 +245,6 @@ def _offered(entries: Entries, names: list[str]) -> list[Measure]:
     pairs = [("correlation", *pair) for pair in combinations(amounts, 2)]
     slopes = [("slope", *pair) for pair in permutations(amounts, 2)]
     return [*((what, name) for name in names for what in OF_AMOUNTS), *pairs, *slopes]
-
-
-def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:
-    """Put the tables of the entries into the rows."""
-    tables = plan_form.published(entries.with_(layout="own", margins=False))
-    for k, table in enumerate(tables[: len(by)]):
-        st.session_state[by[k]] = list(table.columns)
-        st.session_state[also[k]] = table_measures.measures_of(table)
-
-
-def _remove(k: int, by: Sequence[str], also: Sequence[str]) -> None:
-    """Remove the table of one row; those below move up."""
-    for keys in (by, also):
-        chosen = [st.session_state.get(key, []) for key in keys]
-        st.session_state.update(zip(keys, [*chosen[:k], *chosen[k + 1 :], []], strict=True))
-
-
-def _keep(key: str, known: set[Any]) -> None:
-    """Remove from a box what can no longer be picked in it."""
-    picked = st.session_state.get(key, [])
-    if any(each not in known for each in picked):
-        st.session_state[key] = [each for each in picked if each in known]
 
 
 def _numeric(entries: Entries) -> list[str]:
