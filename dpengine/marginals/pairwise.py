@@ -262,7 +262,7 @@ class _Pairs:
         a, c = pair
         between = sorted(near[a].keys() & near[c].keys(), key=self.place.__getitem__)
         composed, independent = [(near[a][b] / self.one[b]) @ near[b][c] for b in between], self.independent(pair)
-        return sorted(composed, key=lambda table: -float(np.abs(table - independent).sum()))
+        return sorted(composed, key=lambda table: -np.add.reduce(np.abs(table - independent), axis=None))
 
 
 def grand_total(measured: Sequence[Measurement]) -> float:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpengine.array_types import Floats
-from dpengine.marginals.sparse_prior import shrink_sparse
+from dpengine.marginals.sparse_prior import SparsePrior
 
 __all__ = ["Weighed", "density", "likeliest_spread", "posterior_median", "shrink", "weigh"]
 
@@ -40,8 +40,8 @@ class Weighed:
     """A guess at noisy counts, and how likely it makes them, before they are shrunk towards it.
 
     Several guesses are compared by their `likelihood`, a logarithm, and only the best is shrunk to. Counts are spread
-    around the guess by `spread`. `known` is the result if it is known already: the guess if noise alone explains the
-    distance, and that of the prior for sparse tables if this is likelier.
+    around the guess by `spread`, unless `noise_alone` explains the distance, or the prior of a `sparse` table is
+    likelier.
     """
 
     noisy: Floats
@@ -49,12 +49,15 @@ class Weighed:
     scale: float
     likelihood: float
     spread: Floats
-    known: Floats | None = None
+    noise_alone: bool = False
+    sparse: SparsePrior | None = None
 
     def shrunk(self) -> Floats:
         """Return the noisy counts shrunk towards the guess."""
-        if self.known is not None:
-            return self.known
+        if self.noise_alone:
+            return self.guess
+        if self.sparse is not None:
+            return self.sparse.shrunk()
         distance = np.abs(self.noisy - self.guess)
         return self.guess + np.sign(self.noisy - self.guess) * posterior_median(distance, self.spread, self.scale)
 
@@ -87,11 +90,12 @@ def weigh(noisy: Floats, guess: Floats, scale: float) -> Weighed:
     likelihood, spread = likeliest_spread(distance, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
     noise_alone = float((-distance / scale).sum() - distance.size * math.log(2 * scale)) + math.log(2)
     if noise_alone >= likelihood:
-        return Weighed(noisy, guess, scale, noise_alone, spread, guess.copy())
+        return Weighed(noisy, guess, scale, noise_alone, spread, noise_alone=True)
     if spread.sum() > SPARSE * guess.sum():
-        sparse, likely = shrink_sparse(noisy, guess, scale)
+        sparse = SparsePrior.fit(noisy, guess, scale)
+        likely = sparse.likelihood()
         if likely > likelihood + SURER:
-            return Weighed(noisy, guess, scale, likely, spread, sparse)
+            return Weighed(noisy, guess, scale, likely, spread, sparse=sparse)
     return Weighed(noisy, guess, scale, likelihood, spread)
 
 
