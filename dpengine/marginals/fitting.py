@@ -11,8 +11,8 @@ import numpy.typing as npt
 from dpengine.array_types import Floats, Ints
 
 __all__ = [
-    "Margin", "largest_remainders", "project", "project_on_margins", "rake", "rake_three", "round_to_total",
-    "round_to_totals", "shift_to_margins",
+    "Margin", "largest_remainders", "project", "project_on_margins", "rake", "rake_three", "rake_two",
+    "round_to_total", "round_to_totals", "shift_to_margins",
 ]  # fmt: skip
 
 TINY = 1e-100  # for a sum of 0, whose cells are all 0 and stay so
@@ -48,6 +48,29 @@ def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float
         if tolerance and error <= tolerance:
             break
     return table
+
+
+def rake_two(table: Floats, rows: Floats, columns: Floats, sweeps: int, tolerance: float = 0.0) -> Floats:
+    """Return what `rake` makes of a table of two columns without zeros, by factors of its rows and columns.
+
+    Source: Sinkhorn 1967.
+
+    >>> rake_two(np.ones((2, 2)), np.array([3.0, 1.0]), np.array([2.0, 2.0]), sweeps=1)
+    array([[1.5, 1.5],
+           [0.5, 0.5]])
+    """
+    down, across = np.ones(len(rows)), np.ones(len(columns))
+    for _ in range(sweeps):
+        sums = table @ across
+        error = np.abs(rows - down * sums).sum()
+        down = rows / sums
+        sums = down @ table
+        error += np.abs(columns - across * sums).sum()
+        across = columns / sums
+        if error <= tolerance:
+            break
+    fitted: Floats = down[:, None] * table * across
+    return fitted
 
 
 def rake_three(first: Floats, middle: Floats, last: Floats, sweeps: int) -> Floats:
@@ -132,12 +155,12 @@ def _shift_to_rows(table: Floats, rows: Floats) -> tuple[Floats, float]:
 
     A row without a positive cell is first shifted until its greatest cell is 0. Also return how far the sums are off.
     """
-    positive = table > 0
-    cells = np.count_nonzero(positive, axis=1)
-    off = rows - np.where(positive, table, 0.0).sum(axis=1)
-    start = np.where(cells, 0.0, -table.max(axis=1))
-    shifts: Floats = start + off / np.maximum(cells, 1)
-    return shifts, float(np.abs(off).sum())
+    cells = np.add.reduce(table > 0, axis=1, dtype=np.float64)
+    off = rows - np.add.reduce(np.maximum(table, 0.0), axis=1)
+    shifts: Floats = off / np.maximum(cells, 1.0)
+    if not cells.all():
+        shifts -= np.where(cells, 0.0, table.max(axis=1))
+    return shifts, float(np.add.reduce(np.abs(off)))
 
 
 def round_to_totals(values: Floats, totals: Ints) -> Ints:

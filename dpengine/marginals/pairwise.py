@@ -12,7 +12,7 @@ The model is a fixed function of the measurements: nothing here sees exact count
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -20,30 +20,24 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.fitting import project, project_on_margins, rake, rake_three, shift_to_margins
+from dpengine.marginals.fitting import project, rake, rake_three
 from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import LatentClasses, find_latent_classes, fit_latent_classes
-from dpengine.marginals.marginal import Marginal, Number
+from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.shrinkage import shrink, shrink_nearby
+from dpengine.marginals.noisy_pair import EMPTY, NoisyPair, WeighedGuess, touch_up
+from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import smooth
 from dpengine.noise.moments import nearby
 
-__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total"]
 
 Pair = tuple[str, str]
-Shrinkage = Callable[[Floats, Floats, float], tuple[Floats, float]]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
 
-EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
-RAKING_SWEEPS = 15
-PROJECTING_SWEEPS = 10  # more do not change the error of a model of Adult by 1 in 1,000; raking does the rest
-RAKED = 1e-5  # fraction of all rows by which margins may be off
-TOUCH_UP_SWEEPS = 3
 TABLE_SWEEPS = 6
 COMPOSITIONS = 2
 MAX_EQUATIONS = 512  # as many as a column has cells
@@ -120,20 +114,20 @@ def fit(
 
 def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool) -> Pairwise:
     total = max(1.0, grand_total(measured))
-    pairs: dict[Pair, list[Measurement]] = {}
+    single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
+    pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
-            pairs.setdefault((columns[0], columns[1]), []).append(one)
-    single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
-    model = _Pairs(total, single, {})
-    for pair, tables in pairs.items():
-        model.two[pair] = model.updated(pair, tables, model.independent(pair))[0]
+            pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
+    model = _Pairs(total, single, pairs, nearby)
+    alone = {pair: model.weigh(pair, model.independent(pair)) for pair in pairs}
+    model.two |= {pair: guess.updated() for pair, guess in alone.items()}
     tree, near = model.tree(pairs), model.neighbours()
     along_tree = model.along_tree(tree, near)
-    for pair, tables in pairs.items():
-        guesses = [model.independent(pair), *model.compositions(pair, near)[:COMPOSITIONS]]
+    for pair in pairs:
+        guesses = model.compositions(pair, near)[:COMPOSITIONS]
         guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
-        model.best(pair, tables, guesses, nearby=nearby)
+        model.update(pair, [alone[pair], *(model.weigh(pair, guess) for guess in guesses)])
     near = model.neighbours()
     along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
@@ -142,12 +136,12 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
             composed = model.compositions(pair, near)[:1]
             model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
     if len(pairs) >= len(sizes):  # a tree is modelled exactly
-        model.join(pairs, near, nearby)
+        model.join()
     fitted = Pairwise(total, single, model.two)
     for one in measured:
         if len(one.allocation.columns) < 3:
             continue
-        better, _ = shrink(
+        better = shrink(
             one.values.astype(np.float64), fitted.table(one.allocation.columns), float(one.allocation.scale)
         )
         fitted = replace(fitted, whole=Marginal(one.allocation.columns, project(better, total)))
@@ -180,7 +174,7 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
         allocation = Allocation(part, 1 / nearby(wider), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
-    better, _ = shrink(noisy, model.table(columns), scale)
+    better = shrink(noisy, model.table(columns), scale)
     return project(better, max(0.0, float(noisy.sum())))
 
 
@@ -189,8 +183,11 @@ class _Pairs:
     """The model while it is being fitted."""
 
     total: float
-    one: dict[str, Floats]
-    two: dict[Pair, Floats]
+    one: Mapping[str, Floats]
+    noisy: Mapping[Pair, Sequence[NoisyPair]]
+    nearby: bool
+    two: dict[Pair, Floats] = field(default_factory=dict)
+    likelihood: dict[Pair, float] = field(default_factory=dict)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -203,45 +200,28 @@ class _Pairs:
     def dependence(self, pair: Pair, table: Floats) -> float:
         return float(np.abs(table - self.independent(pair)).sum())
 
-    def updated(
-        self, pair: Pair, tables: Sequence[Measurement], guess: Floats, drawn: Shrinkage = shrink
-    ) -> tuple[Floats, float]:
-        """Return the pair's table, `guess` updated by all its noisy tables, and the log-likelihood of these.
+    def update(self, pair: Pair, guesses: Iterable[WeighedGuess]) -> None:
+        """Update the pair's table from the likeliest guess, unless an earlier one was likelier."""
+        best = max(guesses, key=lambda guess: guess.likelihood)
+        if best.likelihood > self.likelihood.get(pair, -math.inf):
+            self.likelihood[pair] = best.likelihood
+            self.two[pair] = (best.by_neighbours() if self.nearby else best).updated()
 
-        The columns' counts are known better than the sums of a noisy table, which is shifted to them before it is
-        shrunk towards a guess with the same sums, and projected on them afterwards.
-        """
-        likely = 0.0
-        for noisy in tables:
-            seen = merge(guess, noisy.merged)
-            rows, columns = (merge(self.one[name], noisy.merged[k : k + 1]) for k, name in enumerate(pair))
-            shifted = shift_to_margins(noisy.values.astype(np.float64), rows, columns)
-            better, likelihood = drawn(shifted, seen, float(noisy.allocation.scale) * _noise_beside_margins(shifted))
-            likely += likelihood
-            better = project_on_margins(better, rows, columns, PROJECTING_SWEEPS, RAKED * self.total)
-            better = _fit_margins(better, rows, columns)
-            if noisy.merged:
-                better = guess * (better / np.maximum(seen, 1e-300))[np.ix_(*noisy.merged)]
-                better = _fit_margins(better, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
-            guess = better
-        return guess, likely
+    def weigh(self, pair: Pair, guess: Floats) -> WeighedGuess:
+        """Weigh a guess at the pair by its noisy tables, and update it by all except the last."""
+        first, *others = self.noisy[pair]
+        weighed = first.weigh(guess)
+        for noisy in others:
+            weighed = noisy.weigh(weighed.updated(), weighed.likelihood)
+        return weighed
 
-    def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats], *, nearby: bool) -> None:
-        """Update the pair from the guess under which its noisy tables are most likely."""
-        updates = [self.updated(pair, tables, guess) for guess in guesses]
-        best = max(range(len(updates)), key=lambda k: updates[k][1])
-        self.two[pair] = updates[best][0]
-        if nearby:
-            self.two[pair] = self.updated(pair, tables, guesses[best], shrink_nearby)[0]
-
-    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], near: Neighbours, nearby: bool) -> None:
+    def join(self) -> None:
         """Shrink all pairs towards latent classes fitted to all of them."""
-        weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
+        weights = {pair: 1.0 if pair in self.noisy else UNMEASURED for pair in self.two}
         for pair, table in fit_latent_classes(self.one, self.two, weights).items():
-            common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
-            if pair in pairs:
-                guesses = [self.independent(pair), *self.compositions(pair, near)[:COMPOSITIONS], common]
-                self.best(pair, pairs[pair], guesses, nearby=nearby)
+            common = touch_up(table, self.one[pair[0]], self.one[pair[1]])
+            if pair in self.noisy:
+                self.update(pair, [self.weigh(pair, common)])
             else:
                 self.two[pair] = (self.two[pair] + common) / 2
 
@@ -281,27 +261,8 @@ class _Pairs:
         """Compose the pair through each column that was measured with both; the strongest dependence comes first."""
         a, c = pair
         between = sorted(near[a].keys() & near[c].keys(), key=self.place.__getitem__)
-        composed = [(near[a][b] / self.one[b]) @ near[b][c] for b in between]
-        return sorted(composed, key=lambda table: -self.dependence(pair, table))
-
-
-def merge(table: npt.NDArray[Number], merged: tuple[Ints, ...]) -> npt.NDArray[Number]:
-    """Sum neighbouring cells of `table` into merged bins, given for each axis as increasing integers from 0.
-
-    >>> merge(np.array([1.0, 2.0, 3.0]), (np.array([0, 0, 1]),))
-    array([3., 3.])
-    """
-    for axis, bins in enumerate(merged):
-        table = np.add.reduceat(table, np.searchsorted(bins, np.arange(bins[-1] + 1)), axis=axis)
-    return table
-
-
-def _noise_beside_margins(table: Floats) -> float:
-    """Return the noise of a table that was shifted to known margins, as a multiple of its noise before.
-
-    A table of a single row or column is determined by its margins, and hence by the guess: any multiple will do.
-    """
-    return math.prod(math.sqrt(1 - 1 / max(2, size)) for size in table.shape)
+        composed, independent = [(near[a][b] / self.one[b]) @ near[b][c] for b in between], self.independent(pair)
+        return sorted(composed, key=lambda table: -np.add.reduce(np.abs(table - independent), axis=None))
 
 
 def grand_total(measured: Sequence[Measurement]) -> float:
@@ -312,29 +273,6 @@ def grand_total(measured: Sequence[Measurement]) -> float:
         if len(one.allocation.columns) < 2
     ]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
-
-
-def _fit_margins(
-    table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], sweeps: int = RAKING_SWEEPS
-) -> Floats:
-    """Rake a table of two columns like `fitting.rake`, by factors of its rows and columns.
-
-    Source: Sinkhorn 1967.
-    """
-    table = table + EMPTY
-    down, across = np.ones(len(rows)), np.ones(len(columns))
-    near = RAKED * float(rows.sum())
-    for _ in range(sweeps):
-        sums = table @ across
-        error = np.abs(rows - down * sums).sum()
-        down = rows / sums
-        sums = down @ table
-        error += np.abs(columns - across * sums).sum()
-        across = columns / sums
-        if error <= near:
-            break
-    fitted: Floats = down[:, None] * table * across
-    return fitted
 
 
 def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:

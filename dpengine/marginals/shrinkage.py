@@ -13,13 +13,14 @@ density for noise that is discrete: the results are estimates, and no guarantee 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpengine.array_types import Floats
-from dpengine.marginals.sparse_prior import shrink_sparse
+from dpengine.marginals.sparse_prior import SparsePrior
 
-__all__ = ["density", "likeliest_spread", "posterior_median", "shrink", "shrink_nearby"]
+__all__ = ["Weighed", "density", "likeliest_spread", "posterior_median", "shrink", "weigh"]
 
 SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `shrink`
 POWERS = (0.5, 0.75, 1.0)  # g
@@ -31,54 +32,76 @@ SURER = 10.0  # gain of log-likelihood for which the sparse prior is used: it ha
 NEARBY = ((0, 1), (1, 0), (1, 1), (0, 3), (3, 0))  # neighbours on either side, along both axes
 PSEUDO_COUNT = 2.0  # times the noise scale, added to the sums of neighbours: few people are little evidence
 CLEARER = 1.0  # gain of log-likelihood for which neighbours are used
-AT_ONCE = 2**13  # cells times spreads per step, so that small tables take few steps
+AT_ONCE = 2**10  # cells times spreads, on either side of the first: so that small tables take few steps
 
 
-def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return `noisy` shrunk towards `guess`, of the same shape, and the log-likelihood of the noisy counts.
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A guess at noisy counts, and how likely it makes them, before they are shrunk towards it.
 
-    `scale` is that of the noise. The likelihood ranks guesses: the best one explains the noisy counts best.
+    Several guesses are compared by their `likelihood`, a logarithm, and only the best is shrunk to. Counts are spread
+    around the guess by `spread`, unless `noise_alone` explains the distance, or the prior of a `sparse` table is
+    likelier.
     """
-    better, likelihood, _ = _shrunk(noisy, guess, scale)
-    return better, likelihood
+
+    noisy: Floats
+    guess: Floats
+    scale: float
+    likelihood: float
+    spread: Floats
+    noise_alone: bool = False
+    sparse: SparsePrior | None = None
+
+    def shrunk(self) -> Floats:
+        """Return the noisy counts shrunk towards the guess."""
+        if self.noise_alone:
+            return self.guess
+        if self.sparse is not None:
+            return self.sparse.shrunk()
+        distance = np.abs(self.noisy - self.guess)
+        return self.guess + np.sign(self.noisy - self.guess) * posterior_median(distance, self.spread, self.scale)
+
+    def by_neighbours(self) -> Weighed:
+        """Return the same for two columns in which neighbouring cells may have similar errors of the guess.
+
+        Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to
+        the guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.
+        """
+        noisy, guess, scale = self.noisy, self.guess, self.scale
+        scaled, likeliest = guess, -math.inf
+        for reach in NEARBY:
+            if any(2 * near >= cells for near, cells in zip(reach, noisy.shape, strict=True)):
+                continue
+            seen, expected = np.maximum(_around(noisy, reach), 0.0), _around(guess, reach)
+            trial = guess * (seen + PSEUDO_COUNT * scale) / (expected + PSEUDO_COUNT * scale)
+            trial *= guess.sum() / trial.sum()
+            likely = float(np.log(density(np.abs(noisy - trial), self.spread, scale)).sum())
+            if likely > likeliest:
+                scaled, likeliest = trial, likely
+        if likeliest == -math.inf:
+            return self
+        other = weigh(noisy, scaled, scale)
+        return other if other.likelihood > self.likelihood + CLEARER else self
 
 
-def shrink_nearby(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return the same as `shrink` for two columns in which neighbouring cells may have similar errors of the guess.
-
-    Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to the
-    guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.
-    """
-    better, likelihood, spread = _shrunk(noisy, guess, scale)
-    scaled, likeliest = guess, -math.inf
-    for reach in NEARBY:
-        if any(2 * near >= cells for near, cells in zip(reach, noisy.shape, strict=True)):
-            continue
-        seen, expected = np.maximum(_around(noisy, reach), 0.0), _around(guess, reach)
-        trial = guess * (seen + PSEUDO_COUNT * scale) / (expected + PSEUDO_COUNT * scale)
-        trial *= guess.sum() / trial.sum()
-        likely = float(np.log(density(np.abs(noisy - trial), spread, scale)).sum())
-        if likely > likeliest:
-            scaled, likeliest = trial, likely
-    if likeliest > -math.inf:
-        other = _shrunk(noisy, scaled, scale)
-        if other[1] > likelihood + CLEARER:
-            return other[0], other[1]
-    return better, likelihood
-
-
-def _shrunk(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float, Floats]:
-    """Return `noisy` shrunk towards `guess`, the log-likelihood of the noisy counts, and the spread of the prior."""
+def weigh(noisy: Floats, guess: Floats, scale: float) -> Weighed:
+    """Return how likely `noisy` counts are around `guess`, of the same shape, with noise of `scale`."""
     distance = np.abs(noisy - guess)
     likelihood, spread = likeliest_spread(distance, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
     noise_alone = float((-distance / scale).sum() - distance.size * math.log(2 * scale)) + math.log(2)
     if noise_alone >= likelihood:
-        return guess.copy(), noise_alone, spread
+        return Weighed(noisy, guess, scale, noise_alone, spread, noise_alone=True)
     if spread.sum() > SPARSE * guess.sum():
-        sparse, likely = shrink_sparse(noisy, guess, scale)
+        sparse = SparsePrior.fit(noisy, guess, scale)
+        likely = sparse.likelihood()
         if likely > likelihood + SURER:
-            return sparse, likely, spread
-    return guess + np.sign(noisy - guess) * posterior_median(distance, spread, scale), likelihood, spread
+            return Weighed(noisy, guess, scale, likely, spread, sparse=sparse)
+    return Weighed(noisy, guess, scale, likelihood, spread)
+
+
+def shrink(noisy: Floats, guess: Floats, scale: float) -> Floats:
+    """Return `noisy` shrunk towards `guess`, of the same shape. `scale` is that of the noise."""
+    return weigh(noisy, guess, scale).shrunk()
 
 
 def _around(table: Floats, reach: tuple[int, int]) -> Floats:
@@ -88,11 +111,12 @@ def _around(table: Floats, reach: tuple[int, int]) -> Floats:
     array([[2., 5., 2.]])
     """
     sums = table
-    for axis, near in enumerate(reach):
-        running = np.insert(np.cumsum(sums, axis=axis), 0, 0.0, axis=axis)
-        cells = np.arange(table.shape[axis])
-        last, first = np.minimum(cells + near + 1, cells.size), np.maximum(cells - near, 0)
-        sums = running.take(last, axis=axis) - running.take(first, axis=axis)
+    for near in reach:
+        cells, sums = sums, sums.copy()
+        for step in range(1, near + 1):
+            sums[step:] += cells[:-step]
+            sums[:-step] += cells[step:]
+        sums = sums.T
     return sums - table
 
 
@@ -101,18 +125,27 @@ def likeliest_spread(
 ) -> tuple[float, Floats]:
     """Return the greatest log-likelihood over spreads c and powers g, and the corresponding spread of each cell.
 
-    The spreads are c·guess^g.
+    The spreads are c·guess^g. For each power, `spreads` are climbed from the one that the mean distance suggests to the
+    likeliest: likelihoods hardly ever have a second summit.
     """
-    noise, some = scale * np.exp(-distance / scale), max(1, AT_ONCE // distance.size)
-    best = (-math.inf, guess)
+    shape, distance, guess = guess.shape, distance.ravel(), guess.ravel()
+    noise, beside = scale * np.exp(-distance / scale), AT_ONCE // distance.size
+    best, sum_of_spread = (-math.inf, guess), max(float(distance.sum()) - scale * distance.size, 0.0)
     for power in powers:
-        base = guess**power
-        for start in range(0, spreads.size, some):
-            spread = np.multiply.outer(spreads[start : start + some], base)
-            likelihoods = np.log(density(distance, spread, scale, noise)).reshape(len(spread), -1).sum(axis=1)
-            if (likelihood := float(likelihoods.max())) > best[0]:
-                best = (likelihood, spread[likelihoods.argmax()])
-    return best
+        base, tried = guess**power, dict[int, float]()
+        sum_of_base = float(base.sum())
+        start = min(int(np.searchsorted(spreads, sum_of_spread / sum_of_base)), spreads.size - 1)
+        places = [*range(max(0, start - beside), min(spreads.size, start + beside + 1))]
+        while places:
+            spread = np.multiply.outer(spreads[places], base)
+            likelihoods = np.log(density(distance, spread, scale, noise)).sum(axis=1)
+            tried |= zip(places, likelihoods.tolist(), strict=True)
+            top = max(tried, key=tried.__getitem__)
+            places = [k for k in (top - 1, top + 1) if 0 <= k < spreads.size and k not in tried]
+        sum_of_spread = float(spreads[top]) * sum_of_base
+        if tried[top] > best[0]:
+            best = tried[top], spreads[top] * base
+    return best[0], best[1].reshape(shape)
 
 
 def density(distance: Floats, spread: Floats, scale: float, noise: Floats | None = None) -> Floats:
@@ -123,8 +156,13 @@ def density(distance: Floats, spread: Floats, scale: float, noise: Floats | None
     """
     noise = scale * np.exp(-distance / scale) if noise is None else noise
     apart = np.where(np.abs(spread - scale) < 0.001 * scale, 1.002 * scale, spread)
-    densities: Floats = (apart * np.exp(-distance / apart) - noise) / (2 * (apart * apart - scale * scale))
-    return np.maximum(densities, 1e-300)
+    densities: Floats = np.exp(-distance / apart)
+    densities *= apart
+    densities -= noise
+    apart *= 2 * apart
+    apart -= 2 * scale * scale
+    densities /= apart
+    return np.maximum(densities, 1e-300, out=densities)
 
 
 def posterior_median(distance: Floats, spread: Floats, scale: float) -> Floats:

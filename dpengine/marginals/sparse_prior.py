@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpengine.array_types import Floats
 from dpengine.quasi_random import shuffled
 
-__all__ = ["shrink_sparse"]
+__all__ = ["SparsePrior"]
 
 # Set on pairs of columns of five public tables at ε = 10 and 20, on which twice or half of any of these, or powers of
 # 0.3 and 0.7, change the mean error by up to 4 %.
@@ -34,31 +35,50 @@ MAX_LEARNT = 2**16  # cells from which the weights are found: of larger tables, 
 AT_ONCE = 2**16  # cells
 
 
-def shrink_sparse(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """Return the posterior median of each count, up to the noisy count, and the log-likelihood of the noisy counts.
+@dataclass(frozen=True, slots=True)
+class SparsePrior:
+    """The prior of a sparse table, fitted to its noisy counts: the weights of zeros and of each of the means."""
 
-    `guess` has the shape of `noisy` and says which cells may be larger; its own size does not matter. `scale` is that
-    of the noise.
-    """
-    counts, base = noisy.ravel(), np.maximum(guess.ravel(), MIN_GUESS) ** POWER
-    base = base / base.mean()
-    largest = max(scale, float(counts.max()))
-    number = 1 + math.ceil(math.log(largest / (SMALLEST * scale), FACTOR))
-    means = SMALLEST * scale * FACTOR ** np.arange(number)
-    some = slice(None) if counts.size <= MAX_LEARNT else shuffled(counts.size, 0)[:MAX_LEARNT]
-    weights = _weights(_densities(counts[some], np.multiply.outer(means, base[some]), scale))
-    shrunk, likelihood = np.empty(counts.size), 0.0
-    for part in _parts(counts.size):
-        spread = np.multiply.outer(means, base[part])
-        likely = weights[:, None] * _densities(counts[part], spread, scale)
-        sums = likely.sum(axis=0)
-        likelihood += float(np.log(sums).sum())
-        shrunk[part] = _medians(counts[part], spread, scale, weights, likely[0] / sums, sums)
-    return shrunk.reshape(noisy.shape), likelihood
+    noisy: Floats
+    base: Floats  # what a mean is multiplied by in each cell
+    scale: float
+    means: Floats
+    weights: Floats
 
+    @classmethod
+    def fit(cls, noisy: Floats, guess: Floats, scale: float) -> SparsePrior:
+        """Fit the prior to `noisy` counts with noise of `scale`.
 
-def _parts(cells: int) -> Iterator[slice]:
-    return (slice(start, start + AT_ONCE) for start in range(0, cells, AT_ONCE))
+        `guess` has the shape of `noisy` and says which cells may be larger; its own size does not matter.
+        """
+        counts, base = noisy.ravel(), np.maximum(guess.ravel(), MIN_GUESS) ** POWER
+        base = base / base.mean()
+        largest = max(scale, float(counts.max()))
+        number = 1 + math.ceil(math.log(largest / (SMALLEST * scale), FACTOR))
+        means = SMALLEST * scale * FACTOR ** np.arange(number, dtype=np.float64)
+        some = slice(None) if counts.size <= MAX_LEARNT else shuffled(counts.size, 0)[:MAX_LEARNT]
+        weights = _weights(_densities(counts[some], np.multiply.outer(means, base[some]), scale))
+        return cls(noisy, base, scale, means, weights)
+
+    def likelihood(self) -> float:
+        """Return the log-likelihood of the noisy counts."""
+        return sum(float(np.log(likely.sum(axis=0)).sum()) for _, _, likely in self._parts())
+
+    def shrunk(self) -> Floats:
+        """Return the posterior median of each count, up to the noisy count."""
+        medians = []
+        for counts, means, likely in self._parts():
+            sums = likely.sum(axis=0)
+            medians.append(_medians(counts, means, self.scale, self.weights, likely[0] / sums, sums))
+        return np.concatenate(medians).reshape(self.noisy.shape)
+
+    def _parts(self) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Yield the noisy counts of some cells, their means, and their weighted densities if 0 and with each mean."""
+        counts = self.noisy.ravel()
+        for start in range(0, counts.size, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            means = np.multiply.outer(self.means, self.base[part])
+            yield counts[part], means, self.weights[:, None] * _densities(counts[part], means, self.scale)
 
 
 def _densities(noisy: Floats, means: Floats, scale: float) -> Floats:

@@ -12,7 +12,8 @@ import numpy as np
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.graphs import Components
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Choice
-from dpengine.marginals.pairwise import Pair, Pairwise, merge
+from dpengine.marginals.noisy_pair import merge
+from dpengine.marginals.pairwise import Pair, Pairwise
 from dpengine.measure.workload import Run
 from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip

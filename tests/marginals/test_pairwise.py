@@ -11,7 +11,8 @@ import pytest
 
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.pairwise import fit, grand_total, merge
+from dpengine.marginals.noisy_pair import merge
+from dpengine.marginals.pairwise import fit, grand_total
 from dpengine.quasi_random import golden_fractions
 
 SIZES = {"a": 3, "b": 4, "c": 5}

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.marginals.shrinkage import posterior_median, shrink, shrink_nearby
+from dpengine.marginals.shrinkage import (
+    MIN_GUESS,
+    POWERS,
+    SPREADS,
+    density,
+    likeliest_spread,
+    posterior_median,
+    shrink,
+    weigh,
+)
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.quasi_random import golden_fractions
 
@@ -20,8 +31,8 @@ def test_shrunk_counts_lie_between_the_noisy_ones_and_the_guess_or_nought(
 ) -> None:
     """All of a table towards the same: the guess, or nought if most cells seem to be empty."""
     guesses = np.full(noisy.shape, guess)
-    better, likelihood = shrink(noisy, guesses, scale)
-    assert np.isfinite(likelihood)
+    better = shrink(noisy, guesses, scale)
+    assert np.isfinite(weigh(noisy, guesses, scale).likelihood)
     assert any(
         (np.abs(better - centre) <= np.abs(noisy - centre) + 1e-9).all()
         and ((better - centre) * (noisy - centre) >= -1e-9).all()
@@ -35,9 +46,9 @@ def test_a_good_guess_helps_and_a_bad_one_hurts_little() -> None:
     noisy = truth + discrete_laplace(20, 400)
     near, far = truth + 1, np.full(400, 500.0)
     raw = np.abs(noisy - truth).mean()
-    assert np.abs(shrink(noisy, near, 20.0)[0] - truth).mean() < 0.3 * raw
-    assert np.abs(shrink(noisy, far, 20.0)[0] - truth).mean() < 1.3 * raw
-    assert shrink(noisy, near, 20.0)[1] > shrink(noisy, far, 20.0)[1], "likelihood ranks guesses"
+    assert np.abs(shrink(noisy, near, 20.0) - truth).mean() < 0.3 * raw
+    assert np.abs(shrink(noisy, far, 20.0) - truth).mean() < 1.3 * raw
+    assert weigh(noisy, near, 20.0).likelihood > weigh(noisy, far, 20.0).likelihood, "likelihood ranks guesses"
 
 
 def test_the_median_is_that_of_the_posterior() -> None:
@@ -55,6 +66,33 @@ def test_neighbours_are_used_if_they_make_the_noisy_counts_more_likely(
     rows: int, columns: int, scale: float, seed: int
 ) -> None:
     noisy, guess = 20 * golden_fractions(np.arange(seed, seed + 2 * rows * columns)).reshape(2, rows, columns)
-    (plain, likely), (better, likelier) = shrink(noisy, guess, scale), shrink_nearby(noisy, guess, scale)
-    assert (likelier == likely and np.array_equal(better, plain)) or likelier > likely + 1
-    assert np.isfinite(better).all()
+    plain = weigh(noisy, guess, scale)
+    better = plain.by_neighbours()
+    assert better is plain or better.likelihood > plain.likelihood + 1
+    assert np.isfinite(better.shrunk()).all()
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.5, 3.0, 1000.0])
+@pytest.mark.parametrize("scale", [0.3, 3.0, 300.0])
+@pytest.mark.parametrize("cells", [40, 400, 4000])
+def test_the_likeliest_spread_is_found_without_trying_all(
+    cells: int, scale: float, spread: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts with Laplace errors from their guesses; all of the grid is tried beside it."""
+    places = 2 * golden_fractions(np.arange(1, 2 * cells + 1)).reshape(2, cells) - 1
+    errors, noise = np.sign(places) * -np.log1p(-np.abs(places))
+    guess = np.maximum(50 * golden_fractions(np.arange(5, cells + 5)) ** 3, MIN_GUESS)
+    distance = np.abs(spread * guess**0.75 * errors + scale * noise)
+    grid = [c * guess**power for power in POWERS for c in SPREADS]
+    likelihoods = [float(np.log(density(distance, each, scale)).sum()) for each in grid]
+    tried: list[np.ndarray] = []
+
+    def counted(distance: np.ndarray, spread: np.ndarray, *others: Any) -> np.ndarray:
+        tried.extend(spread)
+        return density(distance, spread, *others)
+
+    monkeypatch.setattr("dpengine.marginals.shrinkage.density", counted)
+    likelihood, found = likeliest_spread(distance, guess, scale, SPREADS, POWERS)
+    assert likelihood == pytest.approx(max(likelihoods))
+    assert found == pytest.approx(grid[int(np.argmax(likelihoods))])
+    assert len(tried) <= (0.7 if cells > 400 else 1.0) * len(grid)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.marginals import sparse_prior
-from dpengine.marginals.shrinkage import shrink
-from dpengine.marginals.sparse_prior import shrink_sparse
+from dpengine.marginals.shrinkage import shrink, weigh
+from dpengine.marginals.sparse_prior import SparsePrior
 from dpengine.noise.laplace import discrete_laplace
 
 counts = st.lists(st.floats(-50, 500), min_size=1, max_size=30).map(np.array)
@@ -24,8 +24,9 @@ def few_full_cells(rows: int, columns: int, people: int) -> np.ndarray:
 
 @given(noisy=counts, guess=st.floats(0, 40), scale=st.floats(0.5, 20))
 def test_shrunk_counts_lie_between_nought_and_the_noisy_ones(noisy: np.ndarray, guess: float, scale: float) -> None:
-    better, likelihood = shrink_sparse(noisy, np.full(noisy.shape, guess), scale)
-    assert np.isfinite(likelihood)
+    prior = SparsePrior.fit(noisy, np.full(noisy.shape, guess), scale)
+    better = prior.shrunk()
+    assert np.isfinite(prior.likelihood())
     assert (better >= 0).all()
     assert (better <= np.maximum(noisy, 0)).all()
 
@@ -36,7 +37,7 @@ def test_a_table_in_which_one_column_decides_another_is_far_nearer_to_the_truth(
     noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
     guess = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
     raw = np.abs(np.maximum(noisy, 0) - truth).sum()
-    assert np.abs(shrink(noisy, guess, 3.0)[0] - truth).sum() < 0.1 * raw
+    assert np.abs(shrink(noisy, guess, 3.0) - truth).sum() < 0.1 * raw
 
 
 def test_the_guess_stays_where_tables_are_full() -> None:
@@ -44,7 +45,7 @@ def test_the_guess_stays_where_tables_are_full() -> None:
     guess = 20.0 + np.arange(400) % 60
     truth = guess * (0.9 + 0.2 * (np.arange(400) % 3) / 2)
     noisy = truth + discrete_laplace(5, 400)
-    assert shrink(noisy, guess, 5.0)[1] > shrink_sparse(noisy, guess, 5.0)[1]
+    assert weigh(noisy, guess, 5.0).likelihood > SparsePrior.fit(noisy, guess, 5.0).likelihood()
 
 
 @pytest.mark.parametrize("mean", [0.7, 3.0, 40.0])
@@ -76,12 +77,12 @@ def test_weights_of_a_large_table_are_found_from_some_of_its_cells(monkeypatch: 
     truth = few_full_cells(60, 50, 60)
     noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
     guess = np.ones(truth.shape)
-    better, likelihood = shrink_sparse(noisy, guess, 3.0)
+    prior = SparsePrior.fit(noisy, guess, 3.0)
+    better, likelihood = prior.shrunk(), prior.likelihood()
     monkeypatch.setattr(sparse_prior, "AT_ONCE", 700)
-    parts, the_same = shrink_sparse(noisy, guess, 3.0)
-    assert np.array_equal(parts, better)
-    assert the_same == pytest.approx(likelihood)
+    assert np.array_equal(prior.shrunk(), better)
+    assert prior.likelihood() == pytest.approx(likelihood)
     monkeypatch.setattr(sparse_prior, "MAX_LEARNT", 1000)
-    some, less = shrink_sparse(noisy, guess, 3.0)
-    assert np.abs(some - better).sum() < 0.05 * truth.sum()
-    assert less == pytest.approx(likelihood, rel=0.02)
+    of_some = SparsePrior.fit(noisy, guess, 3.0)
+    assert np.abs(of_some.shrunk() - better).sum() < 0.05 * truth.sum()
+    assert of_some.likelihood() == pytest.approx(likelihood, rel=0.02)
