@@ -204,7 +204,6 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, least: Re
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
     size = -(-rows // max(BATCHES, rows // LARGE_BATCH))
-    size = -(-rows // max(BATCHES, rows // LARGE_BATCH))
     for number in range(effort.passes):
         changed = 0
         for start in range(-(number % 2) * (size // 2), rows, size):
