@@ -38,11 +38,10 @@ BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
 WORST_PASSES, WORST_BATCHES = 6, 16
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer) and so many
-# rows times tables; up to `ENOUGH_LOOKED` of these in all passes together, but at least once. For each column, a pass
-# looks at about a third as many prices, or of `MIN_PRICES` if that is more. Set on seven public tables of 1,800 to
-# 200,000 people.
+# rows times tables; up to about `ENOUGH_LOOKED` of these in all passes together, but at least once. So many prices are
+# looked at in each of several passes, and more in a single one. Set on seven public tables of 1,800 to 200,000 people.
 MOST_ROWS, MAX_LOOKED, ENOUGH_LOOKED = 2**18, 2**27, 2**25
-MIN_PRICES = 2**24
+MAX_PRICES, MORE_PRICES = 2**24, 2**26
 MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
@@ -90,7 +89,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
             codes[name] = _next(model, codes, name, tables, k - 1, triples)
     places = np.stack([codes[name] for name in ordered])
     if triples is not None:
-        _move_worst(places, shape, triples, min(WORST_PASSES, max(1, ENOUGH_LOOKED // looked)))
+        _move_worst(places, shape, triples, min(WORST_PASSES, -(-ENOUGH_LOOKED // max(1, looked))))
     order = [ordered.index(name) for name in model.one]
     return places[order]
 
@@ -133,7 +132,7 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int
     More rows are tried for columns of few values. `places` and `tables` are updated.
     """
     columns, rows = places.shape
-    most = max(MIN_PRICES, rows * math.comb(columns, 3))
+    most = MAX_PRICES if passes > 1 else MORE_PRICES
     for salt in range(passes):
         full = tables.prices_by_column(places.astype(np.int64))
         for column, values in enumerate(shape):
