@@ -57,12 +57,15 @@ class Tables:
         price, worth = (np.empty(ends[-1], dtype=np.float32) for _ in range(2))
         return cls(columns, steps, np.array(ends), price, worth, limit)
 
-    def fill(self, table: int, excess: Floats, wanted: Floats, power: float) -> None:
+    def fill(self, table: int, excess: Floats | Reals, wanted: Floats | Reals, power: float) -> None:
         """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""
         cells = slice(self.starts[table], self.starts[table + 1])
-        worth = (1 + np.maximum(wanted, 0).ravel()) ** -power
-        self.worth[cells] = worth
-        self.price[cells] = worth * (excess.ravel() + 0.5)
+        worth, price = self.worth[cells], self.price[cells]
+        np.maximum(wanted.ravel(), 0, out=worth, casting="same_kind")
+        worth += 1
+        np.power(worth, np.float32(-power), out=worth)
+        np.add(excess.ravel(), 0.5, out=price, casting="same_kind")
+        price *= worth
 
     def off(self) -> float:
         """Return Σ worth · (count − wanted)²."""

@@ -81,11 +81,11 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     triples = Tables.over(of_three, shape, LIMIT) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
     # A second thread computes the target tables of the next column while values of this one are chosen.
     with ThreadPoolExecutor(1) as ahead:
-        expected = ahead.submit(_expected, model, ordered[:1], ordered[1])
+        expected = ahead.submit(_expected, model, ordered[:1], ordered[1], rows)
         for k, name in enumerate(ordered[1:], start=1):
             tables = expected.result()
             if k + 1 < len(ordered):
-                expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1])
+                expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1], rows)
             codes[name] = _next(model, codes, name, tables, k - 1, triples)
     places = np.stack([codes[name] for name in ordered])
     if triples is not None:
@@ -119,10 +119,11 @@ def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Cod
     return child
 
 
-def _expected(model: Pairwise, earlier: Sequence[str], name: str) -> dict[Columns, Floats]:
+def _expected(model: Pairwise, earlier: Sequence[str], name: str, rows: int) -> dict[Columns, Reals]:
     """Return the tables of a column with one and two of the `earlier` ones, by these: a row for each of their cells."""
     before = [*((other,) for other in earlier), *combinations(earlier, 2)]
-    return {table: model.table((*table, name)).reshape(-1, model.one[name].size) for table in before}
+    part, size = rows / model.total, model.one[name].size
+    return {table: (part * model.table((*table, name))).reshape(-1, size).astype(np.float32) for table in before}
 
 
 def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int) -> None:
@@ -148,7 +149,7 @@ def _next(
     model: Pairwise,
     codes: dict[str, Codes],
     name: str,
-    tables: Mapping[Columns, Floats],
+    tables: Mapping[Columns, Reals],
     salt: int,
     triples: Tables | None,
 ) -> Codes:
@@ -164,61 +165,66 @@ def _next(
 
     effort = THOROUGH if triples is None else QUICK
     order = shuffled(rows, salt)
-    mixed = {other: values.take(order).astype(np.int64) for other, values in codes.items()}
+    mixed = {other: values.take(order) for other, values in codes.items()}
     parent = max(codes, key=dependence)
     child = given(mixed[parent], model.pair(parent, name), model.one[name], salt)
+    starts = np.cumsum([0, *(len(expected) for expected in tables.values())], dtype=np.int32)
     contexts = np.empty((len(tables), rows), dtype=np.int32)
-    excess, worth, start = [], [], 0
-    for k, (table, wanted) in enumerate(tables.items()):
+    price, worths = np.empty((starts[-1], size), dtype=np.float32), np.empty(starts[-1], dtype=np.float32)
+    least, mean = np.zeros(rows, dtype=np.float32), np.full(size, 1 / size, dtype=np.float32)
+    for k, (table, expected) in enumerate(tables.items()):
         context = mixed[table[0]]
         for other in table[1:]:
-            context = context * model.one[other].size + mixed[other]
-        expected = wanted * (rows / model.total)
-        np.add(context, start, out=contexts[k], casting="same_kind")
-        start += len(expected)
-        counts = np.bincount(context * size + child, minlength=expected.size).reshape(expected.shape)
-        excess.append((counts - expected).astype(np.float32))
-        worth.append((effort.pairs if len(table) == 1 else 1.0) / (1 + expected.sum(axis=1) / size))
-    worths = np.concatenate(worth).astype(np.float32)
-    price = np.concatenate(excess) * worths[:, None]
-    _choose(child, contexts, price, worths, effort)
+            context = context * np.int32(model.one[other].size) + mixed[other]
+        np.add(context, starts[k], out=contexts[k])
+        cells = slice(starts[k], starts[k + 1])
+        worths[cells] = (effort.pairs if len(table) == 1 else 1.0) / (1 + expected @ mean)
+        least += worths[cells].take(context)
+        price[cells] = np.bincount(context * np.int32(size) + child, minlength=expected.size).reshape(expected.shape)
+        price[cells] -= expected
+    price *= worths[:, None]
+    _choose(child, contexts, price, worths, least, effort)
     if triples is not None:
-        ends = np.cumsum([len(each) for each in excess])
-        found = np.split(price / worths[:, None], ends[:-1])[len(codes) :]
-        wanted_of = [*tables.values()][len(codes) :]
-        for k, (off, wanted) in enumerate(zip(found, wanted_of, strict=True), start=math.comb(len(codes), 3)):
-            triples.fill(k, off + BELOW_MEAN, wanted * (rows / model.total), POWER)
-    return child[np.argsort(order)]
+        price /= worths[:, None]
+        price += np.float32(BELOW_MEAN)
+        for k, expected in enumerate([*tables.values()][len(codes) :]):
+            first = starts[len(codes) + k]
+            triples.fill(math.comb(len(codes), 3) + k, price[first : first + len(expected)], expected, POWER)
+    found = np.empty_like(child)
+    found[order] = child
+    return found
 
 
-def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, effort: _Effort) -> None:
+def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, least: Reals, effort: _Effort) -> None:
     """Change values of a column, `child`, if that brings its counts in its rows' `contexts` closer to the model's.
 
     A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
     its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
-    least, size = sums(worth, contexts), -(-rows // max(BATCHES, rows // LARGE_BATCH))
+    size = -(-rows // max(BATCHES, rows // LARGE_BATCH))
     for number in range(effort.passes):
         changed = 0
         for start in range(-(number % 2) * (size // 2), rows, size):
             batch = slice(max(start, 0), start + size)
             own, old = contexts[:, batch], child[batch]
             cost, lanes = sums(price, own), np.arange(old.size)
+            leaving = cost[lanes, old] - least[batch]
+            cost[lanes, old] = np.inf
             best = cost.argmin(axis=1)
-            gain = cost[lanes, old] - cost[lanes, best] - least[batch]
-            tried = np.flatnonzero(gain > 0)
-            if tried.size == 0:
+            gain = leaving - cost[lanes, best]
+            helpful = np.flatnonzero(gain > 0)
+            if helpful.size == 0:
                 continue
-            tried = tried[np.argsort(-gain[tried], kind="stable")][: max(1, int(MOST * tried.size))]
-            base = own.take(tried, axis=1)
+            helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+            base = own.take(helpful, axis=1)
             weights, base = worth.take(base), base.astype(np.int64) * values
-            here, there = base + old[tried], base + best[tried]
+            here, there = base + old[helpful], base + best[helpful]
             _shift(prices, here, there, weights)
             back = float((prices.take(there) - prices.take(here) - weights).sum())
-            keep = kept(tried.size, float(gain[tried].sum()), back)
+            keep = kept(helpful.size, float(gain[helpful].sum()), back)
             _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
-            old[tried[:keep]] = best[tried[:keep]]
+            old[helpful[:keep]] = best[helpful[:keep]]
             changed += keep
         if changed < effort.enough * rows:
             break

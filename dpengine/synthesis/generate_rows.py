@@ -45,7 +45,8 @@ COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer 
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # cells that are compared
 MOST_PASSES, MOST_EVEN_PASSES = 8, 16  # over rows of weight 1, while they gain; for each power, if errors are even
-PART, BATCHES = 0.4, 64  # fraction of the rows that is tried in a pass, and the number of batches
+PART = 0.4  # fraction of the rows that is tried in a pass
+BATCHES, EVEN_BATCHES = 32, 64  # of these; even errors are small, and more batches come nearer
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -146,10 +147,10 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples:
         # Beside a model's error, it is little that people leave only cells with too many.
         limit, at_least = (EVEN_LIMIT, -math.inf) if model.even else (LIMIT, 0.0)
-        passes = MOST_EVEN_PASSES if model.even else MOST_PASSES
+        passes, batches = (MOST_EVEN_PASSES, EVEN_BATCHES) if model.even else (MOST_PASSES, BATCHES)
         excess = excess_of(model, starts, codes, np.ones(rows))
         for power in EVEN_POWERS if model.even else (POWER,):
-            repair(codes, 1, excess, of_pairs(model, starts, power), starts, passes, limit, BATCHES, PART, at_least)
+            repair(codes, 1, excess, of_pairs(model, starts, power), starts, passes, limit, batches, PART, at_least)
     return codes, np.ones(people, dtype=np.int64)
 
 

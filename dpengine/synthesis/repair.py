@@ -207,10 +207,10 @@ def improve(
     """
     width = len(price)
     prices, steps = price.reshape(-1), step.reshape(-1)
-    gained = 0.0
+    lines, gained = values * width, 0.0
     for a, own in enumerate(values):
         # Values of one column occur together with price and step 0, so the column itself need not be left out.
-        before = values * width + own
+        before = lines + own
         leaving = (prices.take(before) - steps.take(before)).clip(-limit, limit).sum(axis=0)
         (tried,) = (leaving > at_least).nonzero()
         if tried.size == 0:
@@ -226,7 +226,7 @@ def improve(
         moved, there, others = tried[helpful], best[helpful] + starts[a], others.take(helpful, axis=1)
         here, before = own[moved], before.take(moved, axis=1)
         now = before + (there - here)
-        seen = here * width + others, there * width + others  # the same cells from the other column
+        seen = lines[a].take(moved) + others, there * width + others  # the same cells from the other column
         _shift(prices, steps, before, seen[0], -1)
         _shift(prices, steps, now, seen[1], 1)
         back = (prices.take(now) - steps.take(now)).clip(-limit, limit) - prices.take(before).clip(-limit, limit)
@@ -236,6 +236,7 @@ def improve(
             _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
             _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
         own[moved[:keep]] = there[:keep]
+        lines[a, moved[:keep]] = there[:keep] * width
         part = keep / helpful.size
         gained += part * (2 * forth - part * (forth + undone))
     return gained
