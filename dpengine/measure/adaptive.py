@@ -14,8 +14,9 @@ adaptive composition (Dwork & Roth 2014, Theorem 3.16 and section 3.5.1): the pa
 up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows, so for every
 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/part;
-* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and multiplied by a
-  weight of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
+* score Σ (|X − M| − t) over cells fixed by the model M, and Σ (X − M − u)⁺ over the others, at most Δ, whether cells
+  are merged or not, and multiplied by a weight of at most 1 for less important tables. Permute-and-flip is charged for
+  all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
 * sum of the strengths of dependence above noise of k pairs, 4·k·Δ (`pair_selection.dependence`);
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part. Where
@@ -83,6 +84,8 @@ ONE_PHASE = 5.0  # times the loss of the first pairs with half of ε: if a secon
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
 ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
+FIRST_AT_ONCE = (1.2, 7.0)  # the same in the first phase where noise is small: at least, and times noise per row
+NEARLY_DECIDED = 1.6  # of the rows: where pairs picked first gain more, of 2 at most, there is a second phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,11 @@ def measure_adaptively(
     gain = _gain_of_pairs(run, error, total, for_columns)
     for_classes = None
     if gain > 0:
-        relative = error * _smaller_by_gain(run, gain / total)
+        gained = gain / total
+        relative = error * _smaller_by_gain(run, gained)
         run.measure_columns(int((PARTS - for_whole) * _part_for_columns(run, relative)))
         for_classes = part_for_classes(run, total)
-        _measure_pairs_in_phases(run, _phases(run, error), relative, gain)
+        _measure_pairs_in_phases(run, _phases(run, error, gained), relative, gain)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
@@ -236,9 +240,14 @@ def _measure_pairs_in_phases(run: Run, phases: int, error: float, gain: float) -
             break
 
 
-def _phases(run: Run, error: float) -> int:
-    """Return the maximum number of phases for measuring pairs: one if only a tree is requested."""
-    if error > LARGE_ERROR or len(run.workload.pairs) < len(run.workload.sizes):
+def _phases(run: Run, error: float, gain: float = 0.0) -> int:
+    """Return the maximum number of phases for measuring pairs: one if only a tree is requested.
+
+    `gain` is that of a pair picked first, as a fraction of the rows, once it is known. Where columns nearly decide each
+    other, a tree in merged bins leaves most of the error.
+    """
+    nearly_decided = NEARLY_DECIDED < gain < math.inf
+    if len(run.workload.pairs) < len(run.workload.sizes) or (error > LARGE_ERROR and not nearly_decided):
         return 1
     return 2 if error > SMALL_ERROR else 3
 
@@ -287,10 +296,20 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: 
     answer says that some pairs gain.
     """
     independent = phase.number == 0 and math.isinf(phase.gain) and wrong < BY_CHANCE * _by_chance(pairs)
-    if wrong > (1.0 if independent else ALL_AT_ONCE[phase.number]) * _seen_noise(run, pairs, run.left / len(pairs)):
+    noise = _seen_noise(run, pairs, run.left / len(pairs))
+    if wrong > (1.0 if independent else _all_at_once(phase.number, noise / run.model().total)) * noise:
         _measure_pairs(run, pairs, run.left)
         return True
     return independent
+
+
+def _all_at_once(phase: int, noise: float) -> float:
+    """Return the multiple of noise by which the model must be off to measure all pairs.
+
+    In the first phase it is smaller if `noise`, as a fraction of the rows, is small: weak pairs are worth it too.
+    """
+    most = ALL_AT_ONCE[phase]
+    return most if phase else min(most, max(FIRST_AT_ONCE[0], FIRST_AT_ONCE[1] * noise))
 
 
 def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:

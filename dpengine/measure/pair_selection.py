@@ -28,6 +28,7 @@ GRAIN = 256  # counts and models are compared in these parts of a row
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
 MOVED = 4  # rows: one row more or less changes `dependence` by less, with its margins
 THRESHOLD = 0.7  # of the noise scale: the error from which a cell is worth measuring
+UNEXPECTED = 2.0  # noise scales: the excess from which a cell of smaller expected count is
 SELECTION_ODDS = 12.0  # of choosing to measuring, in the budget, if one cell is seen above noise
 
 
@@ -45,13 +46,16 @@ class Candidate:
         return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
 
     def score(self, scale: float) -> int:
-        """Return Σ (|x − m| − t) over cells with m ≥ t, in 256ths of a row, for t = `THRESHOLD`·`scale`.
+        """Return Σ (|x − m| − t) over cells with m ≥ t and Σ (x − m − u)⁺ over the others, in 256ths of a row.
 
-        One row more or less changes it by at most `GRAIN`.
+        Here t is `THRESHOLD`·`scale` and u is `UNEXPECTED`·`scale`. One row more or less changes x in one cell, and so
+        the score by at most `GRAIN`.
         """
-        threshold = round(GRAIN * THRESHOLD * scale)
+        threshold, unexpected = round(GRAIN * THRESHOLD * scale), round(GRAIN * UNEXPECTED * scale)
         seen = self.model >= THRESHOLD * scale
-        return int((self.wrong()[seen] - threshold).sum())
+        wrong = self.wrong()
+        excess = np.where(self.counts > self.model, wrong - unexpected, 0)[~seen]
+        return int((wrong[seen] - threshold).sum() + np.maximum(excess, 0).sum())
 
 
 def dependence(counts: Ints, above: int = 0) -> int:

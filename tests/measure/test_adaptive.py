@@ -19,9 +19,15 @@ from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
-from dpengine.measure.adaptive import NOISE_OF_A_PICK, _how_wrong, _later_picks, _smaller_by_gain
+from dpengine.measure.adaptive import (
+    NOISE_OF_A_PICK,
+    _all_at_once,
+    _later_picks,
+    _phases,
+    _smaller_by_gain,
+)
 from dpengine.measure.model_error import measure_audit, part_for_audit
-from dpengine.measure.pair_selection import GRAIN, MOVED, Candidate, _bins, dependence, measure_dependence
+from dpengine.measure.pair_selection import GRAIN, Candidate, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
 from dpengine.results.mock_table import mock_counts
@@ -103,43 +109,6 @@ def test_a_table_of_all_columns_gets_what_is_left_of_epsilon(sizes: list[int], r
     assert last.allocation.epsilon > Fraction(3, 100)
 
 
-def neighbours(exact: np.ndarray) -> list[np.ndarray]:
-    """Every table with one row more or less."""
-    tables = []
-    for cell in np.ndindex(exact.shape):
-        for step in (-1, 1):
-            other = exact.copy()
-            other[cell] += step
-            tables.append(other)
-    return tables
-
-
-@pytest.mark.parametrize("scale", [0.3, 2.0, 11.0])
-def test_no_score_moves_by_more_than_one_row(scale: float) -> None:
-    exact = np.array([[0, 5, 30], [2, 1, 8]])
-    model = np.array([[0.01, 7.7, 22.2], [3.3, 0.4, 9.9]])
-    here = Candidate(("a", "b"), (), exact, model).score(scale)
-    moved = [abs(Candidate(("a", "b"), (), other, model).score(scale) - here) for other in neighbours(exact)]
-    assert max(moved) <= GRAIN
-    assert scale > 5 or max(moved) == GRAIN, "where cells are seen, the bound is reached"
-
-
-def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
-    """Least where all rows have one value of a column, to which a row with another value is added."""
-    chance = np.random.default_rng(1)
-    tables = [chance.poisson(mean, (3, 4)) for mean in (0.2, 1, 8)] * 20
-    one_value = np.array([[0, 0, 490], [0, 0, 0], [0, 0, 650], [0, 0, 570]])
-    moves = [
-        max(abs(dependence(other, above) - dependence(exact, above)) for other in neighbours(exact) if other.min() >= 0)
-        for above in (1, 3, 0)
-        for exact in (*tables, one_value, np.zeros((2, 2), dtype=np.int64))
-    ]
-    assert max(moves) <= MOVED * GRAIN
-    assert moves[-2] > 0.99 * MOVED * GRAIN, "the bound is all but reached"
-    large = 2**32 * np.array([[5, 0], [0, 5]])
-    assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
-
-
 def test_epsilon_suffices_where_hardly_any_is_for_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the noisy answer: here it says that pairs are worth any noise."""
 
@@ -176,17 +145,6 @@ def test_nothing_is_asked_whose_answer_would_be_noise(monkeypatch: pytest.Monkey
         numbers.clear()
 
 
-def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
-    tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
-    counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
-    run = Run(Workload(dict.fromkeys("abc", 2), list(counts)), counts, Fraction(10**9), 3)
-    for most, strengths in ((1, [100]), (2, [100, 20]), (9, [100, 20])):
-        assert measure_dependence(run, 1000, most, 0) == pytest.approx(np.mean(strengths), abs=0.1)
-        assert run.choices[-1].sensitivity == len(strengths) * MOVED * GRAIN * 3
-        assert run.choices[-1].epsilon == 10**9 * Fraction(1000, 10**6)
-    assert measure_dependence(run, 1000, 2, 4) == pytest.approx((4 * 21 + 4 * 1) / 2, abs=0.1), "what is above 4 rows"
-
-
 def columns_part(plan: Plan) -> Fraction:
     """Return the part of ε that single columns get."""
     single = [one.allocation.epsilon for one in measured_mock(plan).marginals if len(one.allocation.columns) == 1]
@@ -209,16 +167,18 @@ def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: p
     assert parts[1] < 0.6 * parts[0]
 
 
-def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> None:
-    exact, model = np.array([[3, 5], [2, 8]]), np.array([[3.5, 4.5], [2.25, 7.0]])
-    totals = []
-    for counts in (exact, *neighbours(exact)):
-        candidates = [Candidate(("a", "b"), (), counts, model), Candidate(("a", "c"), (), counts, model)]
-        totals.append(sum(int(one.wrong().sum()) for one in candidates))
-    assert max(abs(total - totals[0]) for total in totals[1:]) == 2 * GRAIN
-    run = Run(Workload({}, []), {}, Fraction(1), 3)
-    _how_wrong(run, [Candidate(("a", "b"), (), exact, model)] * 2, 1000)
-    assert run.choices[0].sensitivity == 2 * GRAIN * 3
+def test_a_second_phase_follows_where_columns_nearly_decide_each_other() -> None:
+    """Unless only a tree of pairs is asked for, or what pairs gain was not asked."""
+    wide, tree = (Run(Workload(dict.fromkeys("abc", 2), pairs), {}, Fraction(1), 1)
+                  for pairs in ([*combinations("abc", 2)], [("a", "b"), ("b", "c")]))  # fmt: skip
+    assert [_phases(wide, 0.03, gain) for gain in (1.5, 1.7, math.inf)] == [1, 2, 1]
+    assert [_phases(wide, 0.01, gain) for gain in (1.5, 1.7)] == [2, 2]
+    assert _phases(tree, 0.03, 1.7) == 1
+
+
+def test_all_pairs_are_measured_for_less_error_where_their_noise_is_a_small_part_of_the_rows() -> None:
+    assert [_all_at_once(0, noise) for noise in (0.01, 0.15, 0.3, 0.6)] == pytest.approx([1.2, 1.2, 2.1, 3.0])
+    assert [_all_at_once(phase, 0.01) for phase in (1, 2)] == [3.0, 1.2]
 
 
 def test_the_audit_states_its_sensitivity_and_counts_every_cell() -> None:
@@ -245,13 +205,6 @@ def test_the_audit_parts_cells_by_size_only_where_it_is_clear_of_noise() -> None
         audit = measure_audit(run, model, epsilon)
         assert audit.sums.size == sizes
     assert (audit.sums / GRAIN).tolist() == pytest.approx([6, 0, 6], abs=0.1), "by expected count, without noise"
-
-
-def test_merged_bins_are_neighbours_and_hold_enough() -> None:
-    counts = np.array([1.0, 1, 1, 50, 2, 2, 40, 1])
-    bins = _bins(counts, 5.0)
-    assert list(bins) == [0, 0, 0, 1, 2, 2, 3, 4]
-    assert list(_bins(counts, 1000.0)) == [0] * 8
 
 
 def chained(rows: int) -> pd.DataFrame:

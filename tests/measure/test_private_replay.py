@@ -58,8 +58,16 @@ def weighted(rows: int) -> tuple[Workload, Ints]:
 
 def stated(rows: int, about: int) -> tuple[Workload, Ints]:
     """The same, and about how many rows there are is stated."""
-    workload, joint = four_columns(rows, tied=0.5)
+    workload, joint = four_columns(rows, tied=0.15)
     return replace(workload, rows_about=about), joint
+
+
+def nearly_decided(rows: int) -> tuple[Workload, Ints]:
+    """Four columns of ten even cells, of which a nearly decides b, and c nearly decides d."""
+    pair = 0.03 * np.full((10, 10), 0.01) + 0.97 * np.diag(np.full(10, 0.1))
+    pairs = list(combinations("abcd", 2))
+    workload = Workload(dict.fromkeys("abcd", 10), pairs, audited=pairs[::2])
+    return workload, np.round(rows * np.multiply.outer(pair, pair)).astype(np.int64)
 
 
 def large_tables(rows: int) -> tuple[Workload, Ints]:
@@ -99,9 +107,10 @@ FOLLOW, DO_NOT = (
 CASES = {
     "one phase, a tree of pairs": (*four_columns(4000, tied=0.8), "1/4", (1, 1)),
     "one phase or two, of far more rows than stated": (*stated(12_000, 5), "1/4", (2, 1)),
+    "two phases if one is not enough, of columns that nearly decide each other": (*nearly_decided(7000), "1/4", (2, 1)),
     "one phase, of columns that hardly depend on each other": (*four_columns(4000), "1/4", (1, 0)),
     "so few rows that no pair is worth its noise": (*four_columns(100, tied=0.8), "1/4", (0, 0)),
-    "three phases, all three": (*four_columns(600_000, tied=0.03), "1/20", (3, 3)),
+    "three phases, all three": (*four_columns(300_000, tied=0.025), "1/20", (3, 3)),
     "three phases, then all that is left at once": (*four_columns(40_000, tied=0.7), "1/2", (1, 0)),
     "three phases, and nothing to learn": (*four_columns(40_000), "1/2", (1, 0)),
     "one phase, of large tables": (*large_tables(7000), "1/6", (1, 1)),
