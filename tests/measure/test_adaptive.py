@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -316,21 +315,20 @@ def test_a_preview_measures_like_a_release() -> None:
 
 
 def test_intervals_hold_nineteen_in_twenty_of_true_counts() -> None:
-    """Over all cells of a mock table of six columns: 95 % and more, for cells of every size and single columns.
+    """In most releases of a mock table of six columns: 95 % and more, for cells of every size and single columns.
 
-    Of 24 releases, 99.3 to 99.8 % held. Over three, this spreads by 0.4 percent points for cells below 100 people, so
-    that 95 % are ten standard errors away. Larger cells are few and off together: there it spreads by 1.5 points, and
-    80 % are as far.
+    Of 1,271 releases, the median is above 99 %, and at most 2 % have less than 95 % of some size: one badly picked pair
+    is off in many cells together, in 76 % of them at worst. The chance that 6 of 11 have less is at
+    most 1e-7.
     """
     plan = letters_plan([50, 30, 20, 12, 6, 2], {"each": 2}, rows_about=4000, strategy="adaptive")
-    inside: list[np.ndarray] = []
-    expected: list[np.ndarray] = []
-    for _ in range(3):
+    truth = np.concatenate([mock_counts(plan, table).ravel() for table in plan.marginals])
+    held = []
+    for _ in range(11):
         finished = preview(plan)
-        for table in plan.marginals:
-            cells, truth = finished.cells(table), mock_counts(plan, table).ravel()
-            inside.append((cells["low"] <= truth) & (truth <= cells["high"]))
-            expected.append(cells["estimate"])
-    covered, size = np.concatenate(inside), np.concatenate(expected)
-    for least, most, share in ((0, 10, 0.95), (10, 100, 0.95), (100, np.inf, 0.8)):
-        assert covered[(size >= least) & (size < most)].mean() >= share
+        tables = [finished.cells(table) for table in plan.marginals]
+        low, high, size = (np.concatenate([cells[name] for cells in tables]) for name in ("low", "high", "estimate"))
+        inside = (low <= truth) & (truth <= high)
+        sizes = np.digitize(size, [10, 100])
+        held.append([inside[sizes == k].mean() for k in range(3)])
+    assert (np.median(held, axis=0) >= 0.95).all()
