@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 6  # tables that are tried; of more, the widest and few that have all other columns
+MAX_TABLES = 6  # tables that are tried; of more, one of most columns and few that have all other columns
 MAX_KNOWN = 1000
 
 _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once
@@ -34,7 +34,7 @@ _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a
 def check_makeable(plan: Plan) -> None:
     """Raise `PlanError` unless a release of `plan`, whose strategy is resolved, can be stored, reopened and written.
 
-    Of more than `MAX_TABLES` tables, only some are tried; they include each column and the widest table.
+    Of more than `MAX_TABLES` tables, only some are tried; they include each column and a table of most columns.
     """
     identity = hashlib.sha256(json.dumps([plan.to_dict(), plan.strategy], default=str).encode()).digest()
     if identity in _known:
@@ -83,19 +83,19 @@ def _tried(plan: Plan) -> Plan:
     """Return `plan`, with fewer tables if it has many."""
     if len(plan.marginals) <= MAX_TABLES or plan.ranged:
         return plan
-    chosen = set(_covering(plan.marginals)) | {table for table in plan.marginals if plan.amounts(table)}
+    smallest_first = sorted(plan.marginals, key=plan.cells)  # a large one fails as a small one of the same columns does
+    chosen = set(_covering(smallest_first)) | {table for table in plan.marginals if plan.amounts(table)}
     fields, declared = plan.to_dict(), dict(zip(plan.marginals, plan.to_dict()["tables"], strict=False))
     tables = [declared[table] if plan.amounts(table) else list(table) for table in plan.marginals if table in chosen]
     return Plan(**fields | {"tables": tables, "strategy": plan.strategy})
 
 
 def _covering(tables: Sequence[Columns]) -> list[Columns]:
-    """Return the widest table, then those of which all columns are new, and then those that have a new column."""
-    widest = max(tables, key=len)
-    chosen, seen = [widest], set(widest)
-    for has_new in (set.isdisjoint, lambda seen, table: not seen.issuperset(table)):
-        for table in tables:
-            if has_new(seen, table):
-                chosen.append(table)
-                seen.update(table)
+    """Return the first table of most columns, and then each that has a column that none before it has."""
+    chosen = [max(tables, key=len)]
+    seen = set(chosen[0])
+    for table in tables:
+        if not seen.issuperset(table):
+            chosen.append(table)
+            seen.update(table)
     return chosen

@@ -137,7 +137,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
     rows = people if once else min(people, most)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
-    triples = widest > 2 and fits(model, rows)
+    triples = widest > 2 and rows > 1 and fits(model, rows)  # one row, such as that of a dry run, has none to suit
     codes = by_columns(model, rows) if triples else _along_tree(model, names, rows)
     if triples and rows < people:
         shared = share(model, codes.copy(), people, starts, careful=True)

@@ -95,3 +95,10 @@ def test_a_few_of_many_tables_are_tried() -> None:
     assert tuple(names[:3]) in tried.marginals
     assert type(resolved(tried)) is type(resolved(plan))
     assert sys.getsizeof(dry_run._known) < 10_000
+
+
+def test_small_ones_of_many_tables_are_tried() -> None:
+    """A column of many values is tried beside small ones, not in a table with another such column."""
+    plan = letters_plan([90, 80, 70, 3, 3, 2, 2, 2], {"each": 3})
+    cells = [plan.cells(table) for table in dry_run._tried(plan).marginals]
+    assert max(cells) == 90 * 2 * 2

@@ -33,10 +33,14 @@ def test_every_see_also_and_every_page_exists() -> None:
 
 def test_pages_stand_as_in_the_navigation() -> None:
     """Else a link would lead nowhere, or a search would not find a new page."""
-    page = re.compile(r'st\.Page\(\s*"([^"]+)",\s*title=_?\(?"(\w+)"\)?,\s*icon="([^"]+)",\s*url_path="(\w+)"')
-    listed = page.findall((ROOT / "app.py").read_text(encoding="utf-8"))
-    known = {(place.file, place.title, place.icon, address) for address, place in PLACES.items()}
-    assert {each for each in listed if each[3] not in ("approval", "glossary")} == known
+    page = re.compile(r'page\("(\w+)", _?\(?"(\w+)"\)?, "(\w+)"(, labs)?')
+    text = (ROOT / "app.py").read_text(encoding="utf-8")
+    listed = {
+        (f"pages/{'labs/' * bool(labs)}{name}.py", title, f":material/{icon}:", name)
+        for name, title, icon, labs in page.findall(text)
+        if name not in ("approval", "glossary")
+    }
+    assert listed == {(place.file, place.title, place.icon, address) for address, place in PLACES.items()}
 
 
 def calls_of_term() -> list[tuple[str, ast.Call]]:
