@@ -39,12 +39,12 @@ def sweep(places: np.ndarray, shape: list[int], tables: Tables, temperature: flo
             cells, own = tables.cells(people, some), people[column]
             first, along = cells - apart * own, apart * np.arange(size)
             cost = tables.up_to_limit(tables.price.take(first[:, :, None] + along[:, None])).sum(axis=0)
-            leaving = tables.up_to_limit(tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
+            leaving = tables.up_to_limit(tables.price.take(cells) - tables.cell_weights.take(cells)).sum(axis=0)
             cost[np.arange(own.size), own] = leaving
             drawn = (cost - temperature * chance.gumbel(size=cost.shape)).argmin(axis=1)
             now = first + apart * drawn
-            np.subtract.at(tables.price, cells, tables.worth.take(cells))
-            np.add.at(tables.price, now, tables.worth.take(now))
+            np.subtract.at(tables.price, cells, tables.cell_weights.take(cells))
+            np.add.at(tables.price, now, tables.cell_weights.take(now))
             people[column] = drawn
         places[:, batch] = people
 

@@ -1,6 +1,6 @@
 """Move single people to another value of one column where this brings tables closer to target tables.
 
-The objective is Σ worth · (count − wanted)² over the cells of all tables; errors in small cells have more weight.
+The objective is Σ weight · (count − wanted)² over the cells of all tables; errors in small cells have more weight.
 
 Many people move at once, the most helpful moves first. Each move was judged separately, so together they may overshoot.
 The gain of undoing them shows by how much, and as many as overshot are undone.
@@ -31,7 +31,7 @@ class Tables:
 
     `columns` has a row of columns for each table, and `steps` the strides of their values; tables of fewer columns are
     padded with strides of 0. One more person in a cell adds 2·`price` to the objective, and one fewer subtracts
-    2·(`price` − `worth`) from it. Prices count up to a `limit`; beyond it, the objective grows in
+    2·(`price` − `cell_weights`) from it. Prices count up to a `limit`; beyond it, the objective grows in
     proportion to the error.
     """
 
@@ -39,7 +39,7 @@ class Tables:
     steps: Ints
     starts: Ints
     price: Reals
-    worth: Reals
+    cell_weights: Reals
     limit: float = math.inf
 
     @classmethod
@@ -54,22 +54,22 @@ class Tables:
                 steps[slot, k] = cells
                 cells *= shape[table[slot]]
             ends.append(ends[-1] + cells)
-        price, worth = (np.empty(ends[-1], dtype=np.float32) for _ in range(2))
-        return cls(columns, steps, np.array(ends), price, worth, limit)
+        price, cell_weights = (np.empty(ends[-1], dtype=np.float32) for _ in range(2))
+        return cls(columns, steps, np.array(ends), price, cell_weights, limit)
 
     def fill(self, table: int, excess: Floats | Reals, wanted: Floats | Reals, power: float) -> None:
         """Set a table that exceeds `wanted` by `excess`; an error in a cell of m has weight (1 + m)^−`power`."""
         cells = slice(self.starts[table], self.starts[table + 1])
-        worth, price = self.worth[cells], self.price[cells]
-        np.maximum(wanted.ravel(), 0, out=worth, casting="same_kind")
-        worth += 1
-        np.power(worth, np.float32(-power), out=worth)
+        cell_weights, price = self.cell_weights[cells], self.price[cells]
+        np.maximum(wanted.ravel(), 0, out=cell_weights, casting="same_kind")
+        cell_weights += 1
+        np.power(cell_weights, np.float32(-power), out=cell_weights)
         np.add(excess.ravel(), 0.5, out=price, casting="same_kind")
-        price *= worth
+        price *= cell_weights
 
     def off(self) -> float:
-        """Return Σ worth · (count − wanted)²."""
-        return float(((self.price - self.worth / 2) ** 2 / self.worth).sum(dtype=np.float64))
+        """Return Σ weight · (count − wanted)²."""
+        return float(((self.price - self.cell_weights / 2) ** 2 / self.cell_weights).sum(dtype=np.float64))
 
     def having(self, column: int) -> tuple[Ints, Ints]:
         """Return the tables that have a column, and the strides of its values in each."""
@@ -158,11 +158,11 @@ def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:
 
 def _gain_of_leaving(tables: Tables, cells: Ints) -> Reals:
     """Return the gain of removing each person from all of their `cells`."""
-    gain: Reals = tables.up_to_limit(tables.price.take(cells) - tables.worth.take(cells)).sum(axis=0)
+    gain: Reals = tables.up_to_limit(tables.price.take(cells) - tables.cell_weights.take(cells)).sum(axis=0)
     return gain
 
 
 def _shift(tables: Tables, here: Ints, there: Ints) -> None:
     """Move people from some cells to others."""
     for cells, sign in ((here.ravel(), np.float32(-1)), (there.ravel(), np.float32(1))):
-        np.add.at(tables.price, cells, sign * tables.worth.take(cells))
+        np.add.at(tables.price, cells, sign * tables.cell_weights.take(cells))

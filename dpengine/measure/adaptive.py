@@ -73,7 +73,7 @@ NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pai
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-WORTH = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by the number of phases
+NEEDED = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by phases
 FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the private answer whether they do
 LEAST_FOR_ANSWER = PARTS // 500  # of ε, for this answer
 MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
@@ -201,17 +201,17 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     if phases > 1:
         picks = max(picks, len(sizes) // 2)
     loss = error * (run.left / for_columns - 1)
-    worth = WORTH[phases] * loss * (len(sizes) + len(pairs)) / picks * total
+    needed = NEEDED[phases] * loss * (len(sizes) + len(pairs)) / picks * total
     most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
-    parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * worth), LEAST_FOR_ANSWER), most)
+    parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * needed), LEAST_FOR_ANSWER), most)
     noise = MOVED * run.noise(parts)
-    worth += SURE * noise
+    needed += SURE * noise
     if noise > MAX_ANSWER_NOISE * total or for_pairs - parts < LEAST_FOR_PAIRS:
         return 0.0
-    if worth >= 2 * total:  # dependence is a distance of two distributions
+    if needed >= 2 * total:  # dependence is a distance of two distributions
         return 0.0
     gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * run.noise(for_pairs / picks)))
-    return gain if gain > worth else 0.0
+    return gain if gain > needed else 0.0
 
 
 def _smaller_by_gain(run: Run, gain: float) -> float:
@@ -385,6 +385,6 @@ def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:
     weights = np.ones(len(picked))
     for _ in range(3):
         seen = [max(1.0, float(np.minimum(1.0, one.model / scale).sum())) for one in picked]
-        weights = np.sqrt([worth * cells for worth, cells in zip(importance, seen, strict=True)])
+        weights = np.sqrt([weight * cells for weight, cells in zip(importance, seen, strict=True)])
         scale = float(np.mean([run.noise(parts * weight / weights.sum()) for weight in weights]))
     run.measure_all([(one.pair, one.counts, one.merged) for one in picked], weights, parts)

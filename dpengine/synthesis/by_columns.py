@@ -3,8 +3,8 @@
 The model's tables of three columns are those of greatest entropy. Rows that follow its pairs alone spread people over
 large tables as if by chance; here a new column's values are chosen by all tables that it forms with one or two earlier
 columns. They first follow the column on which it depends most; then values are changed if that brings these tables
-closer to the model's. The objective is the sum of worth · (count − expected)² over cells: in a context (values of the
-earlier columns) of m people a cell, the weight (worth) of an error is 1/(1 + m). If rows times tables are few, the rows
+closer to the model's. The objective is the sum of weight · (count − expected)² over cells: in a context (values of the
+earlier columns) of m people a cell, the weight of an error is 1/(1 + m). If rows times tables are few, the rows
 in a column's cells with the largest excess then get other values of it (`estimate.moves`), one column after another.
 There, errors count as in the expected sum of absolute errors, if true counts vary about expected ones like Poisson
 variables: no cell counts more than a person, and a count is best at the median, which is about a sixth below the mean.
@@ -195,10 +195,10 @@ def _next(
     return found
 
 
-def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, least: Reals, effort: _Effort) -> None:
+def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, effort: _Effort) -> None:
     """Change values of a column, `child`, if that brings its counts in its rows' `contexts` closer to the model's.
 
-    A context's `price` is worth · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − worth) over
+    A context's `price` is weight · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − weight) over
     its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
     rows, values, prices = child.size, price.shape[1], price.reshape(-1)
@@ -218,7 +218,7 @@ def _choose(child: Codes, contexts: Codes, price: Reals, worth: Reals, least: Re
                 continue
             helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
             base = own.take(helpful, axis=1)
-            weights, base = worth.take(base), base.astype(np.int64) * values
+            weights, base = cell_weights.take(base), base.astype(np.int64) * values
             here, there = base + old[helpful], base + best[helpful]
             _shift(prices, here, there, weights)
             back = float((prices.take(there) - prices.take(here) - weights).sum())

@@ -172,8 +172,11 @@ def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
     """Return rows whose tables are closer to the measured ones, if their noise is known."""
     starts = np.cumsum([0, *rows.domain.sizes])
     pairs = {(a, b): np.rint(model.noise[a, b][0]) for a, b in combinations(model.one, 2)}
-    worth, excess = _of_noise(model, starts), excess_of(replace(model, two=pairs), starts, rows.codes, rows.weights)
-    codes, weights = loosened(*unique(rows.codes, rows.weights), excess, worth, starts)
+    cell_weights, excess = (
+        _of_noise(model, starts),
+        excess_of(replace(model, two=pairs), starts, rows.codes, rows.weights),
+    )
+    codes, weights = loosened(*unique(rows.codes, rows.weights), excess, cell_weights, starts)
     rows = SyntheticRows(rows.domain, codes, weights)
     if max(model.noise[pair][1] for pair in pairs) > SMALL_NOISE:
         return rows
@@ -205,10 +208,10 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
 
 def _of_noise(model: Pairwise, starts: Ints) -> Reals:
     """Return the weights of all pairs of values if each table's noise is known: the inverse variance, at most 1."""
-    worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     least = min(deviation for _, deviation in model.noise.values())
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
         _, deviation = model.noise[b, a]
         for one, other in ((k, i), (i, k)):
-            worth[starts[one] : starts[one + 1], starts[other] : starts[other + 1]] = (least / deviation) ** 2
-    return worth
+            cell_weights[starts[one] : starts[one + 1], starts[other] : starts[other + 1]] = (least / deviation) ** 2
+    return cell_weights

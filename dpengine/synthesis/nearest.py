@@ -42,19 +42,19 @@ def nearest_counts(counts: Ints, wanted: Wanted) -> Ints:
     tables = _tables(counts.shape, list(wanted))
     target = np.concatenate([values.ravel() for values, _ in wanted.values()]).astype(np.float64)
     deviations = np.concatenate([np.full(values.size, deviation) for values, deviation in wanted.values()])
-    worth = deviations.min() / deviations
+    cell_weights = deviations.min() / deviations
     start = counts.ravel().astype(np.float64)
 
     def off(found: Floats) -> float:
-        return float(worth @ np.abs(tables @ found - target))
+        return float(cell_weights @ np.abs(tables @ found - target))
 
-    found = _relaxed(tables, target - tables @ start, worth, start)
+    found = _relaxed(tables, target - tables @ start, cell_weights, start)
     if found is not None:
         found = start + found
         near = np.rint(found)
         between = np.flatnonzero(np.abs(found - near) > WHOLE)
         near[between] = np.floor(found[between])
-        up = _rounded(tables[:, between], target - tables @ near, worth, start.sum() - near.sum())
+        up = _rounded(tables[:, between], target - tables @ near, cell_weights, start.sum() - near.sum())
         near[between] += up if up is not None else np.nan
         if np.isfinite(near).all() and near.min() >= 0 and near.sum() == start.sum() and off(near) < off(start):
             return near.reshape(counts.shape).astype(np.int64)
@@ -75,7 +75,7 @@ def _tables(shape: Sequence[int], tables: Sequence[tuple[int, ...]]) -> Any:
     return vstack(sums).tocsr()
 
 
-def _relaxed(tables: Any, short: Floats, worth: Floats, start: Floats) -> Floats | None:
+def _relaxed(tables: Any, short: Floats, cell_weights: Floats, start: Floats) -> Floats | None:
     """Return the changes, not all whole, that bring the tables nearest; `short` is their deficit at the `start`."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, vstack
@@ -86,7 +86,7 @@ def _relaxed(tables: Any, short: Floats, worth: Floats, start: Floats) -> Floats
     sums = csr_array(np.concatenate([every, -every, np.zeros(2 * rows)])[None])
     solve: Any = linprog
     found = solve(
-        np.concatenate([np.full(2 * cells, PER_CHANGE), worth, worth]),
+        np.concatenate([np.full(2 * cells, PER_CHANGE), cell_weights, cell_weights]),
         A_eq=vstack([beside([tables, -tables, one, -one]), sums]).tocsc(),
         b_eq=np.append(short, 0.0),
         bounds=np.stack(
@@ -103,7 +103,7 @@ def _relaxed(tables: Any, short: Floats, worth: Floats, start: Floats) -> Floats
     return changes
 
 
-def _rounded(tables: Any, short: Floats, worth: Floats, more: float) -> Floats | None:
+def _rounded(tables: Any, short: Floats, cell_weights: Floats, more: float) -> Floats | None:
     """Return which of some cells to round up, `more` of them in all, so that the tables come nearest."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, eye_array, vstack
@@ -117,7 +117,7 @@ def _rounded(tables: Any, short: Floats, worth: Floats, more: float) -> Floats |
     bound = np.append(short, more)
     solve: Any = milp
     found = solve(
-        np.concatenate([np.zeros(cells), worth, worth]),
+        np.concatenate([np.zeros(cells), cell_weights, cell_weights]),
         constraints=LinearConstraint(vstack([beside([tables, one, -one]), sums]).tocsc(), bound, bound),
         integrality=np.concatenate([np.ones(cells), rest]),
         bounds=Bounds(0.0, np.concatenate([np.ones(cells), np.full(2 * rows, np.inf)])),

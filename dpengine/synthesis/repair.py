@@ -1,10 +1,10 @@
 """Repair rows: change single values if that brings their tables closer to a model's.
 
-The objective is the sum of worth · (count − expected)² over the cells of all pairs of columns. Errors of small expected
-counts have more weight, called worth (`worth_of`): a model knows them better than large ones, and in a sum of absolute
-errors, one person in an empty cell counts as much as one in a full cell.
+The objective is the sum of weight · (count − expected)² over the cells of all pairs of columns. Errors of small
+expected counts have more weight (`cell_weights_of`): a model knows them better than large ones, and in a sum of
+absolute errors, one person in an empty cell counts as much as one in a full cell.
 
-Beyond a `limit` of worth · error, the sum grows in proportion to the error (Huber 1964). So a cell that only noise
+Beyond a `limit` of weight · error, the sum grows in proportion to the error (Huber 1964). So a cell that only noise
 filled is given up if its people would be in wrong cells of many other pairs.
 
 Many rows are changed at once, the most helpful changes first. Each change was judged separately, so together they may
@@ -30,6 +30,7 @@ __all__ = [
     "POWER",
     "Codes",
     "Reals",
+    "cell_weights_of",
     "excess_of",
     "greatest",
     "improve",
@@ -37,7 +38,6 @@ __all__ = [
     "repair",
     "scores",
     "sums",
-    "worth_of",
 ]
 
 Codes = npt.NDArray[np.int32]
@@ -51,33 +51,33 @@ SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 # 0.5 does as well, and one power by itself worse).
 POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
-LIMIT, EVEN_LIMIT = 0.5, 2.0  # of worth · error, about
+LIMIT, EVEN_LIMIT = 0.5, 2.0  # of weight · error, about
 MOST = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 ENOUGH = 0.03  # of the remaining objective: a pass that gains less is the last
 
 
-def worth_of(expected: Floats, power: float) -> Reals:
+def cell_weights_of(expected: Floats, power: float) -> Reals:
     """Return the weight of a squared error in each cell, given its `expected` count.
 
-    >>> worth_of(np.array([0.0, 3.0, 99.0]), 0.5)
+    >>> cell_weights_of(np.array([0.0, 3.0, 99.0]), 0.5)
     array([1. , 0.5, 0.1], dtype=float32)
     """
-    worth: Reals = ((1.0 + expected) ** -power).astype(np.float32)
-    return worth
+    cell_weights: Reals = ((1.0 + expected) ** -power).astype(np.float32)
+    return cell_weights
 
 
 def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
-    """Return the weights of all pairs of values (`worth_of`); 0 for two values of one column.
+    """Return the weights of all pairs of values (`cell_weights_of`); 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
-    worth = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
-        table = worth_of(model.pair(b, a), power)
-        worth[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = table
-        worth[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = table.T
-    return worth
+        table = cell_weights_of(model.pair(b, a), power)
+        cell_weights[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = table
+        cell_weights[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = table.T
+    return cell_weights
 
 
 def excess_of(model: Pairwise, starts: Ints, codes: Codes, weights: Ints | Floats) -> Reals:
@@ -99,7 +99,7 @@ def repair(
     codes: Codes,
     weight: float,
     excess: Reals,
-    worth: Reals,
+    cell_weights: Reals,
     starts: Ints,
     passes: int,
     limit: float = np.inf,
@@ -109,15 +109,16 @@ def repair(
 ) -> None:
     """Change single values of rows, all of one `weight`, in up to `passes` passes, and update `excess`.
 
-    `excess` is the excess count of each pair of values, `worth` the weight of its square (`of_pairs`), up to a `limit`.
+    `excess` is the excess count of each pair of values, and `cell_weights` is the weight of its square (`of_pairs`), up
+    to a `limit`.
     A pass tries only the fraction `part` of the rows, those in the cells with the largest excess, in so many `batches`,
     and a row gets another value of a column only if leaving the old one by itself gains more than `at_least`. A pass
     that gains little of the remaining objective is the last.
     """
     columns, rows = codes.shape
-    step = worth * np.float32(weight)
+    step = cell_weights * np.float32(weight)
     # Half of what one more row in a cell adds to the objective, divided by `weight`.
-    price: Reals = (worth * excess + step / 2).astype(np.float32)
+    price: Reals = (cell_weights * excess + step / 2).astype(np.float32)
     for salt in range(passes):
         order = np.arange(rows)
         if part < 1:
@@ -130,19 +131,19 @@ def repair(
             batch = slice(start, start + size)
             gained += improve(values[:, batch], price, step, starts, np.float32(limit), at_least) * weight
         codes[:, order] = values - starts[:-1, None]
-        np.divide(price - step / 2, worth, out=excess, where=worth > 0)
-        if gained < ENOUGH * _objective(excess, worth, limit):
+        np.divide(price - step / 2, cell_weights, out=excess, where=cell_weights > 0)
+        if gained < ENOUGH * _objective(excess, cell_weights, limit):
             break
 
 
-def _objective(excess: Reals, worth: Reals, limit: float) -> float:
-    """Return Σ worth · excess² over the cells of all pairs of columns; beyond the `limit`, it grows in proportion.
+def _objective(excess: Reals, cell_weights: Reals, limit: float) -> float:
+    """Return Σ weight · excess² over the cells of all pairs of columns; beyond the `limit`, it grows in proportion.
 
     >>> _objective(np.array([[0, 3], [3, 0]], dtype=np.float32), np.ones((2, 2), dtype=np.float32), 2.0)
     8.0
     """
-    price = np.minimum(worth * np.abs(excess), np.float32(limit))
-    excess_at_limit = np.divide(price, worth, out=np.zeros_like(price), where=worth > 0)
+    price = np.minimum(cell_weights * np.abs(excess), np.float32(limit))
+    excess_at_limit = np.divide(price, cell_weights, out=np.zeros_like(price), where=cell_weights > 0)
     return float(np.einsum("ij,ij", price, 2 * np.abs(excess) - excess_at_limit)) / 2
 
 

@@ -60,56 +60,58 @@ def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: 
     entry of `starts`. `careful` takes longer.
     """
     effort = CAREFUL if careful or model.even else QUICK
-    worth = of_pairs(model, starts, EVEN_POWERS[-1])
+    cell_weights = of_pairs(model, starts, EVEN_POWERS[-1])
     weights = round_to_total(np.ones(codes.shape[1]), people)
     excess = excess_of(model, starts, codes, weights)
-    repair(codes, people / weights.size, excess, worth, starts, effort.passes, batches=2 * effort.batches)
+    repair(codes, people / weights.size, excess, cell_weights, starts, effort.passes, batches=2 * effort.batches)
     excess = excess_of(model, starts, codes, weights)
-    left, weight, rounds, swaps = _sum(excess, worth), people // weights.size, 0, True
+    left, weight, rounds, swaps = _sum(excess, cell_weights), people // weights.size, 0, True
     while True:
         weight = max(1, weight // LIGHTER)
-        codes, weights = _repaired(codes, weights, weight, excess, worth, starts, effort)
+        codes, weights = _repaired(codes, weights, weight, excess, cell_weights, starts, effort)
         if swaps:
-            swaps = swap(codes, weights, weight, excess, worth, starts) or weight > 1
-        before, left = left, _sum(excess, worth)
+            swaps = swap(codes, weights, weight, excess, cell_weights, starts) or weight > 1
+        before, left = left, _sum(excess, cell_weights)
         rounds += weight == 1
-        near = left < effort.near * float(worth.sum()) / 2
+        near = left < effort.near * float(cell_weights.sum()) / 2
         if weight == 1 and (near or rounds == ROUNDS or left > (1 - effort.enough) * before):
             return unique(codes, weights)
 
 
-def _sum(excess: Reals, worth: Reals) -> float:
-    """Return Σ worth · excess² over the cells of all pairs of columns."""
-    return float(np.einsum("ij,ij,ij", excess, excess, worth)) / 2
+def _sum(excess: Reals, cell_weights: Reals) -> float:
+    """Return Σ weight · excess² over the cells of all pairs of columns."""
+    return float(np.einsum("ij,ij,ij", excess, excess, cell_weights)) / 2
 
 
 def _repaired(
-    codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints, effort: _Effort
+    codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: Reals, starts: Ints, effort: _Effort
 ) -> tuple[Codes, Ints]:
     """Take `weight` people out of each of the worst rows and repair them."""
     enough = np.flatnonzero(weights >= weight)
-    taken = enough[_worst(codes[:, enough], weights[enough] // weight, excess * worth, starts, FINE // effort.fewer)]
+    taken = enough[
+        _worst(codes[:, enough], weights[enough] // weight, excess * cell_weights, starts, FINE // effort.fewer)
+    ]
     loose = codes[:, taken]
-    repair(loose, weight, excess, worth, starts, 1, batches=effort.batches)
+    repair(loose, weight, excess, cell_weights, starts, 1, batches=effort.batches)
     changed = (loose != codes[:, taken]).any(axis=0)
     weights = weights - weight * np.bincount(taken[changed], minlength=weights.size)
     return np.hstack([codes, loose[:, changed]]), np.append(weights, np.full(np.count_nonzero(changed), weight))
 
 
-def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, starts: Ints) -> bool:
+def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: Reals, starts: Ints) -> bool:
     """Move people, `weight` at a time, from rows in cells with too many people to rows in cells with too few.
 
-    Taking people from a row gains Σ worth · (excess − weight / 2) over its pairs of values, and adding people gains Σ
-    worth · (−excess − weight / 2). `weights` and `excess` are updated. Returns whether going on helps.
+    Taking people from a row gains Σ weight · (excess − weight / 2) over its pairs of values, and adding people gains Σ
+    cell_weights · (−excess − weight / 2). `weights` and `excess` are updated. Returns whether going on helps.
     """
     first, second = np.triu_indices(len(codes), 1)
     values = np.ascontiguousarray((codes + starts[:-1, None]).T)
     width = len(excess)
-    step = worth * np.float32(weight)
-    prices, steps = (worth * excess).reshape(-1), step.reshape(-1)
+    step = cell_weights * np.float32(weight)
+    prices, steps = (cell_weights * excess).reshape(-1), step.reshape(-1)
     half = scores(codes, step, starts) / 2
     size = max(1, min(-(-weights.size // SWAP_BATCHES), MAX_PLACES // first.size))
-    left = before = _sum(excess, worth)
+    left = before = _sum(excess, cell_weights)
     for salt in range(SWAPS):
         order, gained = shuffled(weights.size, salt), 0.0
         for start in range(0, weights.size, size):
@@ -138,7 +140,7 @@ def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, worth: Reals, 
         if gained < SWAP_ENOUGH * left:
             break
     price = np.triu(prices.reshape(width, width))
-    np.divide(price + price.T, worth, out=excess, where=worth > 0)
+    np.divide(price + price.T, cell_weights, out=excess, where=cell_weights > 0)
     return left < (1 - SWAPS_ENOUGH) * before
 
 
@@ -148,12 +150,12 @@ def _shift(prices: Reals, steps: Reals, here: Ints, there: Ints, sign: int = 1) 
         np.add.at(prices, cells, by * steps.take(cells))
 
 
-def loosened(codes: Codes, weights: Ints, excess: Reals, worth: Reals, starts: Ints) -> tuple[Codes, Ints]:
+def loosened(codes: Codes, weights: Ints, excess: Reals, cell_weights: Reals, starts: Ints) -> tuple[Codes, Ints]:
     """Repair single people of rows with larger weights: those of the worst rows, up to `FINE` in a round."""
     for _ in range(MORE_ROUNDS):
-        taken = _worst(codes, weights, excess * worth, starts, FINE)
+        taken = _worst(codes, weights, excess * cell_weights, starts, FINE)
         loose = codes[:, taken]
-        repair(loose, 1, excess, worth, starts, 1)
+        repair(loose, 1, excess, cell_weights, starts, 1)
         changed = (loose != codes[:, taken]).any(axis=0)
         if np.count_nonzero(changed) < LITTLE * FINE:
             break

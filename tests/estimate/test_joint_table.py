@@ -19,7 +19,7 @@ def tables_of(joint: np.ndarray, width: int) -> dict[tuple[str, ...], np.ndarray
 
 
 def off(counts: np.ndarray, fitted: dict[tuple[str, ...], np.ndarray]) -> float:
-    """Σ worth · (count − fitted)² over the cells of all tables."""
+    """Σ weight · (count − fitted)² over the cells of all tables."""
     whole = Marginal(NAMES[: counts.ndim], counts)
     return sum(
         float(((1 + wanted) ** -POWER * (whole.project(table).values - wanted) ** 2).sum())

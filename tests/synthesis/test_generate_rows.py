@@ -131,15 +131,15 @@ def test_people_are_moved_between_rows_from_too_full_cells_to_others() -> None:
     wanted = chance.permutation(weights)
     model = model_of(np.repeat(rows, wanted, axis=1), 6)
     starts = np.arange(0, 25, 6)
-    worth = of_pairs(model, starts, 0.5)
+    cell_weights = of_pairs(model, starts, 0.5)
     excess = excess_of(model, starts, rows, weights)
-    before = float((worth * excess**2).sum())
+    before = float((cell_weights * excess**2).sum())
     total = weights.sum()
-    assert shared_rows.swap(rows, weights, 2, excess, worth, starts)
+    assert shared_rows.swap(rows, weights, 2, excess, cell_weights, starts)
     assert weights.sum() == total
     assert weights.min() >= 0
     assert np.allclose(excess, excess_of(model, starts, rows, weights), atol=0.01)
-    assert float((worth * excess**2).sum()) < 0.1 * before
+    assert float((cell_weights * excess**2).sum()) < 0.1 * before
 
 
 def test_single_people_of_heavy_rows_are_repaired_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
