@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 import dpengine as dpe
@@ -21,6 +22,7 @@ def waits_csv(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_bins_and_values_are_found_in_a_table_and_the_bundle_verifies(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     upload(page, waits_csv(tmp_path))

@@ -112,6 +112,7 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
         assert unseen == ""
 
 
+@pytest.mark.nightly
 def test_charts_turn_dark_and_light_with_the_system(new_page: NewPage) -> None:
     page = new_page("/accuracy")
     title = page.locator(".js-plotly-plot .xtitle").first
