@@ -170,7 +170,7 @@ def _next(
     child = given(mixed[parent], model.pair(parent, name), model.one[name], salt)
     starts = np.cumsum([0, *(len(expected) for expected in tables.values())], dtype=np.int32)
     contexts = np.empty((len(tables), rows), dtype=np.int32)
-    price, worths = np.empty((starts[-1], size), dtype=np.float32), np.empty(starts[-1], dtype=np.float32)
+    price, cell_weights = np.empty((starts[-1], size), dtype=np.float32), np.empty(starts[-1], dtype=np.float32)
     least, mean = np.zeros(rows, dtype=np.float32), np.full(size, 1 / size, dtype=np.float32)
     for k, (table, expected) in enumerate(tables.items()):
         context = mixed[table[0]]
@@ -178,14 +178,14 @@ def _next(
             context = context * np.int32(model.one[other].size) + mixed[other]
         np.add(context, starts[k], out=contexts[k])
         cells = slice(starts[k], starts[k + 1])
-        worths[cells] = (effort.pairs if len(table) == 1 else 1.0) / (1 + expected @ mean)
-        least += worths[cells].take(context)
+        cell_weights[cells] = (effort.pairs if len(table) == 1 else 1.0) / (1 + expected @ mean)
+        least += cell_weights[cells].take(context)
         price[cells] = np.bincount(context * np.int32(size) + child, minlength=expected.size).reshape(expected.shape)
         price[cells] -= expected
-    price *= worths[:, None]
-    _choose(child, contexts, price, worths, least, effort)
+    price *= cell_weights[:, None]
+    _choose(child, contexts, price, cell_weights, least, effort)
     if triples is not None:
-        price /= worths[:, None]
+        price /= cell_weights[:, None]
         price += np.float32(BELOW_MEAN)
         for k, expected in enumerate([*tables.values()][len(codes) :]):
             first = starts[len(codes) + k]
