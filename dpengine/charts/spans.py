@@ -29,6 +29,7 @@ __all__ = ["measure_alt", "span_chart"]
 MAX_TOGETHER = 4  # quantiles that can be distinguished in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
 MAX_HEIGHT = 2400
+FIVE_DIGITS = 1e4  # eight such numbers do not fit below a chart on a phone
 LONG = 1e5  # only a few numbers as long as this one fit below a small chart
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
@@ -77,6 +78,13 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     )
 
 
+def _ticks(highest: float, across: int) -> int:
+    """Return how many numbers fit below a chart on a phone, where `across` charts share its width."""
+    if across == 1:
+        return 8 if highest < FIVE_DIGITS else 5
+    return max(2, 5 - across) if highest >= LONG else 4
+
+
 def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
     """Return the axis of the values, the same for all charts of a row with `across` charts."""
     low, high = zip(*(cells.reach for cells in parts), strict=True)
@@ -85,7 +93,7 @@ def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) 
         "range": [min(low), max(high)],
         "zeroline": bars or of_pair,
         "zerolinecolor": INK[dark] if of_pair else GREY[dark],
-        "nticks": 8 if across == 1 else max(2, 5 - across) if max(high) >= LONG else 4,
+        "nticks": _ticks(max(high), across),
         "tickangle": 0,
         "ticklabeloverflow": "allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     }

@@ -55,6 +55,14 @@ def pairs() -> Result:
         {"columns": ["region", "sex"], "mean": ["pay"], **wanted}]))  # fmt: skip
 
 
+@pytest.mark.parametrize(("highest", "ticks"), [(1_000, 8), (200_000, 5)])
+def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
+    columns = [{"name": "sex", "kind": "yesno"}, {"name": "pay", "kind": "amount", "from": 0, "to": highest, "step": 10}]
+    plan = Plan(dataset="d", epsilon=2, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
+    figure = figures.release_figure(preview(plan), ("sex",), measure=measures(plan, ("sex",))[0])
+    assert figure.layout.xaxis.nticks == ticks
+
+
 @pytest.mark.parametrize("place", range(1, 4), ids=["covariance", "correlation", "slope"])
 def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: Result, place: int) -> None:
     measure = measures(pairs.plan, TABLE)[place]

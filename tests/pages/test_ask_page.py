@@ -65,10 +65,11 @@ def test_a_count_is_described_priced_paid_and_then_free(book: Ledger) -> None:
     at = pay(at)
     (answer,) = history(book, "rand-hie")
     assert abs(int(answer.value) - 20_186) < 5000
-    assert "Already answered: costs 0." in texts(at)
+    assert "Answered: seeing it again costs 0." in texts(at)
     assert answer.answer_id in texts(at)
     assert book.spent("rand-hie") == Fraction(1, 10)
     assert list(at.dataframe[0].value["question"]) == ["number of rows"]
+    assert list(at.dataframe[0].value.columns)[:2] == ["question", "answer"], "these two are in sight on a phone"
 
 
 def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release(book: Ledger) -> None:

@@ -79,7 +79,7 @@ def _groups(plan: Plan) -> tuple[Column, ...]:
         names,
         max_selections=2,
         key=visit().key("ask-by"),
-        placeholder="all such rows together; choose one or two columns",
+        placeholder="all together; or choose 1 or 2 columns",
         help="One price for the answers of all groups, since each row is in one group only.",
     )
     return tuple(plan.column(name) for name in chosen)
