@@ -23,7 +23,7 @@ _BY_NAME = (
     (r"(.*_)?(age|alter)(_(in_)?(years|yrs))?|age_at_.+", _AGES),
     (_FLAG, "yes, no"),
     (r"(.*_)?(birth_?year|year_of_birth|yob|geburtsjahr)", "1900 to {year} by 10"),
-    (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum)", "1900 to {year} by year"),
+    (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum|geburtstag)", "1900 to {year} by year"),
     (r"(.*_)?(weekday|day_of_week|dow|wochentag)", "weekdays|1..7"),
     (r"(.*_)?(month|monat)(_name)?", "months|1..12"),
     (r"(us_)?state(_name)?", "us-states"),

@@ -402,7 +402,7 @@ def test_a_copied_file_may_be_deleted(tmp_path):
         ("numVisits", "number"),
         ("loan_amount", "number"), ("hours_per_week", "number"), ("weight_kg", "number"), ("year_of_birth", "number"),
         ("Income (USD)", "number"), ("Haushaltseinkommen [€]", "number"), ("Körpergröße cm", "number"),
-        ("Aufnahmedatum", "date"), ("Betriebsgröße", "category"), ("Verwalter", "category"), ("(name)", "category"),
+        ("Aufnahmedatum", "date"), ("Geburtstag", "date"), ("Betriebsgröße", "category"), ("Verwalter", "category"), ("(name)", "category"),
         ("is_smoker", "yesno"), ("has_car", "yesno"),
         ("region", "category"), ("language", "category"), ("name", "category"), ("candidate", "category"),
     ],
