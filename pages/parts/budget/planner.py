@@ -133,7 +133,7 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     ]
     text, number = st.column_config.TextColumn, st.column_config.NumberColumn
     columns = {
-        "each": number("each may cost, ε", format="%.3g"),
+        "each": number("each may cost, ε", format="%.2g"),
         "together": number("all together, ε", format="%.3g"),
         "odds": text(
             "odds grow at most ×",
