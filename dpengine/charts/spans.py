@@ -82,10 +82,7 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
 
 def _ticks(low: float, high: float, across: int) -> dict[str, Any]:
     """Return how many numbers fit below a chart on a phone, where `across` charts share its width, or which ones."""
-    if across == 1:
-        most = 8 if high < FIVE_DIGITS else 5
-    else:
-        most = 4 if high < LONG else max(2, 5 - across)
+    most = (8 if high < FIVE_DIGITS else 5) if across == 1 else 4 if high < LONG else max(2, 5 - across)
     if high < MILLION:
         return {"nticks": most}
     least = (high - low) / most

@@ -55,7 +55,10 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
         r"\w*einkommen|gehalt|lohn|miete|betrag|anzahl|jahr|geburtsjahr|k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
         r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
     ),
-    ("date", r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)"),
+    (
+        "date",
+        r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)",
+    ),
 )
 
 

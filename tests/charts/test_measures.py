@@ -57,7 +57,10 @@ def pairs() -> Result:
 
 @pytest.mark.parametrize(("highest", "ticks"), [(1_000, 8), (200_000, 5)])
 def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
-    columns = [{"name": "sex", "kind": "yesno"}, {"name": "pay", "kind": "amount", "from": 0, "to": highest, "step": 10}]
+    columns = [
+        {"name": "sex", "kind": "yesno"},
+        {"name": "pay", "kind": "amount", "from": 0, "to": highest, "step": 10},
+    ]
     plan = Plan(dataset="d", epsilon=2, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
     figure = figures.release_figure(preview(plan), ("sex",), measure=measures(plan, ("sex",))[0])
     assert figure.layout.xaxis.nticks == ticks

@@ -57,7 +57,8 @@ def test_a_column_stored_as_dates_gets_days_whatever_its_name() -> None:
 
 @pytest.mark.parametrize("kind", ["number", "category", "date", "yesno"])
 @pytest.mark.parametrize("name", ["age", "sex", "month", "weekday", "state", "country", "blood_group", "pct", "bmi",
-                                  "height_cm", "dob", "yob", "smoker", "visit_date", "hours_per_week", "Geschlecht"])  # fmt: skip
+                                  "height_cm", "dob", "yob", "smoker", "visit_date", "hours_per_week",
+                                  "Geschlecht"])  # fmt: skip
 def test_every_suggestion_can_be_read(name: str, kind: str) -> None:
     text = suggested(name, kind, year=2026)
     assert not text or read(text, kind)["kind"] in ("number", "category", "date", "yesno")
