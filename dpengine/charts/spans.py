@@ -82,10 +82,9 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
 
 def _ticks(low: float, high: float, across: int) -> dict[str, Any]:
     """Return how many numbers fit below a chart on a phone, where `across` charts share its width, or which ones."""
-    most = (8 if high < FIVE_DIGITS else 5) if across == 1 else 4 if high < LONG else max(2, 5 - across)
     if high < MILLION:
-        return {"nticks": most}
-    least = (high - low) / most
+        return {"nticks": (8 if high < FIVE_DIGITS else 5) if across == 1 else 4 if high < LONG else max(2, 5 - across)}
+    least = (high - low) / 4
     power = 10 ** math.floor(math.log10(least))
     step = power * next(times for times in (1, 2, 5, 10) if times * power >= least)
     values = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]

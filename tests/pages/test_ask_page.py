@@ -145,12 +145,15 @@ def test_an_unusable_price_is_explained(book: Ledger, typed: str) -> None:
     at.text_input(key=key(at, "ask-epsilon")).set_value(typed).run()
     assert not at.exception
     assert "Not yet a question" in texts(at)
+    assert "ε: ε" not in texts(at)
     assert book.datasets() == []
 
 
 def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
     book.set_cap("rand-hie", "0.05")
     at = page()
+    at.text_input(key=key(at, "ask-epsilon")).set_value("0,2").run()
+    assert bill(at)["This question"] == "0.2", "as many people write it"
     assert "does not allow this" in texts(at)
     assert "Nothing was drawn or spent." in texts(at)
     assert key(at, "ask-pay") not in {button.key for button in at.button}
