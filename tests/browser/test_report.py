@@ -32,7 +32,7 @@ def many_tables() -> Plan:
 @pytest.mark.nightly
 def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser, tmp_path: Path) -> None:
     result = preview(many_tables())
-    (tmp_path / "report.html").write_text(report.render(result, describe(result)), encoding="utf-8")
+    (tmp_path / "report.html").write_bytes(b"".join(report.render(result, describe(result))))
     with chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark") as context:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
