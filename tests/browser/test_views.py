@@ -100,6 +100,7 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
     page = new_page(path, dark=dark)
     expect(page.locator(".js-plotly-plot, .look-curve img").first).to_be_visible()
     rest(page)
+    expect(page.get_by_role("link", name="Link to heading")).to_have_count(0)
     for _ in range(20):
         page.keyboard.press("Tab")
         unseen = page.evaluate(
