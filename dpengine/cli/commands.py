@@ -103,7 +103,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     """
     from dpengine.isolation import run
 
-    run.warm()  # it loads the readers of files while this process loads the rest
+    run.warm()  # another process imports the file readers while this one imports the rest
     from dpengine.sources.codebook_file import load_codebook
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "full_output",
-    "json_option", "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option",
-    "printable", "reading_options", "say", "shown_address", "stages", "warn",
+    "json_option", "ledger_option", "likeness", "open_ledger", "option", "owner_option", "printable", "reading_options",
+    "say", "shown_address", "stages", "warn",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -63,18 +63,13 @@ _CLEAR = "\r\x1b[K"  # the line of a terminal that shows the stage of the work
 Value = TypeVar("Value")
 
 ledger_option = click.option(
-    "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
+    "--ledger", "url", metavar="URL", help="Address of the ledger, e.g. sqlite:///budget.db. Default: your own."
 )
 owner_option = click.option(
     "--owner",
     default="",
     metavar="NAME",
-    help="Whose part of the ledger, e.g. group:clinic. Default: that of no sign-in.",
-)
-other_people_option = click.option(
-    "--other-people",
-    is_flag=True,
-    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
+    help="Whose part of the ledger, e.g. group:clinic. Default: the part used without sign-in.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
