@@ -94,7 +94,7 @@ def in_closed_form(plan: Plan, ours: Parts, random: np.random.Generator) -> pd.D
         "equal parts": errors(plan, np.full(len(LEVELS), 0.25).tolist()),
         "sums of leaves": leaves,
         "sums of the leaves as measured here": leaves / ours[-1],
-        f"counties off by half of that ({shares})": rows[place],
+        f"half of that error for counties ({shares})": rows[place],
         "the same / best fixed split": rows[place] / best,
     }
     return pd.DataFrame(table, index=list(LEVELS)).round(2).T
