@@ -197,7 +197,7 @@ class ModelledEstimates:
         return _of_95_in_100(self.intervals(table)[1])
 
     def usual_half_width(self, table: Columns, expected: Floats) -> float:
-        """Return the same of `expected` counts, if the model misses as much as in public tables of so many people."""
+        """Predict `half_width` from `expected` counts, if the model errs as in public tables of that many people."""
         if len(table) < 2:
             return self.half_width(table)
         error = usual_error(self.fitted.total, float(self.plan.for_tables) / self.plan.unit.rows)

@@ -62,7 +62,7 @@ class Weighed:
         return self.guess + np.sign(self.noisy - self.guess) * posterior_median(distance, self.spread, self.scale)
 
     def by_neighbours(self) -> Weighed:
-        """Return the same for two columns in which neighbouring cells may have similar errors of the guess.
+        """Weigh the guess again, for two columns in which neighbouring cells may have similar errors of the guess.
 
         Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to
         the guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.

@@ -72,7 +72,7 @@ class Unit(Declared):
     id: Text | None = None
 
     @model_validator(mode="after")
-    def _enforceable(self) -> Unit:
+    def _check_id(self) -> Unit:
         if self.rows > 1 and self.id is None:
             raise ValueError(_("more than one row a person needs 'id', the column that names the person"))
         return self
@@ -109,7 +109,7 @@ class Plan(WithTallies, WithParts, Declared):
 
     @field_validator("tables", mode="before")
     @classmethod
-    def _tables_or_each(cls, tables: Any) -> Any:
+    def _read_tables(cls, tables: Any) -> Any:
         if isinstance(tables, dict):
             return Each(**tables)
         if not isinstance(tables, list | tuple | Each):
@@ -125,7 +125,7 @@ class Plan(WithTallies, WithParts, Declared):
         return tables
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Plan:
+    def _check_plan(self) -> Plan:
         if not self.columns:
             raise ValueError(_("list at least one column"))
         check_declared(column.declared_size for column in self.columns)

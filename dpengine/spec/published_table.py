@@ -75,7 +75,7 @@ class PublishedTable(Declared):
     cells_per_person: int = Field(default=1, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
-    def _bounds_distinct_persons(self) -> PublishedTable:
+    def _check_distinct(self) -> PublishedTable:
         if self.cells_per_person > 1 and not self.distinct:
             raise ValueError(_("cells_per_person bounds the cells of a table of distinct persons; add distinct: true"))
         return self

@@ -70,7 +70,7 @@ class Amount(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _ends_from_knots(cls, fields: Any) -> Any:
+    def _fill_in_ends(cls, fields: Any) -> Any:
         knots = fields.get("knots") if isinstance(fields, dict) else None
         if not isinstance(knots, list | tuple) or not knots:
             return fields
@@ -79,7 +79,7 @@ class Amount(ColumnBase):
 
     @field_validator("low", "high", "step", mode="before")
     @classmethod
-    def _finite(cls, value: Any) -> Any:
+    def _read_number(cls, value: Any) -> Any:
         try:
             return decimal(value)
         except ValueError:
@@ -87,11 +87,11 @@ class Amount(ColumnBase):
 
     @field_validator("knots", mode="before")
     @classmethod
-    def _all_finite(cls, values: Any) -> Any:
-        return tuple(map(cls._finite, values)) if isinstance(values, list | tuple) else values
+    def _read_knots(cls, values: Any) -> Any:
+        return tuple(map(cls._read_number, values)) if isinstance(values, list | tuple) else values
 
     @model_validator(mode="after")
-    def _knots_on_the_grid(self) -> Amount:
+    def _check_knots(self) -> Amount:
         grid = self.grid  # checks bounds and step
         ends = self.all_knots
         if ends[0] != self.low or ends[-1] != self.high or any(a >= b for a, b in pairwise(ends)):
