@@ -23,7 +23,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, fi
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
-from dpengine.spec.categories.parts import WithParts
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Text
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
@@ -31,6 +30,7 @@ from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_not_found, check_tables
+from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
