@@ -40,6 +40,7 @@ from dpengine.cli.rows_kept import rows_kept
 from dpengine.cli.settings import settings
 from dpengine.errors import PlanError, TableError
 from dpengine.exact import exact_text
+from dpengine.version import VERSION
 
 __all__ = ["main"]
 
@@ -48,6 +49,7 @@ EPILOG = "\b\nExit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status,
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
+@click.version_option(VERSION, message="%(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
