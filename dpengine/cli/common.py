@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "full_output",
     "json_option", "ledger_option", "likeness", "open_ledger", "option", "owner_option", "printable", "reading_options",
-    "say", "shown_address", "stages", "warn",
+    "say", "shown_address", "stages", "warn", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -131,6 +132,15 @@ def full_output(advice: str = "") -> Iterator[None]:
             raise
         _drop_output()
         finish([f"cannot write: {error.strerror}{advice and '. '}{advice}"], WRONG_USE)
+
+
+@contextmanager
+def writing(output: Path) -> Iterator[None]:
+    """Exit with the status of wrong use if the file that a command was asked for cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
 
 
 def _drop_output() -> None:
