@@ -155,7 +155,7 @@ class ModelledEstimates:
 
     plan: Plan
     measured: Measurements
-    known: tuple[Measurement, ...] = ()  # totals and single columns that the model is told from elsewhere
+    known: tuple[Measurement, ...] = ()  # totals and single columns that were measured outside of the model
 
     @cached_property
     def fitted(self) -> Pairwise:

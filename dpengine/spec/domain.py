@@ -59,7 +59,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
 class Number(ColumnBase):
-    """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
+    """A numeric column, divided at `edges` into bins [a, b); the last bin is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5

@@ -1,6 +1,6 @@
 """Universes: all possible values of a column, ordered and given by a public rule instead of a list.
 
-The keys of a universe are texts of at most so many letters, texts by patterns such as five digits, or whole numbers of
+The keys of a universe are texts of limited length, texts by patterns such as five digits, or whole numbers of
 a range. They are numbered from 0, and a key and its place follow from each other: nothing has to be listed, so 26^12
 keys are as easy as ten.
 """

@@ -184,7 +184,7 @@ class Amount(ColumnBase):
     def split(self, places: Ints) -> tuple[Ints, Ints]:
         """Return the cell of each row and the parts of the value that belong to the next cell instead.
 
-        `places` are places on the grid; one past the last is a missing value, all of which is in the last cell.
+        `places` are places on the grid; one past the last is a missing value, which is in the last cell as a whole.
 
         >>> Amount(name="x", low="0", high="10").split(np.array([0, 3, 10, 11]))
         (array([0, 0, 0, 2]), array([ 0,  3, 10,  0]))
