@@ -78,7 +78,7 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.results.answer_wording import describe
     from dpengine.sources.open import open_table
 
-    ledger = charging.open_ledger()
+    ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)

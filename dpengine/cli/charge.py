@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import ledger_option, likeness, open_ledger, owner_option, reading_options, say
+from dpengine.cli.common import LedgerPart, likeness, part_options, reading_options, say
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -26,19 +26,14 @@ other_people_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Charging:
-    """How a command reads its table, and which ledger pays: the values of `charging_options`.
+    """How a command reads its table, and which part of a ledger pays: the values of `charging_options`.
 
     `reading` holds the arguments of `open_table`.
     """
 
     reading: dict[str, Any]
-    url: str | None
-    owner: str
+    part: LedgerPart
     other_people: bool
-
-    def open_ledger(self) -> Ledger:
-        """Open the owner's part of the ledger."""
-        return open_ledger(self.url, self.owner)
 
 
 def charging_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -46,11 +41,11 @@ def charging_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def collected(
-        *arguments: Any, reading: dict[str, Any], url: str | None, owner: str, other_people: bool, **options: Any
+        *arguments: Any, reading: dict[str, Any], part: LedgerPart, other_people: bool, **options: Any
     ) -> None:
-        command(*arguments, charging=Charging(reading, url, owner, other_people), **options)
+        command(*arguments, charging=Charging(reading, part, other_people), **options)
 
-    return reading_options(ledger_option(owner_option(other_people_option(collected))))
+    return reading_options(part_options(other_people_option(collected)))
 
 
 def charge_of(ledger: Ledger, charged_id: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "full_output",
-    "json_option", "ledger_option", "likeness", "open_ledger", "option", "owner_option", "printable", "reading_options",
-    "say", "shown_address", "stages", "warn", "writing",
+    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "faults", "finish",
+    "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option", "part_options", "printable",
+    "reading_options", "say", "shown_address", "stages", "warn", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -208,6 +209,28 @@ def likeness(*, release_id: str, dataset: str, overlap: float, other_people: boo
     """Say which earlier table a new one looks like, and what follows for its budget."""
     people = "other people, as stated" if other_people else "the same people, who share one budget"
     return f"the table looks like that of {dataset}, release {release_id} (about {100 * overlap:.0f} % alike): {people}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPart:
+    """One owner's part of a ledger: the values of `part_options`."""
+
+    url: str | None
+    owner: str
+
+    def open(self) -> Ledger:
+        """Open the part; by default, that without sign-in of the user's own ledger."""
+        return open_ledger(self.url, self.owner)
+
+
+def part_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a ledger and an owner; a command gets them as `part`."""
+
+    @wraps(command)
+    def collected(*arguments: Any, url: str | None, owner: str, **options: Any) -> None:
+        command(*arguments, part=LedgerPart(url, owner), **options)
+
+    return ledger_option(owner_option(collected))
 
 
 def open_ledger(url: str | None, owner: str = "") -> Ledger:

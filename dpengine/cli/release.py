@@ -51,7 +51,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
-    ledger = charging.open_ledger()
+    ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:
         finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:

@@ -97,7 +97,7 @@ def _estimated(
     """Charge the ledger; return private estimates of the rows kept under each bound."""
     from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
 
-    ledger = charging.open_ledger()
+    ledger = charging.part.open()
     questions = rows_kept_questions(dataset, person, bounds, epsilon)
     with stages() as show:
         answers = ask_rows_kept(table, questions, ledger, other_people=charging.other_people, progress=show)
