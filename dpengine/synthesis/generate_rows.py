@@ -39,14 +39,14 @@ from dpengine.synthesis.shared_rows import loosened, share, unique
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
-MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
-COARSE = 2**14
+MAX_ONCE = 2**17  # people who get a row each; if there are more, people share rows of larger weights
+COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
-MAX_TRIPLES = 40  # cells that are compared
-MAX_PASSES, MAX_EVEN_PASSES = 8, 16  # over rows of weight 1, while they gain; for each power, if errors are even
-PART = 0.4  # fraction of the rows that is tried in a pass
-BATCHES, EVEN_BATCHES = 32, 64  # of these; even errors are small, and more batches come nearer
+MAX_TRIPLES = 40  # tables of three columns in which rows are compared with the model
+MAX_PASSES, MAX_EVEN_PASSES = 8, 16  # over rows of weight 1; if errors are even, for each power
+PART = 0.4  # fraction of the rows that a pass tries
+BATCHES, EVEN_BATCHES = 32, 64  # of a pass; if errors are even, they are small, and more batches come nearer
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
