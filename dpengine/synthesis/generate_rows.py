@@ -43,10 +43,10 @@ MAX_ONCE = 2**17  # people who get a row each; if there are more, people share r
 COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
-MAX_TRIPLES = 40  # tables of three columns in which rows are compared with the model
-MAX_PASSES, MAX_EVEN_PASSES = 8, 16  # over rows of weight 1; if errors are even, for each power
-PART = 0.4  # fraction of the rows that a pass tries
-BATCHES, EVEN_BATCHES = 32, 64  # of a pass; if errors are even, they are small, and more batches come nearer
+MOST_TRIPLES = 40  # cells that are compared
+MOST_PASSES, MOST_EVEN_PASSES = 8, 16  # over rows of weight 1, while they gain; for each power, if errors are even
+PART = 0.4  # fraction of the rows that is tried in a pass
+BATCHES, EVEN_BATCHES = 32, 64  # of these; even errors are small, and more batches come nearer
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -147,7 +147,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples:
         # Beside a model's error, it is little that people leave only cells with too many.
         limit, at_least = (EVEN_LIMIT, -math.inf) if model.even else (LIMIT, 0.0)
-        passes, batches = (MAX_EVEN_PASSES, EVEN_BATCHES) if model.even else (MAX_PASSES, BATCHES)
+        passes, batches = (MOST_EVEN_PASSES, EVEN_BATCHES) if model.even else (MOST_PASSES, BATCHES)
         excess = excess_of(model, starts, codes, np.ones(rows))
         for power in EVEN_POWERS if model.even else (POWER,):
             repair(codes, 1, excess, of_pairs(model, starts, power), starts, passes, limit, batches, PART, at_least)
@@ -162,7 +162,7 @@ def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Co
     domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
     triples = [*combinations(model.one, 3)]
     off = np.zeros(len(found))
-    for triple in triples[:: -(-len(triples) // MAX_TRIPLES)]:
+    for triple in triples[:: -(-len(triples) // MOST_TRIPLES)]:
         expected = model.table(triple)
         off += [np.abs(SyntheticRows(domain, *rows).table(triple) - expected).sum() for rows in found]
     return found[int(off.argmin())]
