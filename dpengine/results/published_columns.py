@@ -41,7 +41,7 @@ class Measure:
 
     @property
     def pair(self) -> Association | None:
-        """This as a statistic of two amounts; None if it is of one."""
+        """The measure as a statistic of two amounts; None if it is of one."""
         if self.kind == "covariance" or self.kind == "correlation" or self.kind == "slope":
             return Association(self.kind, self.amount, self.on)
         return None

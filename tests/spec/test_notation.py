@@ -65,7 +65,7 @@ from dpengine.spec.standard_lists import standard_lists
          {"kind": "date", "from": "2020-01-01", "to": "2024-12-31", "by": "day", "format": "%y%m%d"}),
     ],
 )  # fmt: skip
-def test_a_text_declares_what_it_says(text: str, kind: str, fields: dict[str, Any]) -> None:
+def test_a_text_is_read_as_the_fields_that_it_declares(text: str, kind: str, fields: dict[str, Any]) -> None:
     assert read(text, kind) == fields
 
 
