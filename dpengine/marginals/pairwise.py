@@ -33,7 +33,7 @@ from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import smooth
 from dpengine.noise.moments import nearby
 
-__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "refit_pairs"]
 
 Pair = tuple[str, str]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
@@ -120,14 +120,7 @@ def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool
         if len(columns := one.allocation.columns) == 2:
             pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
     model = _Pairs(total, single, pairs, nearby)
-    alone = {pair: model.weigh(pair, model.independent(pair)) for pair in pairs}
-    model.two |= {pair: guess.updated() for pair, guess in alone.items()}
-    tree, near = model.tree(pairs), model.neighbours()
-    along_tree = model.along_tree(tree, near)
-    for pair in pairs:
-        guesses = model.compositions(pair, near)[:COMPOSITIONS]
-        guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
-        model.update(pair, [alone[pair], *(model.weigh(pair, guess) for guess in guesses)])
+    model.compare()
     near = model.neighbours()
     along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
@@ -178,6 +171,27 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     return project(better, max(0.0, float(noisy.sum())))
 
 
+def refit_pairs(
+    total: float, one: Mapping[str, Floats], tables: Mapping[Pair, Floats], noisy: Mapping[Pair, tuple[Floats, float]]
+) -> dict[Pair, Floats]:
+    """Fit pairs that were measured and fitted one by one again, each with what columns and other pairs say of it.
+
+    `one` has the counts of the columns, `tables` the pairs as they were fitted, `noisy` some of them as measured, with
+    the scale of noise that columns have no part in. A mostly empty pair stays as it was: its own cells tell its sums
+    better than columns do. So do pairs that are not `noisy`.
+    """
+    with _on_one_thread():
+        one = {name: counts + EMPTY for name, counts in one.items()}
+        pairs = {pair: NoisyPair.shifted(values, scale, one[pair[0]], one[pair[1]])
+                 for pair, (values, scale) in noisy.items()}  # fmt: skip
+        model = _Pairs(total, one, {pair: [each] for pair, each in pairs.items()}, nearby=True)
+        empty = [pair for pair, each in pairs.items() if each.weigh(model.independent(pair)).weighed.sparse is not None]
+        model.noisy = {pair: each for pair, each in model.noisy.items() if pair not in empty}
+        model.two |= {pair: table + EMPTY for pair, table in tables.items()}
+        model.compare()
+    return {pair: model.two[pair] for pair in model.noisy}
+
+
 @dataclass
 class _Pairs:
     """The model while it is being fitted."""
@@ -206,6 +220,17 @@ class _Pairs:
         if best.likelihood > self.likelihood.get(pair, -math.inf):
             self.likelihood[pair] = best.likelihood
             self.two[pair] = (best.by_neighbours() if self.nearby else best).updated()
+
+    def compare(self) -> None:
+        """Update every noisy pair from the likeliest guess: independence, or what other pairs say of it."""
+        alone = {pair: self.weigh(pair, self.independent(pair)) for pair in self.noisy}
+        self.two |= {pair: guess.updated() for pair, guess in alone.items()}
+        tree, near = self.tree(self.two), self.neighbours()
+        along_tree = self.along_tree(tree, near)
+        for pair in self.noisy:
+            guesses = self.compositions(pair, near)[:COMPOSITIONS]
+            guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
+            self.update(pair, [alone[pair], *(self.weigh(pair, guess) for guess in guesses)])
 
     def weigh(self, pair: Pair, guess: Floats) -> WeighedGuess:
         """Weigh a guess at the pair by its noisy tables, and update it by all except the last."""
