@@ -108,13 +108,16 @@ def fit(
     Raises KeyError for a column without a measurement of its own.
     """
     with _on_one_thread():
-        model = _fit(sizes, measured, nearby)
+        model = _fit(sizes, measured, measured, nearby)
     return model.with_classes() if by_classes else model
 
 
-def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool) -> Pairwise:
+def _fit(
+    sizes: Mapping[str, int], measured: Sequence[Measurement], of_columns: Sequence[Measurement], nearby: bool
+) -> Pairwise:
+    """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
     total = max(1.0, grand_total(measured))
-    single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
+    single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
@@ -166,7 +169,9 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
         wider = scale * math.sqrt(noisy.size / values.size)  # a sum of m cells has √m times the noise
         allocation = Allocation(part, 1 / nearby(wider), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
-    model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
+    with _on_one_thread():  # pairs are sums of the same noisy counts, so they say nothing more of the columns
+        columns_alone = [part for part in parts if len(part.allocation.columns) < 2]
+        model = _fit(dict(zip(columns, noisy.shape, strict=True)), parts, columns_alone, nearby=False)
     better = shrink(noisy, model.table(columns), scale)
     return project(better, max(0.0, float(noisy.sum())))
 
