@@ -186,7 +186,7 @@ def test_pairs_of_a_ring_are_nearer_than_each_by_itself() -> None:
 
 
 def test_columns_of_a_ring_follow_their_pairs_where_most_cells_are_empty() -> None:
-    """A column decides the others: empty cells lose their noise, and sums are nearer (0.53 to 0.67 times, 20 trials)."""
+    """A column decides the others: empty cells lose their noise, so sums are 0.53 to 0.67 times as far off."""
     plan, rng = letters_plan([20, 20, 20], {"each": 2}, epsilon="1"), np.random.default_rng(5)
     pairs = [table for table in plan.marginals if len(table) == 2]
     allocations, counts = allocate_by_cells(plan, pairs), rng.integers(100, 1_000, 20)
