@@ -9,8 +9,8 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 2. *Round*, from one table to the next along the tree. Where two tables share columns, the counts of the first fix the
    sums of the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
-   (Cox 1987). If none has more than two columns, the fitted pairs are returned, and synthetic rows close to them
-   (`synthesis.generate_rows`) replace the tables.
+   (Cox 1987). If none has more than two columns, pairs are fitted again, each with what all others say of it, and
+   returned; synthetic rows close to them (`synthesis.generate_rows`) replace the tables.
 4. Larger ones are fitted by one joint table, which is rounded and then repaired; or, where it is too large to write
    down, by their pairs.
 """
