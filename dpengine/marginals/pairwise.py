@@ -123,7 +123,7 @@ def _fit(
         if len(columns := one.allocation.columns) == 2:
             pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
     model = _Pairs(total, single, pairs, nearby)
-    model.compare()
+    model.compare(model.as_independent())
     near = model.neighbours()
     along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
@@ -183,18 +183,17 @@ def refit_pairs(
 
     `one` has the counts of the columns, `tables` the pairs as they were fitted, `noisy` some of them as measured, with
     the scale of noise that columns have no part in. A mostly empty pair stays as it was: its own cells tell its sums
-    better than columns do. So do pairs that are not `noisy`.
+    better than columns do. Returns the others of the `noisy` pairs.
     """
     with _on_one_thread():
         one = {name: counts + EMPTY for name, counts in one.items()}
-        pairs = {pair: NoisyPair.shifted(values, scale, one[pair[0]], one[pair[1]])
+        pairs = {pair: [NoisyPair.shifted(values, scale, one[pair[0]], one[pair[1]])]
                  for pair, (values, scale) in noisy.items()}  # fmt: skip
-        model = _Pairs(total, one, {pair: [each] for pair, each in pairs.items()}, nearby=True)
-        empty = [pair for pair, each in pairs.items() if each.weigh(model.independent(pair)).weighed.sparse is not None]
-        model.noisy = {pair: each for pair, each in model.noisy.items() if pair not in empty}
+        model = _Pairs(total, one, pairs, nearby=True)
         model.two |= {pair: table + EMPTY for pair, table in tables.items()}
-        model.compare()
-    return {pair: model.two[pair] for pair in model.noisy}
+        filled = {pair: guess for pair, guess in model.as_independent().items() if guess.weighed.sparse is None}
+        model.compare(filled)
+    return {pair: model.two[pair] for pair in filled}
 
 
 @dataclass
@@ -226,13 +225,16 @@ class _Pairs:
             self.likelihood[pair] = best.likelihood
             self.two[pair] = (best.by_neighbours() if self.nearby else best).updated()
 
-    def compare(self) -> None:
-        """Update every noisy pair from the likeliest guess: independence, or what other pairs say of it."""
-        alone = {pair: self.weigh(pair, self.independent(pair)) for pair in self.noisy}
+    def as_independent(self) -> dict[Pair, WeighedGuess]:
+        """Weigh independence as a guess at every noisy pair."""
+        return {pair: self.weigh(pair, self.independent(pair)) for pair in self.noisy}
+
+    def compare(self, alone: Mapping[Pair, WeighedGuess]) -> None:
+        """Update pairs from the likeliest guess: `alone`, by independence, or what other pairs say of them."""
         self.two |= {pair: guess.updated() for pair, guess in alone.items()}
         tree, near = self.tree(self.two), self.neighbours()
         along_tree = self.along_tree(tree, near)
-        for pair in self.noisy:
+        for pair in alone:
             guesses = self.compositions(pair, near)[:COMPOSITIONS]
             guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
             self.update(pair, [alone[pair], *(self.weigh(pair, guess) for guess in guesses)])
