@@ -257,7 +257,7 @@ def beside_alone(path: Path, epsilon: str, draws: int) -> tuple[float, str] | No
             return None
         alone: dict[str, np.ndarray] = {}
         pairs = fit_tables(squares, squares.estimator(values), frozenset(), round(together.total), alone)
-        for table in way.plan.marginals:
+        for table in map(tuple, map(sorted, way.plan.marginals)):
             exact = counts(codes, sizes, table)
             by_itself = alone[table[0]] if len(table) == 1 else pairs[table]
             off += [np.abs(each - exact).sum() for each in (together.table(table), by_itself)]
