@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -133,6 +135,7 @@ def _publish(
     sent, plan, plan_id = plan_digest(plan), strategy.plan, strategy.plan_id
     count.check(table, plan)
 
+    trial = None if book.holds(plan_id) else _begin_trial(plan)
     report("recognising the data")
     _, counts = count.digest_and_count(table, plan, strategy.marginals)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
@@ -144,7 +147,7 @@ def _publish(
     def prepare() -> _Exact:
         nonlocal signer, key
         report("checking the plan")
-        check_makeable(plan)
+        (trial or _begin_trial(plan)).result()
         signer = keep_signing_key(book)
         report("counting")
         key = _truncation_key(book, fingerprint, plan_id)
@@ -172,6 +175,15 @@ def _publish(
     if measured is not None:  # a model that was fitted while measuring need not be fitted again
         made = replace(made, measured=made.measured.with_fit_of(measured))
     return replace(made, plan=_as_asked(plan, made.plan), signing_key=signer or signing_key(book))
+
+
+def _begin_trial(plan: Plan) -> Future[None]:
+    """Begin to try the plan without data in another thread: the rows are read meanwhile, mostly by the engine."""
+    thread = ThreadPoolExecutor(1)
+    try:
+        return thread.submit(copy_context().run, check_makeable, plan)
+    finally:
+        thread.shutdown(wait=False)
 
 
 class _Exact(NamedTuple):

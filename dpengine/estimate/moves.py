@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -88,13 +89,21 @@ class Tables:
         """Limit prices, so that large errors count linearly."""
         return prices.clip(-self.limit, self.limit) if math.isfinite(self.limit) else prices
 
-    def prices_by_column(self, places: Ints) -> Reals:
-        """Return the sum of each person's prices in the tables that have a column, a row for each column."""
+    def prices_by_column(self, places: npt.NDArray[np.integer]) -> Reals:
+        """Return the sum of each person's prices in the tables that have a column, a row for each column.
+
+        Cells of a table are numbered in the type of `places`: 32 bits take two thirds of the time of 64.
+        """
         sums = np.zeros(places.shape, dtype=np.float32)
-        for k in range(self.columns.shape[1]):
-            prices = self.up_to_limit(self.price.take(self.cells(places, np.array([k]))[0]))
-            for column in self.columns[self.steps[:, k] > 0, k]:
-                sums[column] += prices
+        tables = zip(self.columns.T.tolist(), self.steps.T.tolist(), pairwise(self.starts), strict=True)
+        for columns, steps, (first, last) in tables:
+            cells = np.zeros_like(places[0])
+            for column, step in zip(columns, steps, strict=True):
+                cells += places[column] * step
+            prices = self.up_to_limit(self.price[first:last].take(cells))
+            for column, step in zip(columns, steps, strict=True):
+                if step:
+                    sums[column] += prices
         return sums
 
 

@@ -11,6 +11,7 @@ expectation maximisation; for a single pair that is the algorithm of Lee & Seung
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -60,7 +61,7 @@ def find_latent_classes(one: Mapping[str, Floats], two: Mapping[Pair, Floats]) -
     """
     starts, ends = _places(one)
     beside = _all_beside(one, two, dict.fromkeys(two, 1.0))
-    fits = [_fit(_apart(one, *start), beside, starts, ends, MORE_ROUNDS) for start in FEW]
+    fits = _fits(one, beside, FEW, MORE_ROUNDS)
     cells = np.vstack([cells for cells, _ in fits])
     sizes = np.vstack([sizes for _, sizes in fits])[:, 0] / len(fits)
     return LatentClasses(sizes, {name: cells[:, a:b] for name, a, b in zip(one, starts, ends, strict=True)})
@@ -77,8 +78,7 @@ def fit_latent_classes(
     """
     total = float(next(iter(one.values())).sum())
     starts, ends = _places(one)
-    beside = _all_beside(one, two, weights)
-    fits = [_fit(_apart(one, *start), beside, starts, ends, ROUNDS) for start in STARTS]
+    fits = _fits(one, _all_beside(one, two, weights), STARTS, ROUNDS)
     place = {name: slice(first, last) for name, first, last in zip(one, starts, ends, strict=True)}
     left = np.vstack([cells * size for cells, size in fits]) * (total / len(fits))
     right = np.vstack([cells for cells, _ in fits])
@@ -105,12 +105,24 @@ def _apart(one: Mapping[str, Floats], classes: int, apart: float) -> Floats:
     return np.hstack(cells)
 
 
+def _fits(
+    one: Mapping[str, Floats], beside: Sequence[Floats], begin: Sequence[tuple[int, float]], rounds: int
+) -> list[tuple[Floats, Floats]]:
+    """Return `_fit` from each of several starts, given by classes and spread: two at a time, most classes first."""
+    starts, ends = _places(one)
+    beside = [table.astype(np.float32) for table in beside]  # half of the time
+    with ThreadPoolExecutor(2) as pool:
+        fits = {start: pool.submit(_fit, _apart(one, *start), beside, starts, ends, rounds)
+                for start in sorted(begin, reverse=True)}  # fmt: skip
+    return [fits[start].result() for start in begin]
+
+
 def _fit(
     cells: Floats, beside: Sequence[Floats], starts: Sequence[int], ends: Sequence[int], rounds: int
 ) -> tuple[Floats, Floats]:
     """Return the columns' distributions in each class and the sizes of the classes, improved in `rounds` rounds."""
     classes = len(cells)
-    cells, beside = cells.astype(np.float32), [table.astype(np.float32) for table in beside]  # half of the time
+    cells = cells.astype(np.float32)
     size = np.full((classes, 1), 1 / classes, dtype=np.float32)
     for _ in range(rounds):
         expected = np.full_like(cells, TINY)

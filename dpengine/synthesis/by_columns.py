@@ -33,10 +33,11 @@ __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
 MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
+NEAR = 0.6  # of the rows: those that earlier passes left nearest to another value; later ones look at no others
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
-WORST_PASSES, WORST_BATCHES = 6, 16
+WORST_PASSES, WORST_BATCHES = 6, 8
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer) and so many
 # rows times tables; up to about `ENOUGH_LOOKED` of these in all passes together, but at least once. So many prices are
 # looked at in each of several passes, and more in a single one. Set on seven public tables of 1,800 to 200,000 people.
@@ -62,6 +63,18 @@ class _Effort(NamedTuple):
 QUICK, THOROUGH = _Effort(4, 0.02, 2.0), _Effort(8, 0.005, 20.0)
 
 
+class _Target(NamedTuple):
+    """The expected tables of a column with one and two earlier ones, a line for each of their cells (a context).
+
+    The contexts of all `tables` are numbered in one sequence; those of each begin at its entry of `starts`.
+    """
+
+    tables: Sequence[Columns]
+    starts: Ints
+    expected: Reals
+    cell_weights: Reals
+
+
 def fits(model: Pairwise, rows: int) -> bool:
     """Return whether tables of three columns are few and small enough to use all of them."""
     sizes = [counts.size for counts in model.one.values()]
@@ -79,14 +92,20 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
     triples = Tables.over(of_three, shape, LIMIT) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
-    # A second thread computes the target tables of the next column while values of this one are chosen.
-    with ThreadPoolExecutor(1) as ahead:
-        expected = ahead.submit(_expected, model, ordered[:1], ordered[1], rows)
+    effort = THOROUGH if triples is None else QUICK
+    # A second thread computes the target tables of the next column, and fills in the tables of the last one, while
+    # values of this one are chosen.
+    with ThreadPoolExecutor(1) as beside:
+        target = beside.submit(_target, model, ordered[:1], ordered[1], rows, effort.pairs)
         for k, name in enumerate(ordered[1:], start=1):
-            tables = expected.result()
+            now = target.result()
             if k + 1 < len(ordered):
-                expected = ahead.submit(_expected, model, ordered[: k + 1], ordered[k + 1], rows)
-            codes[name] = _next(model, codes, name, tables, k - 1, triples)
+                target = beside.submit(_target, model, ordered[: k + 1], ordered[k + 1], rows, effort.pairs)
+            codes[name], price = _next(model, codes, name, now, k - 1, effort)
+            if triples is not None:
+                filled = beside.submit(_fill, triples, k, now, price)
+        if triples is not None:
+            filled.result()
     places = np.stack([codes[name] for name in ordered])
     if triples is not None:
         _move_worst(places, shape, triples, min(WORST_PASSES, -(-ENOUGH_LOOKED // max(1, looked))))
@@ -119,11 +138,30 @@ def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Cod
     return child
 
 
-def _expected(model: Pairwise, earlier: Sequence[str], name: str, rows: int) -> dict[Columns, Reals]:
-    """Return the tables of a column with one and two of the `earlier` ones, by these: a row for each of their cells."""
-    before = [*((other,) for other in earlier), *combinations(earlier, 2)]
-    part, size = rows / model.total, model.one[name].size
-    return {table: (part * model.table((*table, name))).reshape(-1, size).astype(np.float32) for table in before}
+def _target(model: Pairwise, earlier: Sequence[str], name: str, rows: int, pairs: float) -> _Target:
+    """Return the tables of a column with one and two of the `earlier` ones, and the weights of errors in them.
+
+    An error in a table of two columns is worth `pairs` times one in a table of three.
+    """
+    tables = [*((other,) for other in earlier), *combinations(earlier, 2)]
+    part, size = np.float32(rows / model.total), model.one[name].size
+    starts = np.cumsum([0, *(math.prod(model.one[other].size for other in table) for table in tables)])
+    expected = np.empty((starts[-1], size), dtype=np.float32)
+    for table, first, last in zip(tables, starts, starts[1:], strict=False):
+        expected[first:last] = model.table((*table, name)).reshape(-1, size)
+    expected *= part
+    cell_weights = 1 / (1 + expected @ np.full(size, 1 / size, dtype=np.float32))
+    cell_weights[: starts[len(earlier)]] *= np.float32(pairs)
+    return _Target(tables, starts, expected, cell_weights)
+
+
+def _fill(triples: Tables, last: int, target: _Target, price: Reals) -> None:
+    """Fill in the tables of three columns of which the column at place `last` is the last; `price` is overwritten."""
+    price /= target.cell_weights[:, None]
+    price += np.float32(BELOW_MEAN)
+    for k in range(math.comb(last, 2)):
+        cells = slice(target.starts[last + k], target.starts[last + k + 1])
+        triples.fill(math.comb(last, 3) + k, price[cells], target.expected[cells], POWER)
 
 
 def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int) -> None:
@@ -134,7 +172,7 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int
     columns, rows = places.shape
     most = MAX_PRICES if passes > 1 else MORE_PRICES
     for salt in range(passes):
-        full = tables.prices_by_column(places.astype(np.int64))
+        full = tables.prices_by_column(places)
         for column, values in enumerate(shape):
             prices = columns * values * math.comb(columns - 1, 2)
             count = max(1, min(int(WORST * rows), most // prices))
@@ -146,53 +184,37 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int
 
 
 def _next(
-    model: Pairwise,
-    codes: dict[str, Codes],
-    name: str,
-    tables: Mapping[Columns, Reals],
-    salt: int,
-    triples: Tables | None,
-) -> Codes:
-    """Return the values of the column `name`, chosen by its `tables` with one and two of the other columns.
+    model: Pairwise, codes: dict[str, Codes], name: str, target: _Target, salt: int, effort: _Effort
+) -> tuple[Codes, Reals]:
+    """Return the values of the column `name`, chosen by its tables with one and two of the other columns.
 
-    A context is a cell of one or two earlier columns; all of them are numbered in one sequence. Fills, in `triples`,
-    the tables of three columns of which this is the last.
+    Also return weight · (count − expected) of all cells of these tables.
     """
     rows, size = len(next(iter(codes.values()))), model.one[name].size
 
     def dependence(other: str) -> float:
         return float(np.abs(model.pair(other, name) - np.outer(model.one[other], model.one[name]) / model.total).sum())
 
-    effort = THOROUGH if triples is None else QUICK
     order = shuffled(rows, salt)
     mixed = {other: values.take(order) for other, values in codes.items()}
     parent = max(codes, key=dependence)
     child = given(mixed[parent], model.pair(parent, name), model.one[name], salt)
-    starts = np.cumsum([0, *(len(expected) for expected in tables.values())], dtype=np.int32)
-    contexts = np.empty((len(tables), rows), dtype=np.int32)
-    price, cell_weights = np.empty((starts[-1], size), dtype=np.float32), np.empty(starts[-1], dtype=np.float32)
-    least, mean = np.zeros(rows, dtype=np.float32), np.full(size, 1 / size, dtype=np.float32)
-    for k, (table, expected) in enumerate(tables.items()):
+    contexts = np.empty((len(target.tables), rows), dtype=np.int32)
+    price, least = np.empty_like(target.expected), np.zeros(rows, dtype=np.float32)
+    for k, table in enumerate(target.tables):
+        first, last = target.starts[k : k + 2]
         context = mixed[table[0]]
         for other in table[1:]:
             context = context * np.int32(model.one[other].size) + mixed[other]
-        np.add(context, starts[k], out=contexts[k])
-        cells = slice(starts[k], starts[k + 1])
-        cell_weights[cells] = (effort.pairs if len(table) == 1 else 1.0) / (1 + expected @ mean)
-        least += cell_weights[cells].take(context)
-        price[cells] = np.bincount(context * np.int32(size) + child, minlength=expected.size).reshape(expected.shape)
-        price[cells] -= expected
-    price *= cell_weights[:, None]
-    _choose(child, contexts, price, cell_weights, least, effort)
-    if triples is not None:
-        price /= cell_weights[:, None]
-        price += np.float32(BELOW_MEAN)
-        for k, expected in enumerate([*tables.values()][len(codes) :]):
-            first = starts[len(codes) + k]
-            triples.fill(math.comb(len(codes), 3) + k, price[first : first + len(expected)], expected, POWER)
+        np.add(context, np.int32(first), out=contexts[k])
+        least += target.cell_weights[first:last].take(context)
+        counts = np.bincount(context * np.int32(size) + child, minlength=(last - first) * size)
+        np.subtract(counts.reshape(-1, size), target.expected[first:last], out=price[first:last], casting="same_kind")
+    price *= target.cell_weights[:, None]
+    _choose(child, contexts, price, target.cell_weights, least, effort)
     found = np.empty_like(child)
     found[order] = child
-    return found
+    return found, price
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, effort: _Effort) -> None:
@@ -201,33 +223,50 @@ def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, le
     A context's `price` is weight · excess. Moving a row from value u to v gains 2·Σ (price[u] − price[v] − weight) over
     its contexts. Rows are in a different order for each column, in which neighbours are moved at once.
     """
-    rows, values, prices = child.size, price.shape[1], price.reshape(-1)
+    rows = child.size
     size = -(-rows // max(BATCHES, rows // LARGE_BATCH))
-    for number in range(effort.passes):
-        changed = 0
-        for start in range(-(number % 2) * (size // 2), rows, size):
-            batch = slice(max(start, 0), start + size)
-            own, old = contexts[:, batch], child[batch]
-            cost, lanes = sums(price, own), np.arange(old.size)
-            leaving = cost[lanes, old] - least[batch]
-            cost[lanes, old] = np.inf
-            best = cost.argmin(axis=1)
-            gain = leaving - cost[lanes, best]
-            helpful = np.flatnonzero(gain > 0)
-            if helpful.size == 0:
-                continue
-            helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
-            base = own.take(helpful, axis=1)
-            weights, base = cell_weights.take(base), base.astype(np.int64) * values
-            here, there = base + old[helpful], base + best[helpful]
-            _shift(prices, here, there, weights)
-            back = float((prices.take(there) - prices.take(here) - weights).sum())
-            keep = kept(helpful.size, float(gain[helpful].sum()), back)
-            _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
-            old[helpful[:keep]] = best[helpful[:keep]]
-            changed += keep
+    gains, changed = _pass(child, contexts, price, cell_weights, least, size, 0)
+    for number in range(1, effort.passes):
         if changed < effort.enough * rows:
             break
+        near = greatest(gains, math.ceil(NEAR * rows))
+        some, first = child.take(near), (number % 2) * (size // 2)
+        own, least_of_these = contexts.take(near, axis=1), least.take(near)
+        gains[near], changed = _pass(some, own, price, cell_weights, least_of_these, size, first)
+        child[near] = some
+
+
+def _pass(
+    child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, size: int, first: int
+) -> tuple[Reals, int]:
+    """Change values of rows in batches of `size`, of which the first has less by `first`.
+
+    Returns the gain of the best change of each row, and how many were made.
+    """
+    values, prices, changed = price.shape[1], price.reshape(-1), 0
+    gains = np.empty(child.size, dtype=np.float32)
+    for start in range(-first, child.size, size):
+        batch = slice(max(start, 0), start + size)
+        own, old = contexts[:, batch], child[batch]
+        cost, lanes = sums(price, own), np.arange(old.size)
+        leaving = cost[lanes, old] - least[batch]
+        cost[lanes, old] = np.inf
+        best = cost.argmin(axis=1)
+        gain = gains[batch] = leaving - cost[lanes, best]
+        helpful = np.flatnonzero(gain > 0)
+        if helpful.size == 0:
+            continue
+        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+        base = own.take(helpful, axis=1)
+        weights, base = cell_weights.take(base), base.astype(np.int64) * values
+        here, there = base + old[helpful], base + best[helpful]
+        _shift(prices, here, there, weights)
+        back = float((prices.take(there) - prices.take(here) - weights).sum())
+        keep = kept(helpful.size, float(gain[helpful].sum()), back)
+        _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
+        old[helpful[:keep]] = best[helpful[:keep]]
+        changed += keep
+    return gains, changed
 
 
 def _shift(prices: Reals, here: Ints, there: Ints, weights: Reals) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import itertools
 import sys
+import threading
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -82,6 +84,20 @@ def test_the_trial_takes_no_table_and_is_made_once_for_a_plan(monkeypatch: pytes
     for epsilon in ("1", "1", "2", "1"):
         check_makeable(letters_plan([2, 2], {"each": 1}, epsilon=epsilon))
     assert [plan.epsilon for plan in tried] == [1, 2]
+
+
+def test_the_rows_of_an_open_table_are_read_while_its_plan_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, begun = import_module("dpengine.release"), threading.Event()
+    monkeypatch.setattr(release, "check_makeable", lambda _: begun.set())
+    recognise = release.count.digest_and_count
+
+    def wait_for_trial(*given: Any) -> Any:
+        assert begun.wait(timeout=30)
+        return recognise(*given)
+
+    monkeypatch.setattr(release.count, "digest_and_count", wait_for_trial)
+    with dpe.open_table(pd.DataFrame({"a": ["a0"], "b": ["b0"]})) as table:
+        dpe.release(table, letters_plan([2, 2], {"each": 1}))
 
 
 def test_a_few_of_many_tables_are_tried() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpengine.array_types import Floats
-from dpengine.marginals.latent_classes import LatentClasses, find_latent_classes
+from dpengine.marginals import latent_classes as module
+from dpengine.marginals.latent_classes import FEW, LatentClasses, find_latent_classes
 from dpengine.marginals.pairwise import Pairwise
 
 SIZES = dict(zip("abcdefgh", (2, 3, 4, 5, 6, 3, 4, 5), strict=True))
@@ -57,3 +58,16 @@ def test_classes_give_distributions() -> None:
         assert table.shape == tuple(SIZES[name] for name in columns)
         assert table.sum() == pytest.approx(1)
         assert table.min() > 0
+
+
+def test_classes_do_not_depend_on_which_of_two_threads_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits are combined in the order of their starts, and not in that in which they end."""
+    monkeypatch.setattr(module, "MORE_ROUNDS", 3)
+    model = model_of(three_classes())
+    together = find_latent_classes(model.one, model.two)
+    alone = []
+    for start in FEW:
+        monkeypatch.setattr(module, "FEW", (start,))
+        alone.append(find_latent_classes(model.one, model.two))
+    assert (together.sizes == np.concatenate([each.sizes for each in alone]) / len(FEW)).all()
+    assert all((together.cells[name] == np.vstack([each.cells[name] for each in alone])).all() for name in SIZES)
