@@ -15,7 +15,7 @@ Columns of many values come first: late columns are in many tables, which then s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import NamedTuple
@@ -150,7 +150,7 @@ def _target(model: Pairwise, earlier: Sequence[str], name: str, rows: int, pairs
     for table, first, last in zip(tables, starts, starts[1:], strict=False):
         expected[first:last] = model.table((*table, name)).reshape(-1, size)
     expected *= part
-    cell_weights = 1 / (1 + expected @ np.full(size, 1 / size, dtype=np.float32))
+    cell_weights: Reals = np.reciprocal(1 + expected @ np.full(size, 1 / size, dtype=np.float32))
     cell_weights[: starts[len(earlier)]] *= np.float32(pairs)
     return _Target(tables, starts, expected, cell_weights)
 
