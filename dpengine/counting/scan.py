@@ -230,11 +230,9 @@ def prepared_connection(table: LocalTable, columns: Sequence[Coding | BatchCodin
 
 def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack) -> None:
     for name, texts in coding.lists.items():
-        places = arrow.from_numpy(np.arange(len(texts), dtype=np.int64))
-        connection.register(f"list_{name}", pa.table({"text": arrow.from_texts(texts), "place": places}))
-        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
+        # A statement with up to 1,000 texts takes a third of the time of a query over an Arrow table of them.
+        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM ({', '.join(map(literal, texts))})")
         scratch.callback(connection.execute, f"DROP TYPE {name}")
-        scratch.callback(connection.unregister, f"list_{name}")
     for name, function in coding.functions.items():
         connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
         scratch.callback(connection.remove_function, name)

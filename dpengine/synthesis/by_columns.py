@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.moves import Tables, kept, move_along
@@ -118,13 +119,12 @@ def alone(counts: Floats, rows: int) -> Codes:
     return np.repeat(np.arange(counts.size), largest_remainders(counts + 1e-9, rows)).astype(np.int32)
 
 
-def given(parent: Codes | Ints, table: Floats, counts: Floats, salt: int) -> Codes:
+def given(parent: Codes | Ints, table: Floats, counts: Floats, order: npt.NDArray[np.intp]) -> Codes:
     """Return the values of a column that follow its `table` with another column, `parent`, up to rounding.
 
     Rounding errors are carried over to the next value of the parent. `counts` are those of the column alone, for values
-    of the parent that are empty in the table.
+    of the parent that are empty in the table. `order` says which of the rows of one value come first.
     """
-    order = shuffled(parent.size, salt)
     order = order[np.argsort(parent[order].astype(np.min_scalar_type(len(table))), kind="stable")]
     child = np.zeros(parent.size, dtype=np.int32)
     sizes, carried, start = np.bincount(parent, minlength=len(table)), np.zeros(table.shape[1]), 0
@@ -198,7 +198,7 @@ def _next(
     order = shuffled(rows, salt)
     mixed = {other: values.take(order) for other, values in codes.items()}
     parent = max(codes, key=dependence)
-    child = given(mixed[parent], model.pair(parent, name), model.one[name], salt)
+    child = given(mixed[parent], model.pair(parent, name), model.one[name], order)
     contexts = np.empty((len(target.tables), rows), dtype=np.int32)
     price, least = np.empty_like(target.expected), np.zeros(rows, dtype=np.float32)
     for k, table in enumerate(target.tables):

@@ -31,6 +31,7 @@ from dpengine.marginals.graphs import spanning_tree
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
+from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.nearest import nearest_counts
@@ -192,7 +193,9 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     codes = np.zeros((len(names), rows), dtype=np.int32)
     codes[0] = alone(model.one[names[0]], rows)
     for salt, (parent, child) in enumerate(_dependence_tree(model, names)):
-        codes[place[child]] = given(codes[place[parent]], model.pair(parent, child), model.one[child], salt)
+        codes[place[child]] = given(
+            codes[place[parent]], model.pair(parent, child), model.one[child], shuffled(rows, salt)
+        )
     return codes
 
 

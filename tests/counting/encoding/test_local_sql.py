@@ -120,7 +120,7 @@ def test_missing_markers_that_are_no_numerals_equal_no_number():
 
 PLACE = {"kind": "category", "values": [
     "Paris, TX", "False", 'Rare "X"', " trailing", "01", "1", "2.5", "é", "日本", "NA", "null", "=cmd", "a\nb",
-    "y ", "y", "2024-01-05",
+    "y ", "y", "2024-01-05", "O'Hara", "\\'); --",
 ]}  # fmt: skip
 
 
