@@ -230,7 +230,8 @@ def prepared_connection(table: LocalTable, columns: Sequence[Coding | BatchCodin
 
 def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack) -> None:
     for name, texts in coding.lists.items():
-        # A statement with up to 1,000 texts takes a third of the time of a query over an Arrow table of them.
+        # With 100 texts in the statement it takes 0.8 ms; as a query over an Arrow table of them, 3 ms. With 100,000 it
+        # takes 0.1 s longer than the query.
         connection.execute(f"CREATE TEMP TYPE {name} AS ENUM ({', '.join(map(literal, texts))})")
         scratch.callback(connection.execute, f"DROP TYPE {name}")
     for name, function in coding.functions.items():
