@@ -83,7 +83,7 @@ def moved(query: Question, here: np.ndarray, there: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
-@pytest.mark.by_day(4)
+@pytest.mark.by_day(2)
 def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
     query = question(statistic, epsilon="1/3")
     furthest = 0.0
@@ -96,7 +96,7 @@ def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
 
 
 @pytest.mark.parametrize("statistic", EVERY[:-1], ids=lambda statistic: statistic.kind)  # variances: by group, below
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> None:
     query = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
     names = ["who", *NAMES]
@@ -107,6 +107,7 @@ def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> 
         assert moved(query, here, there) <= 1 + 1e-9
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "statistic", [Count(), Mean(of=INCOME), Variance(of=INCOME)], ids=lambda statistic: statistic.kind
 )
@@ -242,6 +243,7 @@ def test_the_expected_error_needs_no_data_and_shrinks_with_epsilon() -> None:
 # ── Paid once, and kept ───────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
 def test_the_same_question_is_answered_once(statistic: object) -> None:
     book, data = Ledger.in_memory(), frame(ROWS)

@@ -101,6 +101,7 @@ def test_where_no_bundle_can_be_written_nothing_is_spent(
     assert sorted(tmp_path.iterdir()) == before, "not even a ledger was begun"
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(
     job: tuple[str, str, str], tmp_path: Path, unbuffered: str

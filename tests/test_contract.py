@@ -164,7 +164,7 @@ def test_the_command_line_interface(plan_file: Path, tmp_path: Path) -> None:
         (None, "age,region,visit\n1,North\n1,2,3,4,5\n", "line"),
     ],
 )
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 def test_bad_input_is_refused_in_one_line_and_costs_nothing(
     plan_edit: tuple[str, str] | None, table_text: str, fragment: str, plan_file: Path, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ def test_bundles_verify_from_the_command_line() -> None:
     assert (answer["release_id"], answer["faults"]) == (PLANS["people"]["release_id"], [])
 
 
+@pytest.mark.by_day(7)
 @pytest.mark.parametrize("name", PLANS)
 def test_publishing_again_gives_the_stored_release(
     name: str, ledger: dpe.Ledger, tmp_path: Path, request: pytest.FixtureRequest
@@ -209,6 +210,7 @@ def test_the_same_rows_are_recognised_in_other_formats(ledger: dpe.Ledger, tmp_p
             assert dpe.release(table, plan_of(name), ledger=ledger).release_id == PLANS[name]["release_id"], name
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", EXPECTED["questions"])
 def test_a_question_is_answered_as_before(name: str, ledger: dpe.Ledger) -> None:
     expected = EXPECTED["questions"][name]
@@ -245,6 +247,7 @@ def test_a_choice_is_made_once(ledger: dpe.Ledger) -> None:
     assert drawn.question == expected["question"]
 
 
+@pytest.mark.by_day(1)
 def test_a_cap_still_refuses(ledger: dpe.Ledger, tmp_path: Path) -> None:
     with nothing_changes(ledger), pytest.raises(dpe.BudgetError) as caught:
         dpe.release(HERE / "visits.csv", plan_of("refused"), ledger=ledger)
@@ -287,6 +290,7 @@ def test_an_old_ledger_takes_new_charges(old_url: str, ledger: dpe.Ledger) -> No
     assert again.left("VISITS-2026") == Fraction(7) - Fraction(341, 60) - Fraction(1, 4)
 
 
+@pytest.mark.by_day(1)
 def test_the_command_line_uses_an_old_ledger(old_url: str, tmp_path: Path) -> None:
     accounts = {account["dataset"]: account for account in json.loads(run("ledger", "--ledger", old_url, "--json"))}
     assert {

@@ -167,6 +167,7 @@ TAMPERED: dict[str, Any] = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("what", [*TAMPERED, "the file"])
 def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) -> None:
     where = r"manifest\.json: domain" if what == "a noisy count" else r"found\.json"

@@ -155,6 +155,7 @@ TAMPERED: dict[str, Any] = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("what", [*TAMPERED, "the file"])
 def test_a_bundle_whose_search_was_changed_is_refused(what: str, bundle: bytes) -> None:
     where = r"manifest\.json: domain|tables" if what in ("a key", "a key more") else r"found\.json"

@@ -57,6 +57,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("contract", PLANTED)
 def test_a_planted_import_breaks_its_contract(contract: str, copy: Path) -> None:
     file, line = PLANTED[contract]

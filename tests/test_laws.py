@@ -143,6 +143,7 @@ def test_law_9_a_message_with_a_value_is_noticed(monkeypatch: pytest.MonkeyPatch
     assert leaks(BAD_ROWS[0]), "planted: the value is quoted"
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("statement", ["guarantee", "not_protected", "post_processing", "measurements", "domain"])
 def test_law_10_a_release_that_does_not_say_what_it_is_is_refused(statement: str, tmp_path: Path) -> None:
     finished = dpe.release(ROWS, PLAN)

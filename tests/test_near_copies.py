@@ -76,6 +76,7 @@ def ledger() -> dpe.Ledger:
     return made
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("tampering", TAMPERINGS)
 def test_a_near_copy_under_a_fresh_name_shares_the_budget(ledger: dpe.Ledger, tampering: str) -> None:
     copy = TAMPERINGS[tampering](CLINIC)

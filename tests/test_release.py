@@ -202,6 +202,7 @@ def test_a_fault_after_the_first_draw_reveals_no_drawn_number(
     assert ledger.history() == []
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("fault", [MemoryError(), ValueError("too many people"), ZeroDivisionError()])
 def test_a_release_that_fails_after_its_charge_can_be_published_later(
     fault: Exception, plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
@@ -381,6 +382,7 @@ def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledg
         dpe.release([1, 2], plan, ledger)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_that_arrow_reads_is_released_without_loading_the_engine(ending: str, tmp_path: Path) -> None:
     pay, day = np.arange(2000) / 250, np.datetime64("2024-01-01") + np.arange(2000) % 90

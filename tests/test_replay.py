@@ -79,7 +79,7 @@ ALL_ALIKE = pd.DataFrame([("p", "a0", "b0", "c0", "3")] * 500, columns=NAMES)
 @pytest.mark.parametrize(("neighbours", "epsilon"), [*zip(NEIGHBOURS, ["0.1", "10"] * 2, strict=True)])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.by_day(16)
+@pytest.mark.by_day(8)
 def test_a_neighbouring_table_changes_only_probabilities_and_these_by_at_most_epsilon(
     strategy: str, unit: str, neighbours: str, epsilon: str
 ) -> None:
@@ -100,7 +100,7 @@ def same(first: Tape, second: Tape) -> bool:
 @pytest.mark.parametrize("other", [OTHER, people(0), ALL_ALIKE], ids=["other people", "nobody", "all alike"])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.by_day(12)
+@pytest.mark.by_day(6)
 def test_even_an_entirely_different_table_changes_only_probabilities(
     strategy: str, unit: str, other: pd.DataFrame
 ) -> None:
@@ -132,7 +132,7 @@ def question_of(statistic: str, unit: str, epsilon: str = "1") -> Question:
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.by_day(12)
+@pytest.mark.by_day(5)
 def test_an_answer_to_a_question_is_as_private(statistic: str, unit: str, neighbours: str) -> None:
     question = question_of(statistic, unit, "1/3")
     without, with_one = NEIGHBOURS[neighbours]
@@ -178,6 +178,7 @@ def test_a_choice_is_as_private(mechanism: Mechanism, monotone: bool, there: tup
     assert cost(first, second) <= 1 + 1e-9
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_person_with_more_rows_than_the_unit_costs_no_more(strategy: str) -> None:
     plan = plan_of(strategy, "a person of two rows", "1")

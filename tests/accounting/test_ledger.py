@@ -75,6 +75,7 @@ BAD_MONEY = [
 ]  # fmt: skip
 
 
+@pytest.mark.by_day(20)
 @pytest.mark.parametrize("value", BAD_MONEY, ids=lambda value: f"{type(value).__name__}-{str(value)[:12]!r}"
                          if not isinstance(value, int) or value < 10**9 else "int-long")  # fmt: skip
 def test_an_epsilon_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger: Ledger, value: Any) -> None:
@@ -89,6 +90,7 @@ def test_an_epsilon_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger
     assert ledger.datasets() == []
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize("field", ["dataset", "plan_id", "release_id", "created", "title", "summary"])
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", None, 7])
 def test_texts_that_a_database_may_not_keep_are_refused(ledger: Ledger, field: str, text: Any) -> None:
@@ -281,6 +283,7 @@ def test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger(stored: Ledger, st
     assert stored.fingerprint(b"digest") == hmac.digest(secret, framed, "sha256")
 
 
+@pytest.mark.by_day(2)
 def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(stored: Ledger, ledger: Ledger) -> None:
     for shared in (stored, ledger):
         shared.set_cap("clinic", 20)
@@ -369,6 +372,7 @@ TAMPERING: dict[str, tuple[str, int]] = {
 }
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize("case", TAMPERING)
 def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, stored_url: str, case: str) -> None:
     for plan in ("first", "second", "third"):

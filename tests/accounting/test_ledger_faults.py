@@ -136,6 +136,7 @@ def test_death_at_any_point_leaves_charge_and_release_or_neither(stored_url: str
     ledger.verify_chain()
 
 
+@pytest.mark.by_day(6)
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("lose_wal", [False, True])
 def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neither(
@@ -336,6 +337,7 @@ def test_a_file_that_is_no_ledger_is_refused(url: str, path: Path) -> None:
     assert_closed(lambda: Ledger(url), path)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("keep", [0, 1, 100, 4096, 0.5, 0.95])
 def test_a_truncated_ledger_is_refused(url: str, path: Path, keep: float) -> None:
     for number in range(20):

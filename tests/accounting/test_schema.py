@@ -178,6 +178,7 @@ def test_a_ledger_of_version_3_is_read_and_then_upgraded(third_url: str, request
     assert layout(third_url) == layout(new_url)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("point", POINTS)
 def test_death_at_any_point_of_an_upgrade_from_version_3_leaves_that_or_the_new_one(third_url: str, point: str) -> None:
     assert run("die", third_url, "plan 2", point) == []
@@ -212,6 +213,7 @@ def test_a_refused_charge_upgrades_nothing(old_url: str) -> None:
     assert (version(old_url), has_kinds(old_url)) == (1, False)
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("point", POINTS)
 def test_death_at_any_point_of_an_upgrade_leaves_the_old_ledger_or_the_new_one(old_url: str, point: str) -> None:
     assert run("die", old_url, "plan", point) == []

@@ -157,6 +157,7 @@ def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(store
 LOST_KEY = r"its signing key is gone or was replaced.*private-release ledger restore.*private-release ledger accept"
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("entries", [0, 1])
 @pytest.mark.parametrize("change", ["DELETE FROM ledger_keys", "UPDATE ledger_keys SET name = 'other'"])
 def test_a_missing_signing_key_is_reported_and_not_replaced(

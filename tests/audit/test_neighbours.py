@@ -30,6 +30,7 @@ EPSILON = Fraction(1, 3)
 MonkeyPatch = pytest.MonkeyPatch
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("way", MOVES)
 def test_no_person_moves_all_that_is_measured_by_more_than_epsilon_and_the_audited_one_by_all_of_it(way: str) -> None:
     costs = MOVES[way](EPSILON).costs
@@ -101,6 +102,7 @@ FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
 }
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("way", MOVES)
 def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
     FAULTS[way](monkeypatch)
@@ -109,6 +111,7 @@ def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkey
     assert check.largest > 1.1 * EPSILON
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("way", NEIGHBOURS)
 def test_a_tenth_of_the_noise_is_detected_from_outcomes(way: str, monkeypatch: MonkeyPatch) -> None:
     """A miss has a probability below 1e-15: at worst, 98 % of outcomes with the person are evidence, 2 % without."""

@@ -20,7 +20,7 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(3)
 def test_no_output_has_a_log_likelihood_ratio_above_epsilon(way: str) -> None:
     for present in (True, False):
         ratios = evidence(way, Fraction(1, 2), present=present, runs=2)

@@ -109,6 +109,7 @@ def test_a_release_in_german_has_german_numbers_and_the_same_bundle(new_page: Ne
     expect(page.get_by_text(re.compile(r"\d\d,\d{3} kept rows in all"))).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Path) -> None:
     alice, bob = new_page(), new_page(stranger=True)
     upload(alice, clinic_csv(tmp_path, "alice-secret", 300))

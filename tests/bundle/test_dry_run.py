@@ -38,6 +38,7 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "_known", type(dry_run._known)())
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", PLANS)
 def test_zeros_have_the_form_of_what_is_measured(name: str) -> None:
     strategy = decide(PLANS[name])

@@ -37,6 +37,7 @@ def entry_of(plan: Plan) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_the_registry_accepts_the_entry(plan: Plan) -> None:
     entry = entry_of(plan)

@@ -94,6 +94,7 @@ def plus(amount: float) -> Callable[[str], str]:
 HIGH, LOW, ESTIMATE, COUNT = 1, 2, 3, 4
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(
     "name", ["README.txt", "plan.yaml", AGE, TOTAL, "synthetic.csv", "report.html", "registry.yaml"]
 )
@@ -196,7 +197,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
 
 
 @pytest.mark.parametrize(("edit", "fault"), CHANGES.values(), ids=CHANGES)
-@pytest.mark.by_day(25)
+@pytest.mark.by_day(10)
 def test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed(
     bundle: bytes, edit: Callable[[Members], None], fault: str
 ) -> None:
@@ -217,6 +218,7 @@ def modelled() -> bytes:
     return write.pack(preview(plan))
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("edit", "fault"),
     [

@@ -88,7 +88,7 @@ def lost(members: Members) -> None:
         (stated("measurements", 0, "merged_to", value=[2, 3]), "and for no other purpose"),
     ],
 )  # fmt: skip
-@pytest.mark.by_day(6)
+@pytest.mark.by_day(3)
 def test_every_change_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
     members = members_of(bundle)
     edit(members)

@@ -91,7 +91,7 @@ BOXES = "table age, and no other, is to be measured once in boxes"
         ("beside", narrower, "an interval is not the estimate ± half_width_95"),
     ],
 )
-@pytest.mark.by_day(6)
+@pytest.mark.by_day(3)
 def test_every_change_is_found(
     bundles: dict[str, bytes], name: str, change: Callable[[Told, Members], None], fault: str
 ) -> None:

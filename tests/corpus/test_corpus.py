@@ -93,7 +93,7 @@ def test_the_command_line_says_so_in_lines_and_writes_nothing(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", SAMPLE[::2])
-@pytest.mark.by_day(4)
+@pytest.mark.by_day(2)
 def test_the_page_says_so_and_goes_on(name: str) -> None:
     case = CASES[name]
     page = visits.visit()

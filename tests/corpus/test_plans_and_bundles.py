@@ -31,6 +31,7 @@ def test_a_plan_is_read_or_refused_in_plain_words(name: str, tmp_path: Path) -> 
     assert str(tmp_path) not in str(refused.value)
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize("name", BUNDLES)
 def test_a_release_file_is_verified_or_refused_in_plain_words(name: str) -> None:
     make, fragment = BUNDLES[name]
@@ -57,6 +58,7 @@ def test_the_command_line_says_what_is_wrong_with_a_plan(name: str, tmp_path: Pa
 SAMPLE = ["whole", "a text", "a script before it", "a bomb of a table", "a plan of thirty million bins", "endorsed"]
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_command_line_and_the_page_say_what_is_wrong_with_a_release_file(name: str, tmp_path: Path) -> None:
     make, fragment = BUNDLES[name]

@@ -106,7 +106,7 @@ def units(amount: Amount, value: float | None) -> Ints:
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("amount", [PAY, HOURS, AGE], ids=["two ends", "knots", "squares"])
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(2)
 def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None:
     type, values = TYPES[kind]
     plan = plan_of(amount) if amount is not AGE else with_slope()
@@ -118,6 +118,7 @@ def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None
         assert counts[0].tolist() == units(plan.amount(amount.name), number).tolist(), value
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("kind", TYPES)
 def test_the_weights_of_two_amounts_multiply(kind: str) -> None:
     """Also where one is shared in three: a row has as many units as it has in either amount, multiplied."""

@@ -215,7 +215,7 @@ ROW = st.fixed_dictionaries(
     }
 )
 ROWS = st.lists(ROW, max_size=12)
-quick = settings(max_examples=25, deadline=None, derandomize=True)
+quick = settings(max_examples=10, deadline=None, derandomize=True)
 
 
 def as_table(rows, names=("n", "c", "y", "d")):
@@ -226,7 +226,7 @@ def same(left, right):
     return all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))
 
 
-@settings(quick, max_examples=8)  # each opens five files, so fewer tables have more rows
+@settings(quick, max_examples=4)  # each opens five files, so fewer tables have more rows
 @given(st.lists(ROW, max_size=48))
 def test_counts_agree_with_the_slow_reader_in_every_format(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("formats")

@@ -62,6 +62,7 @@ def by_hand(rows: list[tuple[object, ...]], person: bool) -> list[tuple[int, tup
     )
 
 
+@pytest.mark.by_day(1)
 @settings(max_examples=15)
 @given(rows=ROWS)
 @pytest.mark.parametrize("person", [False, True])
@@ -74,6 +75,7 @@ def test_classes_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...]], p
     assert bare.values == ()
 
 
+@pytest.mark.by_day(1)
 @settings(max_examples=15)
 @given(rows=ROWS)
 @pytest.mark.parametrize("person", [False, True])

@@ -96,6 +96,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return pieces
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     "written",
     [

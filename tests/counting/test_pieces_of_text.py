@@ -71,6 +71,7 @@ def lines_of(times: int, quote: str = "") -> str:
     return "\n".join(rows) + "\n"
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("quote", "end", "simple"),
     [("", "\n", True), ('"', "\n", True), ('"', "", False)],
@@ -125,6 +126,7 @@ LEFT_TO_SQL = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("content", LEFT_TO_SQL.values(), ids=LEFT_TO_SQL)
 def test_other_quotes_are_left_to_sql(tmp_path, monkeypatch, content):
     path = tmp_path / "t.csv"

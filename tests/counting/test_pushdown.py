@@ -283,6 +283,7 @@ def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_
     assert any((counts[name] != here[name]).any() for counts in others for name in here)
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("type", [pa.string(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")])
 def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_any_engine):
     if type == pa.string():

@@ -91,7 +91,7 @@ def true_means(columns: tuple[Ints, Ints, Ints]) -> Floats:
 
 @pytest.mark.parametrize("spread", ["skewed", "two values"])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_intervals_hold_the_true_mean(epsilon: str, spread: str) -> None:
     columns, runs = people(spread), 120
     plan = plan_of(epsilon)
@@ -105,6 +105,7 @@ def test_intervals_hold_the_true_mean(epsilon: str, spread: str) -> None:
     assert covered >= stats.binom.ppf(1e-9, runs * len(SIZES), 0.95)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 @pytest.mark.parametrize(
     "amount", [{}, {"missing": True}, {"knots": [0, 100, 300, 1000]}], ids=["ends", "missing", "knots"]

@@ -119,6 +119,7 @@ def test_groups_of_nobody_or_of_equal_people_give_no_slope() -> None:
     assert np.isfinite(np.stack([values for name, values in cells.items() if name != "g"])).all()
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive", "auto"])
 def test_a_bundle_with_them_verifies_and_a_changed_one_does_not(strategy: str) -> None:
     rng = np.random.default_rng(2)

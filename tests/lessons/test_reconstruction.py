@@ -40,6 +40,7 @@ def test_true_answers_reveal_everybody(method: Method) -> None:
     assert reconstruct(RAW, 60, 180, method=method, seed=1).rate.share == 1
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("defence", [rounded(5), rounded(10), jittered(5), unbudgeted(Fraction(1))])
 def test_small_errors_do_not_hinder_reconstruction_of_five_hundred(defence: Defence) -> None:
     assert reconstruct(defence, 500, 4000, seed=2).rate.share > 0.99

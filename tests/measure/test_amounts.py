@@ -61,7 +61,7 @@ def test_noise_is_drawn_for_a_row_and_paid_for(strategy: str, monkeypatch: pytes
         [{"columns": ["a"], "slope": [{"of": "age", "on": "pay"}]}],
     ],
 )
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_no_row_moves_what_is_measured_by_more_than_epsilon(tables: Any) -> None:
     """The logarithm of the greatest ratio of probabilities of any outcome, as an exact fraction, for every row."""
     plan = plan_of(tables=tables)

@@ -39,6 +39,7 @@ def counted(plan: Plan, rows: list[tuple[str | None, ...]]) -> list[Ints]:
         return counting.count(table, plan, decide(plan).marginals, truncation_key=b"k" * 32)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("weight", [1, 9])
 def test_no_row_moves_levels_and_means_together_by_more_than_epsilon(weight: int) -> None:
     """The logarithm of the greatest ratio of probabilities of any outcome, as an exact fraction, for every row."""

@@ -72,6 +72,7 @@ def row(**values: Any) -> pd.DataFrame:
     return pd.DataFrame([{**plain, **values}], dtype=object)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) -> None:
     made = preview(plan_of(name))
@@ -142,6 +143,7 @@ def test_what_is_measured_costs_what_was_allocated(name: str) -> None:
     assert modelled + audit + sum((each.epsilon for each in measured.choices), Fraction(0)) == rest
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_plans_of_much_epsilon_are_predicted_and_previewed(name: str) -> None:
     """Where what levels say of the rest has hardly any noise, its scale is not rounded to 0."""
@@ -216,6 +218,7 @@ def test_intervals_hold_and_errors_are_as_predicted() -> None:
     assert 0.6 <= np.mean(off) / predicted["place × sex"] <= 1.6
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("fault", ["a level left out", "one box left out", "boxes twice", "surer"])
 def test_every_change_in_a_release_is_found(fault: str) -> None:
     members = members_of(bundle())

@@ -170,7 +170,7 @@ def with_one_more(counts: Ints, unit: int) -> Iterator[Ints]:
 
 @cases
 @units
-@pytest.mark.by_day(9)
+@pytest.mark.by_day(4)
 def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit: int) -> None:
     """Over all cells that the person may be in: each draw costs its part of ε somewhere, and nowhere more."""
     joint, epsilon = CASES[case][1], Fraction(CASES[case][2]) * unit
@@ -190,6 +190,7 @@ def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit:
     assert sum(greatest) == epsilon
 
 
+@pytest.mark.by_day(9)
 @cases
 @units
 def test_other_counts_change_only_the_probability_of_the_outcome(case: str, unit: int) -> None:
@@ -216,6 +217,7 @@ def grown(dimensions: int, unit: int, counts: Ints) -> Callable[[Tape], None]:
     return work
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("dimensions", AXES)
 @pytest.mark.parametrize("rows", [0, 300, 30_000])
 @units
@@ -246,6 +248,7 @@ def measuring(counts: Ints, unit: int, trees: list[Boxes]) -> Callable[[Tape], N
     return work
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("dimensions", AXES)
 @pytest.mark.parametrize("period", [1, 4])
 @units

@@ -190,6 +190,7 @@ def test_a_release_is_kept_reopened_and_verified_and_costs_nothing_again() -> No
     assert predict(plan).set_index("table")["quantile_0.5_pay_half_width_95"]["sex"] > 0
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(("edit", "fault"), [
     (("sensitivity", 2), "does not protect a person"),
     (("epsilon", "1"), "does not protect a person"),

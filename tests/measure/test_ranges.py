@@ -73,6 +73,7 @@ def test_ranges_stand_beside_others_only_where_these_are_no_sums_of_their_table(
     assert len({decide(plan_of(tables)).plan_id for tables in others}) == 4
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", TABLES)
 def test_all_tables_agree_and_the_release_verifies(name: str, tmp_path: Path) -> None:
     made = preview(plan_of(TABLES[name]))

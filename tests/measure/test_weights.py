@@ -42,6 +42,7 @@ def test_direct_shares_follow_the_cube_root_of_weighted_cells_and_are_exact(weig
     assert sum(shares.values()) == plan.epsilon
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(("make", "strategy"), list(product((ring, headline), ("direct", "optimised"))))
 def test_errors_fall_with_the_weight_and_no_other_weight_serves_better(make: Any, strategy: str) -> None:
     """The weighted sum of variances of each plan, under the allocation for each weight."""

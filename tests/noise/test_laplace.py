@@ -107,6 +107,7 @@ LEVEL_NAMES = [
 each_level = pytest.mark.parametrize("level", LEVELS, ids=LEVEL_NAMES)
 
 
+@pytest.mark.by_day(3)
 @each_level
 def test_every_16_bits_give_the_value_of_their_interval_or_ask_for_more(level: noise._Level) -> None:
     indices, ends, requests = np.arange(2**16), [], 0
@@ -127,6 +128,7 @@ def test_every_16_bits_give_the_value_of_their_interval_or_ask_for_more(level: n
         assert mass.get(k, 0) == max(0, below[k] - below[k - 1] - 1), "sixteen bits decide all that they can"
 
 
+@pytest.mark.by_day(3)
 @each_level
 def test_64_bits_fall_on_the_right_side_of_every_breakpoint(level: noise._Level) -> None:
     points = {point for point in floors(level.distribution, 64).values() if 0 < point < MASK}
@@ -136,6 +138,7 @@ def test_64_bits_fall_on_the_right_side_of_every_breakpoint(level: noise._Level)
     assert values.tolist() == expected(level.distribution, 64, words)
 
 
+@pytest.mark.by_day(6)
 @each_level
 @pytest.mark.parametrize("depth", [128, 192])
 def test_ties_are_decided_by_further_bits(level: noise._Level, depth: int) -> None:

@@ -88,6 +88,7 @@ def test_candidates_come_as_often_as_the_definition_says(
         assert stats.chisquare(seen, wrong).pvalue < ALPHA, "negative control: another ε is rejected"
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_no_neighbours_differ_by_more_than_epsilon(draw: selection.Draw, monotone: bool) -> None:

@@ -112,7 +112,7 @@ def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() ->
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("rows", [None, 4000])
-@pytest.mark.by_day(5)
+@pytest.mark.by_day(2)
 def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | None) -> None:
     page(survey(rows_about=rows), view)
 

@@ -139,6 +139,7 @@ def test_by_group_one_price_answers_all(book: Ledger) -> None:
     assert "The median of age" in texts(at), "groups are not offered where they are not answered"
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("typed", ["", "0", "-1", "many", "nan"])
 def test_an_unusable_price_is_explained(book: Ledger, typed: str) -> None:
     at = page()

@@ -113,6 +113,7 @@ def test_names_that_share_data_are_shown_as_one_account(book: Ledger) -> None:
     assert "The same data was also published" not in texts(at)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("cap", "said"),
     [
@@ -214,6 +215,7 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     assert not at.exception
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("total", ["", "0", "-1", "many"])
 def test_an_unusable_total_is_explained(total: str) -> None:
     at = page()
@@ -267,7 +269,7 @@ def test_a_cap_below_the_spent_sum_warns(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_an_unusable_cap_is_refused_in_words(book: Ledger, text: str) -> None:
     spend(book, 1)
     at = page()
@@ -303,6 +305,7 @@ def test_no_fingerprint_is_on_the_page(book: Ledger) -> None:
     assert "fingerprint" not in everything
 
 
+@pytest.mark.nightly
 def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
     for number in range(1, 101):
         charge(book, str(number), epsilon=Fraction(1, 100), title="", summary="sex")

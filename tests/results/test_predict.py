@@ -42,6 +42,7 @@ def observed(plan: Plan, draws: int) -> np.ndarray:
     return np.array(rows)
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("strategy", ["direct", "optimised"])
 @pytest.mark.parametrize(
     ("sizes", "tables", "epsilon"),

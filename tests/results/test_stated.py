@@ -46,6 +46,7 @@ def numbers(bundle: bytes) -> dict[str, bytes]:
     return {name: member for name, member in members_of(bundle).items() if name not in (*PROSE, "manifest.json")}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", PLANS)
 def test_a_later_version_returns_the_numbers_that_were_published(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, ledger = PLANS[name], dpe.Ledger.in_memory()

@@ -129,6 +129,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("k", range(4))
 def test_objects_of_other_types_in_a_data_frame(k):
     columns = {name: list(some[k]) for name, some in COLUMNS.items()}
@@ -297,6 +298,7 @@ def plan_of(column):
     return Plan(dataset="d", epsilon="1", columns=[{"name": "x", **column}], tables=[["x"]])
 
 
+@pytest.mark.by_day(6)
 @pytest.mark.parametrize("column", KINDS)
 @pytest.mark.parametrize("numbers", [["0", "1", "100", str(10**16)], ["0.5", "1.5", "-3.0"], [str(BIG)]])
 def test_a_number_has_one_cell_in_all_types(column, numbers):
@@ -325,6 +327,7 @@ VALUES = [
 WHEN = {"kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "day", "missing_as": ["2024-01-05"]}
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("column", [*KINDS, WHEN, {**WHEN, "missing_as": []}])
 def test_a_cell_of_a_mixed_column_is_that_of_its_own_type(column):
     plan = plan_of(column)

@@ -67,7 +67,7 @@ NAMES = ["age", "grade", "children", "big", "visit", "day", "born", "place", "sm
         *([[name]] for name in NAMES),
     ],
 )
-@pytest.mark.by_day(4)
+@pytest.mark.by_day(2)
 def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[str]], tmp_path) -> None:  # type: ignore[no-untyped-def]
     """As a frame and as the bundle's file, for columns of every kind."""
     result = preview(mixed(*tables))
@@ -176,6 +176,7 @@ def several(request: pytest.FixtureRequest) -> Result:
     return preview(plan)
 
 
+@pytest.mark.by_day(5)
 @pytest.mark.parametrize("rows", [0, 1, 100, 3000, 20_001])
 def test_any_number_of_rows_scales_the_tables_up_to_rounding(several: Result, rows: int) -> None:
     """Each count c becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c; in the mean it is nearer to N/n·c than by sampling."""

@@ -109,6 +109,7 @@ def test_a_plan_that_waits_or_is_approved_is_not_sent_twice(stored_url: str) -> 
     assert found.state is State.WAITING
 
 
+@pytest.mark.by_day(1)
 def test_a_decision_or_withdrawal_is_final(stored_url: str) -> None:
     desk = Ledger(stored_url).approvals
     for end in (
@@ -193,6 +194,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_rule_or_request_that_is_changed_from_outside_stops_all_use(stored_url: str, change: str) -> None:
     ledger = Ledger(stored_url)

@@ -230,6 +230,7 @@ def test_one_of_four_processes_gets_the_only_approval(stored_url: str) -> None:
     ledger.verify_chain()
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("point", POINTS)
 def test_death_at_any_point_uses_charge_and_approval_or_neither(stored_url: str, point: str) -> None:
     ledger = ruled(stored_url)

@@ -236,6 +236,7 @@ def described_anew(members: Members) -> Members:
     return members | descriptions.texts(Plan.loads(members["plan.yaml"].decode()), {**manifest, "files": earlier})
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("name", PORTALS)
 @pytest.mark.parametrize("change", [("ε = 4", "ε = 3"), ("Office", "Bureau"), ("}\n", "} \n")])
 def test_a_description_that_says_something_else_is_found(bundle: bytes, name: str, change: tuple[str, str]) -> None:

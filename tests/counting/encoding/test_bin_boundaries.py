@@ -74,6 +74,7 @@ def test_boundaries_stay_within_the_values_of_the_type():
         assert boundaries.code(high) == 1
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("type_name", ["DOUBLE", "FLOAT"])
 @quick
 @given(number=st.floats(width=32, allow_nan=False))

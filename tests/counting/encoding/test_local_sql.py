@@ -39,6 +39,7 @@ AGE = {"kind": "number", "edges": [0, 18, 65]}
 YOUNG, OLD = "[0, 18)", "[18, 65]"
 
 
+@pytest.mark.by_day(14)
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
@@ -129,6 +130,7 @@ def test_a_declared_text_falls_in_its_own_cell(value):
     assert cell_of(PLACE, value, pa.string()) == value
 
 
+@pytest.mark.by_day(9)
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
@@ -237,6 +239,7 @@ def test_a_typed_value_in_a_date_column(value, type, cell):
     assert cell_of(VISIT, value, type) == cell
 
 
+@pytest.mark.by_day(12)
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("form", ["arrow", "dictionary", "feather", "parquet"])
@@ -279,6 +282,7 @@ def test_every_day_falls_in_the_period_that_holds_it(by):
         assert counted(values, plan).tolist() == expected
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("form", "read"),
     [

@@ -80,6 +80,7 @@ def test_a_sketch_costs_all_of_its_epsilon_where_two_answers_have_different_buck
     assert max(here[y] / there[y] for y in here) == sketch.ratio == 4
 
 
+@pytest.mark.by_day(5)
 @small
 def test_reports_follow_their_distribution(protocol: PureProtocol) -> None:
     for answer in {0, protocol.answers - 1}:
@@ -154,6 +155,7 @@ def test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less(make: Make
     assert wanted * Fraction(9999, 10_000) < protocol.epsilon <= wanted
 
 
+@pytest.mark.by_day(3)
 @made
 def test_estimates_are_unbiased_and_have_the_variance_of_the_formula(make: Maker) -> None:
     runs, people, answer = 1000, 500, 1

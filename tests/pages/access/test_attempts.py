@@ -127,6 +127,7 @@ QUESTIONS: dict[str, Callable[[Ledger, Belongings], object]] = {
 }
 
 
+@pytest.mark.by_day(20)
 @pytest.mark.parametrize("owner", OTHERS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_other_owner_learns_what_is_in_the_ledger(hers: Belongings, question: str, owner: str) -> None:
@@ -139,6 +140,7 @@ def test_no_other_owner_learns_what_is_in_the_ledger(hers: Belongings, question:
 # ---- ledger entries, by what a session does: 5 attempts × 5 others ----
 
 
+@pytest.mark.by_day(8)
 @pytest.mark.parametrize("owner", OTHERS)
 @pytest.mark.parametrize("attempt", [
     "raise her cap", "spend her budget", "publish her plan on her data", "approve her plan", "withdraw her plan",
@@ -191,7 +193,7 @@ def under_way() -> str:
 @pytest.mark.parametrize("email", [BEA, None])
 @pytest.mark.parametrize(("page", "name"), ADDRESSES)
 @pytest.mark.parametrize("target", ["release", "answer", "choice", "token", "dataset"])
-@pytest.mark.by_day(16)
+@pytest.mark.by_day(6)
 def test_no_address_shows_what_is_hers(
     hers: Belongings,
     under_way: str,
@@ -226,6 +228,7 @@ def test_her_group_sees_it(hers: Belongings, email: str, page: str, name: str, m
 # ---- widgets: boxes that choose by name or id hold nothing of hers, whatever is put there ----
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("key", ["budget_dataset", "budget_release", "group", "choose_dataset"])
 @pytest.mark.parametrize("page", ["budget", "labs/choose"])
 def test_no_box_takes_what_is_hers(hers: Belongings, key: str, page: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ def sent() -> str:
 ROLES = [frozenset[May](), *(frozenset({may}) for may in May), frozenset(May)]
 
 
+@pytest.mark.by_day(18)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("act", ACTS)
 def test_every_action_checks_the_role(act: str, role: frozenset[May], tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ OFFERED = {  # on which page which button or box is there, for whom
 
 
 @pytest.mark.parametrize("email", [ANN, SAM, VERA, BEA])
-@pytest.mark.by_day(2)
+@pytest.mark.by_day(1)
 def test_pages_offer_what_the_role_allows_and_no_more(monkeypatch: pytest.MonkeyPatch, email: str) -> None:
     account = next(iter(accounts(email).values()))
     ledger().for_owner(account.owner).set_cap("of-the-group", "4")

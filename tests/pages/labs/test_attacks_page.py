@@ -89,6 +89,7 @@ def test_reconstruction_runs_on_request_and_fails_only_on_this_engine() -> None:
     assert len(tiles["guessed right"]["x"]) < 86
 
 
+@pytest.mark.nightly
 def test_a_reconstruction_that_is_stopped_keeps_what_it_found() -> None:
     at = page("Reconstruction")
     at.segmented_control(key="attacks_people").set_value(100).run()

@@ -33,6 +33,7 @@ def private(at: AppTest, dataset: str) -> None:
     assert not at.exception
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_bars_are_the_exact_chances_of_both_mechanisms(name: str) -> None:
     at = page()
@@ -96,6 +97,7 @@ def test_a_draw_over_the_cap_is_refused_in_words() -> None:
     assert Ledger().spent("auction") == 0
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("sensitivity", ["0", "-1", "many", ""])
 def test_an_unusable_sensitivity_is_refused_in_words(sensitivity: str) -> None:
     at = page()

@@ -101,11 +101,13 @@ def test_learners_run_on_a_table_of_the_visitor() -> None:
     assert not at.get("download_button"), "losses of one's own are saved nowhere"
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("text", ["a,b\n0,1\n", "a,b\n1,1\n", "a,b\n0,1\n1,1\n"])
 def test_one_round_or_two_are_enough(text: str) -> None:
     assert len(page_with(text).get("plotly_chart")) == 2
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

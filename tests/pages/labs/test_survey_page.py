@@ -99,6 +99,7 @@ def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
     assert set(curator) == {survey.curator_error(Fraction(1))}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("sample", "size"), [("Census", 199_523), ("Health insurance", 20_190)])
 def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
     at = page()

@@ -95,7 +95,7 @@ def test_moving_epsilon_reads_the_ledger_once_and_going_back_predicts_nothing_ag
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "nan", "abc", "1e99", ""])
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     box = next(box for box in census.text_input if "exactly" in box.label)
@@ -107,7 +107,7 @@ def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: 
 
 @pytest.mark.parametrize(("typed", "caution"), [("0,5", ""), ("2", ""), ("3", "less than is usual"),
     ("10", "finding out almost surely"), ("10.5", "hardly limits")])  # fmt: skip
-@pytest.mark.by_day(3)
+@pytest.mark.by_day(1)
 def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, typed: str, caution: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     next(box for box in census.text_input if "exactly" in box.label).set_value(typed).run()
@@ -229,6 +229,7 @@ def test_a_workbook_of_two_sheets_asks_for_one_by_name(page: AppTest) -> None:
     assert page.multiselect[0].options == ["age"]
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("name", "content", "fragment"),
     [

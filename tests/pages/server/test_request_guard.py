@@ -227,6 +227,7 @@ def test_no_name_of_a_file_is_a_fault_of_the_server(app: Served, name: str) -> N
         assert [path.name for path in app.uploads()].count("table.csv") >= 1
 
 
+@pytest.mark.nightly
 def test_uploads_go_with_their_visitors_also_while_others_come(app: Served) -> None:
     for number in range(4):
         with opened(app) as tab:

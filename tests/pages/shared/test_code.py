@@ -176,6 +176,7 @@ def test_a_choice_has_the_chances_of_the_page() -> None:
     assert math.isclose(max(chances), float(best.split()[0].rstrip("%")) / 100, abs_tol=0.01)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("page", ["definition", "attacks", "risk", "survey", "learn"])
 def test_each_lab_shows_a_text_that_runs(page: str) -> None:
     at = visit()

@@ -65,6 +65,7 @@ def test_advice_and_preview_name_the_same_number_of_noisy_cells() -> None:
     assert len(set(numbers)) == 1
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("epsilon", ["0.001", "0.02", "0.07"])
 def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> None:
     page = planned(3, epsilon=epsilon)
