@@ -35,7 +35,19 @@ from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.nearest import nearest_counts
-from dpengine.synthesis.repair import EVEN_LIMIT, EVEN_POWERS, LIMIT, POWER, Codes, Reals, excess_of, of_pairs, repair
+from dpengine.synthesis.repair import (
+    EVEN_POWERS,
+    POWER,
+    Codes,
+    Effort,
+    Reals,
+    cell_weights_of,
+    excess_in,
+    excess_of,
+    fill,
+    of_pairs,
+    repair,
+)
 from dpengine.synthesis.shared_rows import loosened, share, unique
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
@@ -45,9 +57,10 @@ COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # cells that are compared
-MOST_PASSES, MOST_EVEN_PASSES = 8, 16  # over rows of weight 1, while they gain; for each power, if errors are even
-PART = 0.4  # fraction of the rows that is tried in a pass
-BATCHES, EVEN_BATCHES = 32, 64  # of these; even errors are small, and more batches come nearer
+# Of rows of weight 1. Beside a model's error, it is little that people leave only cells with too many. Even errors are
+# small: more batches and passes come nearer, for each of the powers. Before them, each column is repaired alone.
+OF_MODEL = Effort(8, 0.5, 32, 0.4, 0.0)
+EVEN, EVEN_COLUMN = Effort(16, 2.0, 64, 0.4, enough=0.02), Effort(6, 2.0, 64, enough=0.01)
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -146,12 +159,9 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples and not once:
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
-        # Beside a model's error, it is little that people leave only cells with too many.
-        limit, at_least = (EVEN_LIMIT, -math.inf) if model.even else (LIMIT, 0.0)
-        passes, batches = (MOST_EVEN_PASSES, EVEN_BATCHES) if model.even else (MOST_PASSES, BATCHES)
         excess = excess_of(model, starts, codes, np.ones(rows))
         for power in EVEN_POWERS if model.even else (POWER,):
-            repair(codes, 1, excess, of_pairs(model, starts, power), starts, passes, limit, batches, PART, at_least)
+            repair(codes, 1, excess, of_pairs(model, starts, power), starts, EVEN if model.even else OF_MODEL)
     return codes, np.ones(people, dtype=np.int64)
 
 
@@ -188,15 +198,26 @@ def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
 
 
 def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
-    """Return rows whose columns follow the pairs of a tree, each pair to within rounding."""
-    place = {name: k for k, name in enumerate(names)}
-    codes = np.zeros((len(names), rows), dtype=np.int32)
-    codes[0] = alone(model.one[names[0]], rows)
-    for salt, (parent, child) in enumerate(_dependence_tree(model, names)):
-        codes[place[child]] = given(
-            codes[place[parent]], model.pair(parent, child), model.one[child], shuffled(rows, salt)
-        )
-    return codes
+    """Return rows whose columns follow the pairs of a tree, each pair to within rounding.
+
+    With even errors, each column is repaired by its pairs with all earlier ones before the next one follows it. So rows
+    end nearer than if all columns are repaired together from the start.
+    """
+    edges = _dependence_tree(model, names)
+    order = [names[0], *(child for _, child in edges)]
+    starts = np.cumsum([0, *(model.one[name].size for name in order)])
+    excess, cell_weights = (np.zeros((starts[-1], starts[-1]), dtype=np.float32) for _ in range(2))
+    codes = np.zeros((len(order), rows), dtype=np.int32)
+    codes[0] = alone(model.one[order[0]], rows)
+    for k, (parent, child) in enumerate(edges, start=1):
+        codes[k] = given(codes[order.index(parent)], model.pair(parent, child), model.one[child], shuffled(rows, k - 1))
+        if model.even and len(order) > 2:
+            for i, other in enumerate(order[:k]):
+                expected = model.pair(other, child) * (rows / model.total)
+                fill(cell_weights, starts, (i, k), cell_weights_of(expected, POWER))
+                fill(excess, starts, (i, k), excess_in(expected, codes[[i, k]]))
+            repair(codes[: k + 1], 1, excess, cell_weights, starts[: k + 2], EVEN_COLUMN, only=(k,))
+    return codes[[order.index(name) for name in names]]
 
 
 def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,9 @@ overshoot. The gain of undoing them shows by how much, and as many as overshot a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +26,15 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
 __all__ = [
-    "EVEN_LIMIT",
     "EVEN_POWERS",
-    "LIMIT",
     "POWER",
     "Codes",
+    "Effort",
     "Reals",
     "cell_weights_of",
+    "excess_in",
     "excess_of",
+    "fill",
     "greatest",
     "improve",
     "of_pairs",
@@ -47,14 +50,29 @@ BATCHES = 128  # of rows in a pass, at most
 # Rows in a batch, at least, where there are so many batches: smaller ones take as long.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 # An error in a cell of m people has weight (1 + m)^−POWER. If errors are even, rows are repaired with the first of two
-# powers, then with the second: so they end nearer after fewer passes (five public tables at ε = 10 and 20; 1.0 before
-# 0.5 does as well, and one power by itself worse).
+# powers, then with the second: so they end nearer after fewer passes (five public tables at ε = 10 and 20; one power by
+# itself does worse).
 POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
-LIMIT, EVEN_LIMIT = 0.5, 2.0  # of weight · error, about
 MOST = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
-ENOUGH = 0.03  # of the remaining objective: a pass that gains less is the last
+
+
+class Effort(NamedTuple):
+    """The effort spent on repairing rows.
+
+    Up to so many `passes` are made, in each of which the fraction `part` of the rows is tried, those in the cells with
+    the largest excess, in so many `batches`. A pass that gains less than the fraction `enough` of the remaining
+    objective is the last. The weight of an error counts up to a `limit`, and a row gets another value of a column only
+    if leaving the old one by itself gains more than `at_least`.
+    """
+
+    passes: int
+    limit: float = np.inf
+    batches: int = BATCHES
+    part: float = 1.0
+    at_least: float = -np.inf
+    enough: float = 0.03
 
 
 def cell_weights_of(expected: Floats, power: float) -> Reals:
@@ -74,9 +92,7 @@ def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
     """
     cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
-        table = cell_weights_of(model.pair(b, a), power)
-        cell_weights[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = table
-        cell_weights[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = table.T
+        fill(cell_weights, starts, (k, i), cell_weights_of(model.pair(b, a), power))
     return cell_weights
 
 
@@ -88,11 +104,20 @@ def excess_of(model: Pairwise, starts: Ints, codes: Codes, weights: Ints | Float
     excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     part = float(weights.sum()) / model.total
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
-        table = model.pair(b, a)
-        counts = np.bincount(codes[k] * table.shape[1] + codes[i], weights, table.size).reshape(table.shape)
-        excess[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = counts - part * table
-        excess[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = (counts - part * table).T
+        fill(excess, starts, (k, i), excess_in(part * model.pair(b, a), codes[[k, i]], weights))
     return excess
+
+
+def excess_in(expected: Floats, codes: Codes, weights: Ints | Floats | None = None) -> Floats:
+    """Return the excess counts of rows over one table, whose two columns have these `codes`."""
+    counts = np.bincount(codes[0] * expected.shape[1] + codes[1], weights, expected.size)
+    return counts.reshape(expected.shape) - expected
+
+
+def fill(matrix: Reals, starts: Ints, columns: tuple[int, int], table: Floats | Reals) -> None:
+    """Write a table of two columns into a matrix over all values, at the values of either column."""
+    first, second = (slice(starts[column], starts[column + 1]) for column in columns)
+    matrix[first, second], matrix[second, first] = table, table.T
 
 
 def repair(
@@ -101,20 +126,15 @@ def repair(
     excess: Reals,
     cell_weights: Reals,
     starts: Ints,
-    passes: int,
-    limit: float = np.inf,
-    batches: int = BATCHES,
-    part: float = 1.0,
-    at_least: float = -np.inf,
+    effort: Effort,
+    only: Sequence[int] | None = None,
 ) -> None:
-    """Change single values of rows, all of one `weight`, in up to `passes` passes, and update `excess`.
+    """Change single values of rows, all of one `weight`, and update `excess`.
 
-    `excess` is the excess count of each pair of values, and `cell_weights` is the weight of its square (`of_pairs`), up
-    to a `limit`.
-    A pass tries only the fraction `part` of the rows, those in the cells with the largest excess, in so many `batches`,
-    and a row gets another value of a column only if leaving the old one by itself gains more than `at_least`. A pass
-    that gains little of the remaining objective is the last.
+    `excess` is the excess count of each pair of values, and `cell_weights` is the weight of its square (`of_pairs`). If
+    `only` some columns are given, the others keep their values.
     """
+    passes, limit, batches, part, at_least, enough = effort
     columns, rows = codes.shape
     step = cell_weights * np.float32(weight)
     # Half of what one more row in a cell adds to the objective, divided by `weight`.
@@ -129,10 +149,10 @@ def repair(
         gained = 0.0
         for start in range(0, order.size, size):
             batch = slice(start, start + size)
-            gained += improve(values[:, batch], price, step, starts, np.float32(limit), at_least) * weight
+            gained += improve(values[:, batch], price, step, starts, np.float32(limit), at_least, only) * weight
         codes[:, order] = values - starts[:-1, None]
         np.divide(price - step / 2, cell_weights, out=excess, where=cell_weights > 0)
-        if gained < ENOUGH * _objective(excess, cell_weights, limit):
+        if gained < enough * _objective(excess, cell_weights, limit):
             break
 
 
@@ -199,17 +219,19 @@ def improve(
     starts: Ints,
     limit: np.float32 = NO_LIMIT,
     at_least: float = -np.inf,
+    only: Sequence[int] | None = None,
 ) -> float:
     """Move rows, with `values` of shape (columns, rows), to the best value of one column after another.
 
     Moving one row from value u to v gains 2·Σ_y (price[y, u] − step[y, u] − price[y, v]) over the row's values y of
     other columns. A price counts as at most `limit`. Only rows for which the sum over u is more than `at_least` are
-    tried. Values and prices are updated. Returns the gain.
+    tried, and `only` some columns if given. Values and prices are updated. Returns the gain.
     """
     width = len(price)
     prices, steps = price.reshape(-1), step.reshape(-1)
     lines, gained = values * width, 0.0
-    for a, own in enumerate(values):
+    for a in range(len(values)) if only is None else only:
+        own = values[a]
         # Values of one column occur together with price and step 0, so the column itself need not be left out.
         before = lines + own
         leaving = (prices.take(before) - steps.take(before)).clip(-limit, limit).sum(axis=0)

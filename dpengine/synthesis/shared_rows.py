@@ -17,7 +17,7 @@ from dpengine.estimate.moves import kept
 from dpengine.marginals.fitting import round_to_total
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
-from dpengine.synthesis.repair import EVEN_POWERS, Codes, Reals, excess_of, greatest, of_pairs, repair, scores
+from dpengine.synthesis.repair import EVEN_POWERS, Codes, Effort, Reals, excess_of, greatest, of_pairs, repair, scores
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
@@ -34,7 +34,7 @@ MAX_NUMBER = 2**62
 
 
 @dataclass(frozen=True)
-class _Effort:
+class _Rounds:
     """The effort spent on repairing rows.
 
     `passes` over all rows come first, with twice as many `batches` as later. A round takes people out of `FINE`/`fewer`
@@ -51,7 +51,7 @@ class _Effort:
 
 # If tables were measured directly, rows are closer to the truth than these tables, and every repair helps. Errors of a
 # model are larger than the errors left after a few repairs.
-CAREFUL, QUICK = _Effort(3, 96, 1, 0.15, 0.02), _Effort(1, 12, 8, 0.4, 0.05)
+CAREFUL, QUICK = _Rounds(3, 96, 1, 0.15, 0.02), _Rounds(1, 12, 8, 0.4, 0.05)
 
 
 def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:
@@ -64,7 +64,8 @@ def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: 
     cell_weights = of_pairs(model, starts, EVEN_POWERS[-1])
     weights = round_to_total(np.ones(codes.shape[1]), people)
     excess = excess_of(model, starts, codes, weights)
-    repair(codes, people / weights.size, excess, cell_weights, starts, effort.passes, batches=2 * effort.batches)
+    first = Effort(effort.passes, batches=2 * effort.batches)
+    repair(codes, people / weights.size, excess, cell_weights, starts, first)
     excess = excess_of(model, starts, codes, weights)
     left, weight, rounds, swaps = _sum(excess, cell_weights), people // weights.size, 0, True
     while True:
@@ -85,7 +86,7 @@ def _sum(excess: Reals, cell_weights: Reals) -> float:
 
 
 def _repaired(
-    codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: Reals, starts: Ints, effort: _Effort
+    codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: Reals, starts: Ints, effort: _Rounds
 ) -> tuple[Codes, Ints]:
     """Take `weight` people out of each of the worst rows and repair them."""
     enough = np.flatnonzero(weights >= weight)
@@ -93,7 +94,7 @@ def _repaired(
         _worst(codes[:, enough], weights[enough] // weight, excess * cell_weights, starts, FINE // effort.fewer)
     ]
     loose = codes[:, taken]
-    repair(loose, weight, excess, cell_weights, starts, 1, batches=effort.batches)
+    repair(loose, weight, excess, cell_weights, starts, Effort(1, batches=effort.batches))
     changed = (loose != codes[:, taken]).any(axis=0)
     weights = weights - weight * np.bincount(taken[changed], minlength=weights.size)
     return np.hstack([codes, loose[:, changed]]), np.append(weights, np.full(np.count_nonzero(changed), weight))
@@ -156,7 +157,7 @@ def loosened(codes: Codes, weights: Ints, excess: Reals, cell_weights: Reals, st
     for _ in range(MORE_ROUNDS):
         taken = _worst(codes, weights, excess * cell_weights, starts, FINE)
         loose = codes[:, taken]
-        repair(loose, 1, excess, cell_weights, starts, 1)
+        repair(loose, 1, excess, cell_weights, starts, Effort(1))
         changed = (loose != codes[:, taken]).any(axis=0)
         if np.count_nonzero(changed) < LITTLE * FINE:
             break

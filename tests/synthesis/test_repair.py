@@ -1,4 +1,4 @@
-"""Repair of rows: when it ends."""
+"""Repair of rows: when it ends, and what it leaves as it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpengine.synthesis import repair as module
-from dpengine.synthesis.repair import repair
+from dpengine.synthesis.repair import Effort, excess_in, fill, repair
 
 
 @pytest.mark.parametrize(("limit", "passes"), [(2.0, 5), (np.inf, 1)])
@@ -25,5 +25,16 @@ def test_repair_goes_on_while_it_gains_much_of_its_own_objective(
         return 200.0
 
     monkeypatch.setattr(module, "improve", improve)
-    repair(np.zeros((2, 1), dtype=np.int32), 1, excess, np.ones((2, 2), np.float32), np.array([0, 1, 2]), 5, limit)
+    even, starts = np.ones((2, 2), np.float32), np.array([0, 1, 2])
+    repair(np.zeros((2, 1), dtype=np.int32), 1, excess, even, starts, Effort(5, limit))
     assert len(made) == passes
+
+
+def test_columns_that_are_not_named_keep_their_values() -> None:
+    """Twenty rows in one cell, where the model has them in the opposite one: only the second column may change."""
+    codes, starts = np.zeros((2, 20), dtype=np.int32), np.array([0, 2, 4])
+    excess = np.zeros((4, 4), dtype=np.float32)
+    fill(excess, starts, (0, 1), excess_in(np.array([[0.0, 0.0], [0.0, 20.0]]), codes))
+    repair(codes, 1, excess, np.ones((4, 4), np.float32), starts, Effort(5), only=(1,))
+    assert (codes[0] == 0).all()
+    assert codes[1].any()
