@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say
+from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say
 
 __all__ = ["export"]
 
@@ -22,6 +22,7 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     """Write BUNDLE in a form that an installed package adds. It gets what was published, and nothing else."""
     from dpengine.export import export as write
 
+    check_output(output, bundle)
     try:
         write(bundle, form, output)
     except OSError as error:

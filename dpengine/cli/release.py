@@ -14,6 +14,8 @@ from dpengine.cli.charge import charge_of, say_charge
 from dpengine.cli.common import (
     WRONG_USE,
     announce_new,
+    check_address,
+    check_output,
     faults,
     finish,
     json_option,
@@ -76,6 +78,8 @@ def release(  # click hands over one parameter for each argument and option
         check_place(output)
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
+    check_address(url)
+    check_output(output, plan, table, url=url)
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = open_ledger(url, owner)
     with stages() as show, open_table(table, **reading) as opened:

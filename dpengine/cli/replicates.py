@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say, stages
+from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, stages
 
 __all__ = ["replicates"]
 
@@ -26,6 +26,7 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     """
     from dpengine.replicates import DRAWS, pack
 
+    check_output(output, bundle)
     with stages() as show:
         show("drawing")
         packed = pack(bundle)
