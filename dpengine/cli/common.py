@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "check_output", "faults", "finish",
-    "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option",
-    "printable", "reading_options", "say", "shown_address", "stages", "warn",
+    "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option", "other_people_option",
+    "owner_option", "printable", "reading_options", "say", "shown_address", "stages", "warn",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
