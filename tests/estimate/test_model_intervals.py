@@ -143,12 +143,13 @@ def test_the_noise_of_the_audit_widens_intervals_and_never_narrows_them() -> Non
 
 @pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))
 def test_a_model_that_expects_nobody_is_off_by_no_more_than_the_audit_in_any_cell(sizes: int) -> None:
-    """A factor without bounds was written into bundles that no reader took: more than half of those of few people."""
+    """Else the factor has no bound: bundles of earlier versions, of few people, had one that their reader refused."""
     sums = np.zeros(sizes)
     sums[0] = 12_000
     factor, power = error_by_size(audit_of(sums, Fraction(4_000)), [np.zeros((2, 30))])
     assert 0 < mean_errors(np.zeros(1), factor, power)[0] <= 12_000 + 4_000 * np.sqrt(sizes) + 1e-6
-    assert ModelErrorEntry(factor=factor, power=power).factor == factor, "a reader takes it"
+    assert ModelErrorEntry(factor=factor, power=power).factor < 1e6
+    assert ModelErrorEntry(factor=1e17, power=power), "as earlier versions may have recorded it"
 
 
 def test_what_is_predicted_is_about_what_is_published() -> None:
