@@ -1,4 +1,4 @@
-"""How wrong releases of many tables are: mean over tables of the L1 distance to the truth, as a part of all rows.
+"""Measure the error of releases of many tables: mean over tables of the L1 distance to the truth, divided by rows.
 
     python benchmarks/accuracy.py [--draws 5] [--ways 2] [--epsilons 0.1,1,10] [--tables adult,census,...]
 
@@ -55,7 +55,7 @@ def census() -> Coded:
 
 
 def rand() -> Coded:
-    """One row a person: the first year of each."""
+    """Return the RAND sample with one row a person: the first year of each."""
     frame = pd.read_csv(ROOT / "data" / "rand.csv.gz").drop_duplicates("person_id").drop(columns=["person_id", "year"])
     frame["family_income"] = np.digitize(frame["family_income"], np.arange(500, 30_000, 500))
     frame["medical_spending"] = np.digitize(frame["medical_spending"], np.r_[0.01, np.geomspace(5, 20_000, 60)])
@@ -83,7 +83,7 @@ def few_classes() -> Coded:
 
 
 def _of_classes(seed: int, kinds: int, even: float, sizes: list[int]) -> Coded:
-    """30,000 rows of so many kinds of people, of the more `even` sizes; within a kind, columns are independent."""
+    """Simulate 30,000 rows of some kinds of people, of more `even` sizes; within a kind, columns are independent."""
     chance = np.random.default_rng(seed)
     kind = chance.choice(kinds, 30_000, p=chance.dirichlet(np.full(kinds, even)))
     columns = []
@@ -123,7 +123,10 @@ def counts(codes: np.ndarray, sizes: dict[str, int], table: tuple[str, ...]) -> 
 
 
 def independence(codes: np.ndarray, sizes: dict[str, int], epsilon: str, tables: list[tuple[str, ...]]) -> float:
-    """Single columns, ε shared as the square root of their cells; larger tables as if independent."""
+    """Return the mean error if only single columns are measured, and larger tables follow from independence.
+
+    ε is divided in proportion to the square roots of the columns' cells.
+    """
     from fractions import Fraction
 
     roots = {name: round(1000 * size**0.5) for name, size in sizes.items()}
@@ -197,7 +200,7 @@ def one_line(
 
 
 def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int, patience: int) -> str:
-    """The error of a peer's tables, counted from its rows or as its model expects them, and how long it took."""
+    """Return the error of a peer's tables, counted from its rows or expected by its model, and how long it took."""
     tables = plan_of(sizes, epsilon, ways, len(codes)).marginals
     names = list(sizes)
     pure, name = peer.startswith("pure-"), peer.removeprefix("pure-")

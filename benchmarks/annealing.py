@@ -1,4 +1,4 @@
-"""How near whole counts of three columns can come to the truth, by simulated annealing that takes as long as it likes.
+"""Find by long simulated annealing how near whole counts of tables of three columns can come to the truth.
 
     python benchmarks/annealing.py bank/Kakadu.npz [--epsilon 10] [--sweeps 100] [--from 1.6] [--to 0.05]
 

@@ -1,4 +1,4 @@
-"""Time of linear reconstruction of 500 people, by least squares and by linear programs, and how many it gets right.
+"""Time linear reconstruction of 500 people, by least squares and by linear programs, and count right guesses.
 
 python benchmarks/attacks.py    # prints a table; status 1 if a limit is passed
 """

@@ -1,4 +1,4 @@
-"""How much of its ε adaptive measuring uses up: a lower bound from many releases of two neighbouring tables.
+"""Bound from below how much of its ε adaptive measuring uses, by many releases of two neighbouring tables.
 
     python benchmarks/audit.py [--runs 100000] [--epsilons 1,2]
 

@@ -20,19 +20,19 @@ Table = tuple[list[np.ndarray], list[int]]
 
 
 def independent(chance: np.random.Generator) -> Table:
-    """Twelve columns that have nothing to do with each other, 20,000 people."""
+    """Simulate twelve independent columns, 20,000 people."""
     return [_category(chance, 20_000, size) for size in SIZES], SIZES
 
 
 def one_decides(chance: np.random.Generator) -> Table:
-    """A column of twenty values that decides ten others, 20,000 people."""
+    """Simulate a column of twenty values that decides ten others, 20,000 people."""
     first = _category(chance, 20_000, 20, even=0.8)
     others = SIZES[:-2]
     return [first, *(chance.permutation(20)[first] * size // 20 for size in others)], [20, *others]
 
 
 def wide(chance: np.random.Generator) -> Table:
-    """Sixty columns of equally frequent values that follow three factors, 1,000 people."""
+    """Simulate sixty columns of equally frequent values that follow three factors, 1,000 people."""
     sizes = [2, 3, 4, 5, 7, 10] * 10
     numbers = 0.6 * chance.normal(size=(1_000, 3)) @ chance.normal(size=(3, 60)) + chance.normal(size=(1_000, 60))
     ranks = numbers.argsort(axis=0).argsort(axis=0)
@@ -40,19 +40,19 @@ def wide(chance: np.random.Generator) -> Table:
 
 
 def two(chance: np.random.Generator) -> Table:
-    """Two columns, 20,000 people."""
+    """Simulate two columns, 20,000 people."""
     common = chance.normal(size=20_000)
     return [_width(common, 30), _width(0.6 * common + 0.8 * chance.normal(size=20_000), 40)], [30, 40]
 
 
 def large(chance: np.random.Generator) -> Table:
-    """Eight columns of 75 values, a million people."""
+    """Simulate eight columns of 75 values, a million people."""
     common, parts = chance.normal(size=10**6), (0.9, 0.7, 0.5, 0.3, 0.1, 0.0, 0.8, 0.6)
     return [_width(part * common + (1 - part**2) ** 0.5 * chance.normal(size=10**6), 75) for part in parts], [75] * 8
 
 
 def unequal(chance: np.random.Generator) -> Table:
-    """Two columns of 500 values beside five small ones, 10,000 people."""
+    """Simulate two columns of 500 values beside five small ones, 10,000 people."""
     number = chance.normal(size=10_000)
     columns = [
         (number > 0).astype(np.int64),
@@ -66,14 +66,14 @@ def unequal(chance: np.random.Generator) -> Table:
 
 
 def constant(chance: np.random.Generator) -> Table:
-    """A column of four values of which one occurs, beside six others, 20,000 people."""
+    """Simulate a column of four values, only one of which occurs, beside six others, 20,000 people."""
     common, sizes = chance.normal(size=20_000), [5, 8, 12, 20, 6, 4]
     others = [_width(0.5 * common + 0.9 * chance.normal(size=20_000), size) for size in sizes]
     return [np.zeros(20_000, dtype=np.int64), *others], [4, *sizes]
 
 
 def one_pair(chance: np.random.Generator) -> Table:
-    """Two columns that are nearly the same beside 28 independent ones, 20,000 people."""
+    """Simulate two columns that are nearly the same beside 28 independent ones, 20,000 people."""
     first, sizes = _category(chance, 20_000, 12), chance.integers(2, 15, 28).tolist()
     second = np.where(chance.random(20_000) < 0.95, first, _category(chance, 20_000, 12))
     return [first, second, *(_category(chance, 20_000, size) for size in sizes)], [12, 12, *sizes]

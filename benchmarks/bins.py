@@ -1,4 +1,4 @@
-"""How much less wrong tables are in bins that were found privately than in bins of one width, at the same ε in all.
+"""Compare errors in bins that were found privately with those in bins of equal width, at the same ε in all.
 
     python benchmarks/bins.py [--draws 20] [--epsilons 0.1,1] [--bins 20] [--share 1/10]
 

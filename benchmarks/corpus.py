@@ -1,4 +1,4 @@
-"""What the odd, damaged and hostile files of the tests cost: time and memory of the worst of them.
+"""Measure time and memory of reading the odd, damaged and hostile files of the tests, and report the worst.
 
     python benchmarks/corpus.py             # status 1 if a file takes more than 10 s of processor time, or 1 GB
     python benchmarks/corpus.py bomb endless       # those with one of these words in their name

@@ -1,4 +1,4 @@
-"""Counts of distinct persons in the RAND sample, over years: half-widths and errors, beside counts of rows at equal ε.
+"""Compare counts of distinct persons in the RAND sample with counts of rows at equal ε: half-widths and errors.
 
     python benchmarks/distinct.py
 

@@ -1,4 +1,4 @@
-"""Which keys of a universe a release finds that nobody listed: of those with people, and of those without.
+"""Measure how many keys of an unlisted universe a release finds, of those with people and of those without.
 
     python benchmarks/found.py            # status 1 if a limit is passed
     python benchmarks/found.py --whole    # also one whole release of a million rows, and its memory

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of what reads the files of strangers: text tables, plans and release bundles.
+"""Fuzz the readers of strangers' files, guided by coverage: text tables, plans and release bundles.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/fuzz.py                        # 20 minutes each
@@ -57,7 +57,7 @@ LONGEST = {"text": 4_096, "plan": 4_096, "bundle": 30_000}  # bytes of a case
 ENCODINGS = (None, None, None, "utf-16-le", "cp1252", "shift_jis", "utf-7", "iso2022_jp")
 DELIMITERS = (None, None, ",", ";", "\t", "|", " ", "→")
 PATIENCE = 120  # seconds, by the clock, after which a case is taken for endless
-MOST_COMPARED = 10_000  # rows
+MAX_COMPARED = 10_000  # rows
 MAX_FAULTS, MAX_MESSAGE = 101, 100_000
 csv.field_size_limit(1 << 24)
 
@@ -77,7 +77,7 @@ def text(case: bytes) -> None:
         (place := Path(folder, "place")).mkdir()
         how_read = how >= 192, ENCODINGS[how % 8], DELIMITERS[how // 8 % 8]
         found = untrusted.text_table(str(path), str(place), *how_read, in_full=True, skip=0, names_given=True)
-        if found["rows"] > MOST_COMPARED:
+        if found["rows"] > MAX_COMPARED:
             return
         rows, read, marks = Path(found["place"]), len(found["names"]), (found["delimiter"], found["quote"])
         table = text_rows.relation(rows, read, *marks, plain_lines=found["plain_lines"])

@@ -1,4 +1,4 @@
-"""One histogram at ε = 1, from a file to noisy counts: time over that of diffprivlib, which Arrow hands the column.
+"""Time one histogram at ε = 1, from a file to noisy counts, relative to diffprivlib fed by Arrow.
 
     DIFFPRIVLIB_PYTHON=venvs/diffprivlib/bin/python python benchmarks/histogram.py        # 10^4 to 10^6 rows
     DIFFPRIVLIB_PYTHON=... python benchmarks/histogram.py 7                               # up to 10^7

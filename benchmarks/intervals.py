@@ -1,4 +1,4 @@
-"""How wide published intervals of a model's tables are, beside what they have to be, and how often they hold.
+"""Compare the published intervals of a model's tables with the width they need, and count how often they hold.
 
     python benchmarks/bank.py save bank                            # writes public tables as arrays (see there)
     python benchmarks/intervals.py bank/alcohol.npz bank/yrbss.npz [--people 1600] [--epsilons 0.1,1,10] [--draws 3]

@@ -1,4 +1,4 @@
-"""The whole job from the command line: time and memory of one process, three columns, 10^6 rows.
+"""Measure time and memory of the whole job on the command line: one process, three columns, 10^6 rows.
 
     python benchmarks/job.py            # prints a table; makes its input in a temporary folder
 

@@ -1,4 +1,4 @@
-"""Speed of private choice and private online learning, beside diffprivlib where it does the same.
+"""Time private choice and private online learning, and diffprivlib where it does the same.
 
     pip install -r benchmarks/requirements.txt     # peers; an environment of its own is best
     python benchmarks/learning.py                  # prints a table; status 1 if a limit is passed

@@ -1,4 +1,4 @@
-"""Four levels, 11,000 leaves and a million people: errors at each level, beside fixed splits of ε and top-down ways.
+"""Compare errors at four levels of 11,000 leaves with fixed splits of ε and top-down methods, for a million people.
 
     python benchmarks/levels.py
 
@@ -94,7 +94,7 @@ def in_closed_form(plan: Plan, ours: Parts, random: np.random.Generator) -> pd.D
         "equal parts": errors(plan, np.full(len(LEVELS), 0.25).tolist()),
         "sums of leaves": leaves,
         "sums of the leaves as measured here": leaves / ours[-1],
-        f"counties off by half of that ({shares})": rows[place],
+        f"half of that error for counties ({shares})": rows[place],
         "the same / best fixed split": rows[place] / best,
     }
     return pd.DataFrame(table, index=list(LEVELS)).round(2).T

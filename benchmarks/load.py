@@ -1,4 +1,4 @@
-"""How the page copes with large files and many owners at once.
+"""Measure how the page copes with large files and many owners at once.
 
     python benchmarks/load.py           # starts the app by itself; needs playwright and Chromium; Linux
     python benchmarks/load.py owners    # only many owners at once; needs no browser

@@ -1,4 +1,4 @@
-"""Time of surveys by local mechanisms: a million people randomise their answers, and the shares are estimated.
+"""Time surveys by local mechanisms: a million people randomise their answers, and the shares are estimated.
 
     pip install -r benchmarks/requirements.txt     # multi-freq-ldpy; an environment of its own is best
     python benchmarks/local.py                     # prints a table; status 1 if a limit is passed

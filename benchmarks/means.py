@@ -1,4 +1,4 @@
-"""How far off means by group are, beside peers at the same ε, and beside a question for each group.
+"""Compare errors of means by group with those of peers at the same ε, and of a question for each group.
 
     for peer in diffprivlib opendp smartnoise tumult; do
         python -m venv venvs/$peer && venvs/$peer/bin/pip install -r benchmarks/peers/$peer.txt
@@ -169,7 +169,7 @@ def coverage() -> list[str]:
 
 
 def pair_coverage() -> list[str]:
-    """Print the same for covariance, correlation and slope, each measured alone."""
+    """Print how often intervals hold for covariance, correlation and slope, each measured alone."""
     faults, sizes = [], [30, 100, 300, 1000, 3000, 10_000, 30_000]
     rng = np.random.default_rng(7)
     groups = np.repeat(np.arange(len(sizes)), sizes)

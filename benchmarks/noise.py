@@ -1,4 +1,4 @@
-"""Speed of noise beside the unsafe generator that it must not be, and beside OpenDP.
+"""Time exact noise relative to NumPy's Laplace generator, which is not private, and to OpenDP.
 
     pip install -r benchmarks/requirements.txt     # OpenDP; an environment of its own is best
     python benchmarks/noise.py                     # prints a table; status 1 if a limit is passed

@@ -1,4 +1,4 @@
-"""How quick the page is in a real Chromium: first screen, and from moving ε to everything redrawn; and how light.
+"""Time the page in a real Chromium, from a visit to the first screen and from moving ε to the redrawn page.
 
     python benchmarks/page.py           # starts the app by itself; needs playwright and Chromium; Linux
     python benchmarks/page.py wide      # only a table of many columns: processor time of the server for each click

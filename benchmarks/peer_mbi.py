@@ -68,7 +68,7 @@ def opendp(name: str, codes: np.ndarray, sizes: list[int], ways: int, epsilon: f
 
 
 def mwem(codes: np.ndarray, sizes: list[int], epsilon: float, megabytes: float = 80.0) -> Project:
-    """Return the same by MWEM+PGM: half of ε for single columns, and half of each round's for its choice."""
+    """Return such a function by MWEM+PGM: half of ε for single columns, and half of each round's for its choice."""
     from mbi import Domain, LinearMeasurement, estimation
     from mbi.junction_tree import hypothetical_model_size
 

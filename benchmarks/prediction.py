@@ -1,4 +1,4 @@
-"""Predicted errors beside those observed over many releases of the mock table.
+"""Compare predicted errors with those observed over many releases of the mock table.
 
     python benchmarks/prediction.py [--draws 200]
 

@@ -1,4 +1,4 @@
-"""How far off medians by group are, beside peers at the same ε: the median alone, and as one of three quartiles.
+"""Compare errors of medians by group with those of peers at the same ε: alone, and as one of three quartiles.
 
     for peer in opendp tumult; do
         python -m venv venvs/$peer && venvs/$peer/bin/pip install -r benchmarks/peers/$peer.txt

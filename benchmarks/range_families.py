@@ -1,4 +1,4 @@
-"""How wrong ranges are on families of shapes with random parameters, beside published methods.
+"""Compare errors of ranges with published methods on families of shapes with random parameters.
 
     python benchmarks/range_families.py [--tables 4] [--draws 4] [--epsilon 0.1] [--rows 10000,1000000]
         [--peers DAWA,Hb] [--peer-draws 2] [--seed 1] [--kinds comb,stripes]
@@ -99,7 +99,7 @@ def spikes(random: Random) -> Shape:
 
 
 def rough(random: Random) -> Shape:
-    """A line some pieces of which are rough within."""
+    """Return a line with pieces that are rough within."""
     pieces = random.integers(2, 12)
     piece, shape = cuts(random, CELLS, pieces), random.uniform(0.1, 1)
     fine = np.where(random.random(pieces) < 0.5, 0.0, 1.0)[piece]

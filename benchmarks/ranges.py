@@ -1,4 +1,4 @@
-"""How wrong ranges of a long table are: mean |error| over prefix sums (1-D) or random boxes (2-D), ÷ number of rows.
+"""Measure errors of ranges: mean |error| over prefix sums (1-D) or random boxes (2-D), divided by the rows.
 
     python benchmarks/ranges.py [--draws 5] [--epsilon 0.1] [--rows 10000,1000000] [--peers DAWA,Hb]
         [--shapes set] [--peer-draws 5]

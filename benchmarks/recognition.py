@@ -1,4 +1,4 @@
-"""What it costs to recognise near copies of a table, and how often they are recognised.
+"""Measure what it costs to recognise near copies of a table, and how often they are recognised.
 
     python benchmarks/recognition.py            # prints tables; status 1 if a limit is passed
     python benchmarks/recognition.py --rates    # only how often

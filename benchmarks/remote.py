@@ -1,4 +1,4 @@
-"""Rows that stay in PostgreSQL or Spark: to recognise them, to count them, and to do both in one reading.
+"""Time recognising and counting rows that stay in PostgreSQL or Spark: separately, and both in one reading.
 
     python benchmarks/remote.py postgres              # 10^6 rows, 28 two-way tables; the server is started here
     python benchmarks/remote.py spark 3000000         # so many rows

@@ -1,4 +1,4 @@
-"""How often an interval from replicates holds the truth: random sums and regressions, over many releases.
+"""Measure how often intervals from replicates hold the truth: random sums and regressions, over many releases.
 
     python benchmarks/replicates.py [--releases 5] [--epsilons 0.1,1,10] [--tables adult,classes,…] [--sums 200]
 

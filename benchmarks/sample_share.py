@@ -1,4 +1,4 @@
-"""The random sample that is as far off as a release: told from the plan alone, from the release, and from the data.
+"""Compute the random sample as far off as a release: from the plan alone, from the release, and from the data.
 
     python benchmarks/sample_share.py [--releases 5] [--epsilons 0.1,1,10] [--tables adult,census,…]
 

@@ -1,4 +1,4 @@
-"""How counting grows with rows: time and memory over those of the barest way to do the same.
+"""Measure how counting grows with rows: time and memory relative to the barest way to do the same.
 
     python benchmarks/scale.py              # 10^7 rows, Parquet and CSV; status 1 if a limit is passed
     python benchmarks/scale.py --large      # and 10^8 rows of Parquet
@@ -118,7 +118,7 @@ def group_by(path: Path) -> None:
 
 
 def split_csv(path: Path) -> None:
-    """All cells as texts, which are counted; for `count(*)` alone, none would be made."""
+    """Split a CSV file into cells as texts, and count these; for `count(*)` alone, none would be made."""
     cells = ", ".join(f"count({name})" for name in NAMES)
     duckdb.connect().execute(f"SELECT {cells} FROM read_csv('{path}', all_varchar = true)").fetchall()
 
@@ -136,7 +136,7 @@ def ours(plan: Plan) -> Callable[[Path], None]:
 
 
 def released(plan: Plan) -> Callable[[Path], None]:
-    """All of it: rows fingerprinted and counted, noise, tables made to agree, recorded."""
+    """Publish in full: rows are fingerprinted and counted, noise is added, tables are made to agree and recorded."""
 
     def whole(path: Path) -> None:
         release(path, plan)

@@ -1,4 +1,4 @@
-"""How counting compares with peers on the same job: one histogram and one three-way table, ε = 1, same rows.
+"""Compare counting with peers on the same job: one histogram and one three-way table, ε = 1, same rows.
 
     for peer in diffprivlib opendp smartnoise pipelinedp tumult; do
         python -m venv venvs/$peer && venvs/$peer/bin/pip install -r benchmarks/peers/$peer.txt
@@ -128,7 +128,7 @@ def make_codes(path: Path, kind: str) -> None:
 
 
 class Lines:
-    """Lines of figures, and whether all limits held."""
+    """Lines of figures, and whether all limits were kept."""
 
     def __init__(self) -> None:
         self.held = True

@@ -1,4 +1,4 @@
-"""How wrong single tables of two to four columns are: L1 distance to the truth as a part of all rows, whole counts.
+"""Measure errors of whole counts of single tables of two to four columns: L1 distance to the truth over rows.
 
     python benchmarks/single.py [--draws 3] [--epsilons 0.1,1] [--tables 4]
 

@@ -1,4 +1,4 @@
-"""How the page lasts: hours of owners who upload, plan, move ε, publish, download, verify and leave.
+"""Test how the page lasts: hours of owners who upload, plan, move ε, publish, download, verify and leave.
 
     python benchmarks/soak.py                 # two hours, three owners at a time; Linux
     python benchmarks/soak.py --minutes 3

@@ -1,4 +1,4 @@
-"""What a weight buys, and what one plan buys over two: errors as predicted and as drawn.
+"""Measure what a weight changes, and one plan instead of two: predicted and drawn errors.
 
 1. Three tables in a ring, and a small table within a large one, the first of weight 1, 3 and 10, under each strategy:
    the root mean square error of a published estimate, as `predict` tells it before (for `direct` and `optimised`) and

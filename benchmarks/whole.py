@@ -1,4 +1,4 @@
-"""How near whole counts come to the truth, beside the fractional estimates that they are made from.
+"""Compare errors of whole counts with those of the fractional estimates that they are made from.
 
     python benchmarks/whole.py bank --split test               # the tables of benchmarks/bank.py, saved as it says
     python benchmarks/whole.py bank --tables diamonds --epsilons 1,10 --ways 3
@@ -43,7 +43,7 @@ def stored(path: Path) -> tuple[np.ndarray, dict[str, int]]:
 
 
 def many(rows: int) -> tuple[np.ndarray, dict[str, int]]:
-    """Return the same for the table of `benchmarks/to_bundle.py`, whose columns have two empty cells each besides."""
+    """Return codes and sizes of the table of `benchmarks/to_bundle.py`, with two more empty cells in each column."""
     codes = to_bundle.drawn(np.random.default_rng(1), rows)
     return np.stack(list(codes.values()), axis=1), {
         name: size + 2 for name, size in zip(codes, to_bundle.SIZES, strict=True)
@@ -51,7 +51,7 @@ def many(rows: int) -> tuple[np.ndarray, dict[str, int]]:
 
 
 def plan_of_pairs(sizes: dict[str, int], epsilon: str, ways: int, rows: int, strategy: str = "auto") -> dpe.Plan:
-    """Return the plan of `benchmarks/to_bundle.py`: all pairs, and nothing is said about the number of rows."""
+    """Return the plan of `benchmarks/to_bundle.py`: all pairs, without a rough number of rows."""
     plan = plan_of(sizes, epsilon, ways, rows, strategy)
     return dpe.Plan(
         dataset="many", epsilon=epsilon, columns=list(plan.columns), tables={"each": ways}, strategy=strategy

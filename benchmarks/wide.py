@@ -1,4 +1,4 @@
-"""Many tables from the command line: processor time and peak memory of releasing and verifying them.
+"""Measure processor time and peak memory of releasing and verifying many tables on the command line.
 
     python benchmarks/wide.py                  # all four cases
     python benchmarks/wide.py adult            # all 364 three-way tables of Adult, whose file ADULT names

@@ -1,8 +1,9 @@
 """Exact numbers: the one place where rational numbers are read from what a person wrote, and written back.
 
 Python's own readers accept 1_000, digits of any script, and exponents that fill the memory. A plan may come from a
-stranger, so every text is matched against a pattern before it becomes a number. What a person states (an ε, an edge, a
-step) is read as it was meant: a float 0.1 is 1/10. Private numbers are read by `exact_number`, which rounds nothing.
+stranger, so every text is matched against a pattern before it becomes a number. Numbers that a person states (an ε, an
+edge, a step) are read as they were meant: a float 0.1 is 1/10. Private numbers are read by `exact_number`, which rounds
+nothing.
 """
 
 from __future__ import annotations

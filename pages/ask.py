@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.entry import Kind
+from dpengine.accounting.entry import Kind, Resemblance
 from dpengine.ask import ask, published, resembling
 from dpengine.errors import Fault
 from dpengine.exact import exact_text
@@ -131,30 +131,15 @@ def _show_linked(wanted: str) -> None:
 
 
 def _consequence(question: Question, table: Table) -> None:
-    """Show the question in words, its sensitivity, expected error and price; then the button to ask, or the answer."""
-    with st.container(border=True):
-        st.markdown(f"#### The {plain(question.description)}")
-        st.markdown(sensitivity_words(question))
-        st.markdown(error_words(question, expect(question)))
-        belief = sure(posterior(0.5, question.epsilon))
-        bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
-        st.caption(
-            f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
-            "they know."
-            + (
-                " Cutting values at your bounds and rounding to steps also changes the answer; the error above does "
-                "not include that."
-                if bounded
-                else ""
-            )
-        )
+    """Show what a question measures and how wrong its answer will be; then the answer, or what it costs."""
+    _show_expected(question)
     digest = digest_of_table()
     if digest is None:
         return
     book, data = visit().ledger, visit().ledger.fingerprint(digest)
     before = published(digest, question, book)
     if before is not None:
-        st.markdown("**Already answered: costs 0.** The same question on the same data has one answer, drawn once.")
+        st.markdown("**Answered: seeing it again costs 0.** The same question on the same data has one answer.")
         show_answer(before)
         return
     resemblances = resembling(table, question, data, book)
@@ -165,7 +150,32 @@ def _consequence(question: Question, table: Table) -> None:
             icon=":material/how_to_reg:",
         )
         return
-    others = other_people(data, resemblances)
+    _offer(question, table, data, resemblances)
+
+
+def _show_expected(question: Question) -> None:
+    """Show the question in words, its sensitivity, its expected error, and what the answer tells of a person."""
+    belief = sure(posterior(0.5, question.epsilon))
+    bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
+    with st.container(border=True):
+        st.markdown(f"#### The {plain(question.description)}")
+        st.markdown(sensitivity_words(question))
+        st.markdown(error_words(question, expect(question)))
+        st.caption(
+            f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
+            "they know."
+            + (
+                " Cutting values at your bounds and rounding to steps also changes the answer; the error above does "
+                "not include that."
+                if bounded
+                else ""
+            )
+        )
+
+
+def _offer(question: Question, table: Table, data: bytes, resemblances: list[Resemblance]) -> None:
+    """Show the bill, and the button to pay it unless the ledger refuses."""
+    book, others = visit().ledger, other_people(data, resemblances)
     alike = [] if others else resemblances
     spent, left = book.spent(question.dataset, data, alike), book.left(question.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This question": exact_text(question.epsilon)}
@@ -184,21 +194,28 @@ def _consequence(question: Question, table: Table) -> None:
         lambda: {"question": question.to_dict(), "file": "question.yaml", "other_people": others} | table_values(),
         {"question.yaml": question.dumps},
     )
+    with place:
+        _pay(question, table, other_people=others)
+
+
+def _pay(question: Question, table: Table, *, other_people: bool) -> None:
+    """Show the button that asks; once it is pressed, how far the reading is, and then the page with the answer."""
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
-    if background_read.job_for(paid) is not None or place.button(
+    if background_read.job_for(paid) is None and not st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
-        charged = visit().ledger_to_charge
+        return
+    charged = visit().ledger_to_charge
 
-        def work(progress: Progress) -> Answer:
-            return ask(table, question, charged, other_people=others, progress=progress)
+    def work(progress: Progress) -> Answer:
+        return ask(table, question, charged, other_people=other_people, progress=progress)
 
-        answer: Answer | None = background_read.read(paid, work, table)
-        if answer is None:
-            st.caption("Nothing is spent before noise is drawn.")
-            return
-        st.query_params.clear()
-        st.rerun()
+    answer: Answer | None = background_read.read(paid, work, table)
+    if answer is None:
+        st.caption("Nothing is spent before noise is drawn.")
+        return
+    st.query_params.clear()
+    st.rerun()
 
 
 def _refused(error: BudgetError | LedgerError) -> None:

@@ -25,7 +25,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.entries_table import kinds_in_words, offer_files, show_entries
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain, sure
+from pages.parts.shared.wording import decimal, plain, sure
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
 from pages.parts.visit.recognition import is_published
@@ -271,7 +271,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
 def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
     """Show what a typed cap would mean, and set it when that is confirmed."""
     try:
-        cap = rational(text, "it")
+        cap = rational(decimal(text), "it")
         if cap <= 0:
             raise ValueError("the cap must be above 0")
     except ValueError as error:

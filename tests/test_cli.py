@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from dpengine import Ledger, Plan, errors
 from dpengine.cli import MEANINGS, STATUSES, main
+from dpengine.version import VERSION
 from tests.charges import charge
 from tests.plans import CLINIC
 
@@ -56,6 +57,17 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
     done = run("ledger", "clinic", f"--cap={cap}", "--ledger", f"sqlite:///{tmp_path / 'l.db'}")
     assert (done.exit_code, done.stdout) == (2, "")
     assert not (tmp_path / "l.db").exists()
+
+
+def test_an_output_that_cannot_be_written_is_wrong_use(tmp_path: Path) -> None:
+    (plan := tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    done = CliRunner().invoke(main, ["codebook", str(plan), "-o", str(tmp_path / "missing" / "book.csv")])
+    expected = "private-release: book.csv cannot be written (No such file or directory)\n"
+    assert (done.exit_code, done.stderr) == (2, expected)
+
+
+def test_the_version_is_that_which_releases_record() -> None:
+    assert run("--version").stdout == f"{VERSION}\n"
 
 
 @pytest.mark.parametrize(("argument", "status"), [("--version-of-nothing", 2), ("--help", 0)])

@@ -45,7 +45,7 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
     before = ask(*arguments, "--dry-run", "--epsilon", "1/2")
     assert before.stdout.splitlines() == [
         "number of rows, where a=b is no and age is from 18 to 50: ε = 0.5 from the budget of clinic",
-        "off by about 1.919, 95 times in 100 by at most 6",
+        "off by about 1.9, 95 times in 100 by at most 6",
     ]
     assert not Path("l").exists(), "nothing was charged, and no ledger begun"
     arguments += ["--epsilon", "500"]
@@ -75,6 +75,24 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
 def test_every_statistic_can_be_asked_of_the_columns_of_a_plan(options: list[str], said: str) -> None:
     done = ask("plan.yaml", "clinic.csv", "--statistic", *options, "--epsilon", "1000")
     assert said in done.stdout, done.output
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["mean", "--of", "wage"], "if about 1,000 rows are counted: off by at most about 0.1, 95 times in 100 by"),
+        (["mean", "--of", "wage", "--where", "region=North"], "if about 1,000 rows meet the condition: off by"),
+        (["proportion", "--of", "region=North"], "off by at most about 0.085 percentage points, 95 times in 100 by at"),
+        (["variance", "--of", "wage", "--by", "region"], "are counted: each group of average size off by at most"),
+        (["sum", "--of", "age", "--by", "region"], "\neach group off by about"),
+    ],
+)
+def test_an_expected_error_says_for_how_many_rows_it_is(options: list[str], said: str) -> None:
+    """An error that depends on the number of rows is larger if fewer of them meet the condition."""
+    PLAN.model_copy(update={"rows_about": 1000}).save("plan.yaml")
+    before = ask("plan.yaml", "--statistic", *options, "--epsilon", "1", "--dry-run")
+    assert said in before.stdout, before.output
 
 
 @pytest.mark.usefixtures("folder")

@@ -80,7 +80,7 @@ def test_systemd_understands_its_units(unit: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_release_needs_no_folder_but_those_of_ledger_notes_temporary_files_and_output(tmp_path: Path) -> None:
+def test_a_release_needs_only_the_folders_of_ledger_notes_temporary_files_and_output(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
     writable = [tmp_path / name for name in ("ledger", "state", "spool", "out")]

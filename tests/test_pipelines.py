@@ -53,7 +53,7 @@ def test_the_guide_lists_every_status_as_the_help_does() -> None:
         assert re.search(rf"{status} +{re.escape(meaning)}", run("--help").stdout)
 
 
-def test_every_command_but_those_that_serve_the_page_prints_json_on_demand() -> None:
+def test_every_command_prints_json_on_demand_except_those_that_serve_the_page() -> None:
     without = {names for names, each in commands(main) if "as_json" not in {option.name for option in each.params}}
     assert without == {("app",), ("demo",)}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import mean_task
 
-MOST = 1_000_000  # rows of a group, which it must be told
+MAX_ROWS = 1_000_000  # rows of a group, which it must be told
 
 
 def start(asked: mean_task.MeanTask) -> Callable[[], Sequence[float]]:
@@ -22,7 +22,7 @@ def start(asked: mean_task.MeanTask) -> Callable[[], Sequence[float]]:
             privacy_unit=dp.unit_of(contributions=1),
             privacy_loss=dp.loss_of(epsilon=asked.epsilon),
             split_evenly_over=1,
-            margins=[dp.polars.Margin(by=[asked.group], max_length=MOST)],
+            margins=[dp.polars.Margin(by=[asked.group], max_length=MAX_ROWS)],
         )
         amount = pl.col(asked.amount).cast(float).fill_nan(asked.low).fill_null(asked.low)
         mean = amount.dp.mean((asked.low, asked.high))

@@ -1,4 +1,4 @@
-"""What a script of this folder is asked by benchmarks/means.py and quantiles.py, and how it answers: in JSON.
+"""Define the tasks that benchmarks/means.py and quantiles.py give to scripts of this folder, and answers, in JSON.
 
 It gives `answer` a function from the task to a job: one private release of the mean of each declared group, or of each
 of its quantiles in turn.

@@ -1,4 +1,4 @@
-"""What a script of this folder is asked by benchmarks/scale_peers.py, and how it answers: in JSON.
+"""Define the tasks that benchmarks/scale_peers.py gives to scripts of this folder, and their answers, in JSON.
 
 It gives `answer` a function that starts the peer (its imports, a session) and returns the job, which goes
 from the file, or from codes in memory, to the noisy count of every declared cell. Start-up is timed apart.

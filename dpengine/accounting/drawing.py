@@ -51,7 +51,7 @@ def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) 
 
 
 def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
-    """Run the mechanisms. The message of a fault does not give its cause, which may depend on the noise."""
+    """Run the mechanisms; raise `LedgerError` for a fault, without its cause, which may depend on the noise."""
     try:
         return draw(exact)
     except Exception:  # noqa: BLE001 - whatever it is, its text may hold a noisy number

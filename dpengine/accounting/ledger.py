@@ -107,7 +107,7 @@ class Ledger:
 
     @property
     def address(self) -> str | None:
-        """The ledger's absolute address, without a password; None if it lives in memory. Nothing for the page."""
+        """The ledger's absolute address, without a password; None if it lives in memory. Never shown on the page."""
         return self._address
 
     @property

@@ -12,7 +12,9 @@ At best, tables of different people agree like two random halves of one crowd: D
 less one. If m rows are in both, D is about d (1 − 2m/(n + n′)), which estimates the share of rows in common.
 Two tables are taken to be of the same people if they agree too well for chance: if a random division of the same rows
 has so small a D with a probability of at most `FALSE_ALARM`. This is a permutation test of exact level for people of
-any distribution, however few values a column has, because its distribution is that of the rows themselves.
+any distribution, however few values a column has, because its distribution is that of the rows themselves. Running
+numbers are no sample of a distribution: they fill all bins more evenly than chance does, and would agree with any large
+table whose bins are nearly equal. Columns that are so even are left out.
 
 `chance` bounds that probability. Given the bins' sums s, the counts x of a random division are binomial, conditional on
 their total. By Markov's inequality for exp(−θD) and by P(A | B) ≤ P(A)/P(B),
@@ -43,6 +45,7 @@ VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole 
 FALSE_ALARM = 1e-4  # at most, for two tables of different people
 _EXACT = 64  # rows in a bin up to which its distribution is summed exactly
 _WORTH_TESTING = 0.8  # as a fraction of the D that chance gives; above it no test is passed
+_TOO_EVEN = 0.6  # as a fraction of the D that chance gives between a sample and equal bins; by chance below 1e-6
 _NEARLY_EQUAL = 0.02  # as a fraction of that D: a copy with one row in fifty exchanged
 _THETAS = np.geomspace(0.1, 1e6, 60)  # each gives a bound; the least one counts
 
@@ -84,6 +87,7 @@ def resemblance(new: Sketch, old: Sketch) -> float | None:
     agrees too well for chance with one of `old`; or if those of at least two columns do, and of more than half of the
     columns that could tell.
     """
+    new, old = _without_running_numbers(new), _without_running_numbers(old)
     pairs = sum(each.kind == other.kind for each in new.histograms for other in old.histograms)
     level = FALSE_ALARM / max(1, pairs)
     agreeing = []
@@ -95,6 +99,16 @@ def resemblance(new: Sketch, old: Sketch) -> float | None:
     if len(agreeing) < 2 or 2 * len(agreeing) <= min(_informative_columns(sketch, level) for sketch in (new, old)):
         return None
     return max(agreeing)
+
+
+def _without_running_numbers(sketch: Sketch) -> Sketch:
+    """Leave out columns whose bins are more equal than those of any sample of values."""
+    return Sketch(tuple(each for each in sketch.histograms if each.kind != VALUES or not _too_even(each.counts)))
+
+
+def _too_even(counts: Ints) -> bool:
+    mean = counts.mean()
+    return bool(mean) and float(((counts - mean) ** 2).sum() / mean) < _TOO_EVEN * (len(counts) - 1)
 
 
 def _informative_columns(sketch: Sketch, level: float) -> int:
@@ -167,7 +181,7 @@ def _log_transform(size: int, part: float) -> Floats:
 
 
 def _log_transform_of_normal(variance: float, skew: float) -> Floats:
-    """Return the same for a large bin, whose counts are nearly normal on the whole numbers.
+    """Bound `_log_transform` of a large bin, whose counts are nearly normal on the whole numbers.
 
     A sum of exp(−ax²) over whole numbers shifted by any amount is at most 1 + √(π/a), and by Poisson's summation at
     most √(π/a) (1 + 2/(exp(π²/a) − 1)). A binomial probability is above the normal one by its skewness at most.

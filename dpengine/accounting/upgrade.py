@@ -46,7 +46,7 @@ def upgrade(connection: sa.Connection, version: int) -> None:
 
 
 def _add_owners(connection: sa.Connection) -> None:
-    """From version 2 to 3: names and ids are unique for each owner, no longer in the whole ledger."""
+    """Upgrade from version 2 to 3: names and ids become unique for each owner, and no longer in the whole ledger."""
     if connection.dialect.name == "sqlite":
         _rebuild(connection, schema.caps)
         _rebuild(connection, schema.charges)

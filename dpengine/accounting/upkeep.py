@@ -64,7 +64,7 @@ def restore(source: Path, url: str | None, *, forget: bool = False) -> int:
     """Replace a ledger by a backup, in one transaction; return the number of its entries.
 
     The backup is checked first. Raises `LedgerError` if it is damaged, and if entries would be lost: if the present
-    ledger, or the one that this account has seen there, has entries that the backup lacks. What they spent could be
+    ledger, or the one that this account has seen there, has entries that the backup lacks. Their ε could then be
     spent again; `forget` accepts that.
     """
     address = public_address(url)

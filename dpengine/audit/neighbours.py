@@ -135,14 +135,17 @@ class Neighbours:
 
 
 def _amounts(epsilon: Fraction) -> Neighbours:
-    """Means of one amount by group."""
+    """Build neighbours for means of one amount by group."""
     plan = _plan(epsilon, [SEX, AMOUNTS[0]], [{"columns": ["sex"], "mean": ["pay"]}])
     rows = (("f", "0"), ("f", "4.5"), ("m", "10"), ("m", None))
     return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
 
 
 def _quantiles(epsilon: Fraction) -> Neighbours:
-    """The median of an amount by group, chosen with most of ε; the first person is above the median of the men."""
+    """Build neighbours for medians of an amount by group, chosen with most of ε.
+
+    The first person is above the median of the men.
+    """
     pay = {"name": "pay", "kind": "amount", "knots": [0, 2, 4, 6, 8, 10], "step": "0.5"}
     plan = _plan(epsilon, [SEX, pay], [{"columns": ["sex"], "quantiles": {"pay": [0.5]}}], rows_about=10**9)
     rows = (("f", "0"), ("f", "4.5"), *(("m", value) for value in ("1", "3", "5.5", "7", "10")), ("m", None))
@@ -150,7 +153,7 @@ def _quantiles(epsilon: Fraction) -> Neighbours:
 
 
 def _two_amounts(epsilon: Fraction) -> Neighbours:
-    """The covariance of two amounts by group: a row has the product of its weights in each of four cells."""
+    """Build neighbours for the covariance of two amounts by group: a row has products of weights in four cells."""
     plan = _plan(epsilon, [SEX, *AMOUNTS], [{"columns": ["sex"], "covariance": [["pay", "hours"]]}])
     rows = (("f", "0", "2.5"), ("m", "10", "7"), ("m", None, "0.5"))
     persons = tuple((("m", *pair),) for pair in zip(VALUES, ("10", "3.3", "3.3", "0", "0.5"), strict=True))
@@ -158,7 +161,7 @@ def _two_amounts(epsilon: Fraction) -> Neighbours:
 
 
 def _adaptive_amounts(epsilon: Fraction) -> Neighbours:
-    """Means by group, measured beside counts of columns and a pair, which are chosen and measured privately."""
+    """Build neighbours for means by group, beside columns and a pair that are chosen and measured privately."""
     plan = _plan(epsilon, [SEX, {**SEX, "name": "ward", "values": ["east", "west"]}, AMOUNTS[0]],
                  [{"columns": ["sex"], "mean": ["pay"]}, ["sex", "ward"]], strategy="adaptive")  # fmt: skip
     rows = tuple((sex, ward, "4.5") for sex, ward in (("f", "east"), ("m", "west")) for _ in range(20))
@@ -166,7 +169,7 @@ def _adaptive_amounts(epsilon: Fraction) -> Neighbours:
 
 
 def _levels(epsilon: Fraction) -> Neighbours:
-    """Counts at three levels, all measured; without the first person, one of fifty leaves is empty."""
+    """Build neighbours for counts at three measured levels; without the first person, one of fifty leaves is empty."""
     states = {f"s{s}": {f"s{s}c{c}": [f"s{s}c{c}t{t}" for t in range(5)] for c in range(5)} for s in range(2)}
     place = {"name": "place", "kind": "category", "values": states, "levels": ["state", "county", "town"]}
     plan = _plan(epsilon, [place], [["place@state"], ["place@county"], ["place"]])
@@ -176,7 +179,7 @@ def _levels(epsilon: Fraction) -> Neighbours:
 
 
 def _distinct(epsilon: Fraction) -> Neighbours:
-    """Persons in at most two cells, beside rows; the rows are such that no random choice among them is needed.
+    """Build neighbours for persons in at most two cells, beside rows; no random choice among rows is needed.
 
     They have two rows in one cell and a third in another cell of the same ward.
     """
@@ -203,4 +206,4 @@ NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     "levels": _levels,
     "distinct persons": _distinct,
 }
-MOVES = {**NEIGHBOURS, "quantiles": _quantiles}  # what is checked without chance
+MOVES = {**NEIGHBOURS, "quantiles": _quantiles}  # those of the checks without chance

@@ -195,7 +195,7 @@ def _optimised(epsilon: Fraction) -> _Setting:
 
 
 def _adaptive_pairs(epsilon: Fraction) -> _Setting:
-    """Two equal columns, with enough cells and rows that choosing their pair is cheap, and a third column.
+    """Build a setting of two equal columns, whose pair is cheap to choose since they are large, and a third column.
 
     Single columns get about a tenth of ε, the choice a twelfth of the rest, and the pair what is left.
     """
@@ -206,7 +206,7 @@ def _adaptive_pairs(epsilon: Fraction) -> _Setting:
 
 
 def _adaptive_table(epsilon: Fraction) -> _Setting:
-    """One table of all columns: it is measured with what columns and model leave of ε, four fifths."""
+    """Build a setting of one table of all columns: columns and model leave it four fifths of ε."""
     rows = {"a": np.repeat([0, 1], 20), "b": np.tile([0, 1], 20)}
     return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "adaptive", epsilon, {"a": 2, "b": 2}))
 
@@ -219,7 +219,7 @@ def _ranges(epsilon: Fraction) -> _Setting:
 
 
 def _found_bins(epsilon: Fraction) -> _Setting:
-    """Half of ε finds the bins, and half measures the table in them."""
+    """Build a setting in which half of ε finds the bins, and half measures the table in them."""
     column = {"name": "n", "kind": "number", "from": 0, "to": 40, "bins": {"count": 4, "share": "1/2"}, "other": False,
               "missing": False}  # fmt: skip
     plan = Plan(dataset="audit", epsilon=epsilon, columns=[column], tables=[["n"]], strategy="direct")
@@ -297,7 +297,7 @@ def _count(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 
 def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
-    """The most common of two values, which are equally common with the person and differ by one without."""
+    """Ask for the most common of two values: equally common with the person, and different by one without."""
     column = {"name": "a", "kind": "category", "values": ["a0", "a1"]}
     question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "mode", "of": column})
     with_one, without = (
@@ -310,7 +310,7 @@ def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 
 def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
-    """Two candidates; a person changes both scores by the sensitivity, towards each other."""
+    """Choose from two candidates; a person changes both scores by the sensitivity, towards each other."""
     with_one, without = (Candidates.of(["first", "second"], scores, 1, epsilon) for scores in ([1, 1], [0, 2]))
     odds = dict(zip(with_one.names, np.log(probabilities(with_one) / probabilities(without)), strict=True))
     scored = with_one if present else without

@@ -150,10 +150,10 @@ QUANTILES = Entry(
     mark("quantile"),
     mark(
         "The value that a part of the people of a cell have at most, of those whose amount is known: half of them at "
-        "the median, a quarter at quantile 0.25. It is computed between the declared knots of the amount. Quantiles of "
-        "small groups are drawn towards those of all people, as far as they are noise. The interval holds the true "
-        "quantile at least 95 times in 100. It ends at knots, and where a group is too small for its noise, it is the "
-        "whole range. The synthetic rows do not have these quantiles."
+        "the median, a quarter at the lower quartile. It is computed between the declared knots of the amount. "
+        "Quantiles of small groups are drawn towards those of all people, as far as they are noise. The interval holds "
+        "the true quantile at least 95 times in 100. It ends at knots, and where a group is too small for its noise, "
+        "it is the whole range. The synthetic rows do not have these quantiles."
     ),
     mark("Quote the interval with every quantile."),
 )
@@ -161,8 +161,8 @@ CHOSEN_QUANTILES = Entry(
     mark("quantile"),
     mark(
         "The value that a part of the people of a cell have at most, of those whose amount is known: half of them at "
-        "the median, a quarter at quantile 0.25. In the tables for which the list of what was measured says so, it was "
-        "chosen privately among the values that it may have: the more people lie between a value and the true "
+        "the median, a quarter at the lower quartile. In the tables for which the list of what was measured says so, "
+        "it was chosen privately among the values that it may have: the more people lie between a value and the true "
         "quantile, the less likely it was chosen. In other tables, and for all people together, it is computed between "
         "the declared knots of the amount. The interval holds the true quantile at least 95 times in 100. It ends at "
         "knots, and where a group is too small for its noise, it is the whole range. The synthetic rows do not have "

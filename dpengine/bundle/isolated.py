@@ -13,7 +13,7 @@ _LIMITS = Limits(memory=1 << 30, seconds=10, disk=0)
 
 
 def examine_apart(bundle: bytes) -> Verified:
-    """Do what `verify.examine` does, in another process with 1 GB of memory and 10 s of processor time.
+    """Run `verify.examine` in another process with 1 GB of memory and 10 s of processor time.
 
     Raises `ReleaseError` with every fault found, or if that is not enough.
     """

@@ -1,7 +1,7 @@
 """Draft an entry for the public registry of differential privacy deployments.
 
-It follows the registry's schema of 15 July 2026 (opendp/deployments-registry-data, commit 3e9c812). What only a person
-can know is marked ``[to fill in: …]``; a field that takes one of a list of values is left out instead.
+It follows the registry's schema of 15 July 2026 (opendp/deployments-registry-data, commit 3e9c812). An entry that
+only a person can know is marked ``[to fill in: …]``; a field that takes one of a list of values is left out instead.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date, Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
+    KINDS,
     counted_how,
     counted_noun,
     heading_of,
@@ -64,13 +65,6 @@ ABOUT = {
     "period": mark("Period"),
     "licence": mark("Licence"),
     "cite_as": mark("Cite as"),
-}
-KINDS = {
-    "number": mark("number"),
-    "category": mark("category"),
-    "yesno": mark("yesno"),
-    "date": mark("date"),
-    "amount": mark("amount"),
 }
 PERIODS = {
     "day": mark("by day"),

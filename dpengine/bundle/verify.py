@@ -81,7 +81,7 @@ def signed_by(source: Source) -> str | None:
 
 
 def examine(source: Source, key: str | None = None, *, apart: bool = False) -> Verified:
-    """Do what `verify` and `signed_by` do, in one reading; with `apart`, this process exists only for this check.
+    """Verify a bundle and identify its signer in one reading; with `apart`, this process exists only for this check.
 
     A Parquet file with other bytes than this version writes is read in a separate process, or with `apart` in this one.
     """
@@ -112,6 +112,8 @@ def _unexpected(signer: str | None, expected: str) -> str:
 
 
 def _check_form(members: Archive) -> None:
+    if "manifest.json" not in members:
+        raise ReleaseError("this zip file is not a release: manifest.json is missing")
     if not members.is_as_written():
         raise ReleaseError(
             "the zip file holds more than its files, or was packed by another program, so its texts may have been "
@@ -121,9 +123,8 @@ def _check_form(members: Archive) -> None:
 
 def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the manifest and the headings. Raises `ReleaseError` with every fault of the files."""
-    for name in ("manifest.json", "plan.yaml"):
-        if name not in members:
-            raise ReleaseError(f"{name} is missing")
+    if "plan.yaml" not in members:
+        raise ReleaseError("plan.yaml is missing")
     plan, faults = _read_plan(members)
     if plan is not None:
         try:

@@ -251,37 +251,10 @@ def curve_drawing(
         colour = GREY[dark] if name == "total" else ACCENT[dark]
         label = _("total") if name == "total" else _("a cell of {table}", table=short_name(headings[name]))
         drawn = np.maximum(half_widths, least)  # a logarithmic axis has no place for 0
-        traces.append(
-            {
-                "type": "scatter",
-                "x": epsilons,
-                "y": drawn,
-                "customdata": half_widths,
-                "name": label,
-                "mode": "lines",
-                "line": {"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
-                "hovertemplate": label
-                + "<br>"
-                + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width=f"%{{customdata:{digits}}}")
-                + "<extra></extra>",
-            }
-        )
-        traces.append(
-            {
-                "type": "scatter",
-                "x": [here],
-                "y": [drawn[epsilons.index(here)]],
-                "mode": "markers",
-                "marker": {
-                    "color": colour,
-                    "size": 11,
-                    "symbol": SYMBOLS[k % len(SYMBOLS)],
-                    "line": {"color": INK[dark], "width": 1},
-                },
-                "showlegend": False,
-                "hoverinfo": "skip",
-            }
-        )
+        dash, symbol = DASHES[k % len(DASHES)], SYMBOLS[k % len(SYMBOLS)]
+        traces.append(_curve(epsilons, half_widths, drawn, label, digits, {"color": colour, "dash": dash, "width": 2}))
+        marker = {"color": colour, "size": 11, "symbol": symbol, "line": {"color": INK[dark], "width": 1}}
+        traces.append(_point(here, drawn[epsilons.index(here)], marker))
     if measure is None:
         title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
     else:
@@ -293,6 +266,41 @@ def curve_drawing(
         "yaxis": {"type": "log", "title": {"text": up}, "dtick": 1, "tickformat": ",~g"},
     }
     return styled(Drawing(traces, axes), title, dark)
+
+
+def _curve(
+    epsilons: Sequence[float],
+    half_widths: Sequence[float],
+    drawn: Floats,
+    label: str,
+    digits: str,
+    line: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the line of a table's half-widths; texts give them as they are, and not as `drawn`."""
+    at = _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width=f"%{{customdata:{digits}}}")
+    return {
+        "type": "scatter",
+        "x": epsilons,
+        "y": drawn,
+        "customdata": half_widths,
+        "name": label,
+        "mode": "lines",
+        "line": line,
+        "hovertemplate": f"{label}<br>{at}<extra></extra>",
+    }
+
+
+def _point(x: float, y: float, marker: dict[str, Any]) -> dict[str, Any]:
+    """Return the mark of the plan's own ε on a line."""
+    return {
+        "type": "scatter",
+        "x": [x],
+        "y": [y],
+        "mode": "markers",
+        "marker": marker,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
 
 
 def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Measure | None = None) -> str:

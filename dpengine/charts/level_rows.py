@@ -13,7 +13,7 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["LOOK", "level_rows"]
 
 LOOK = Path(__file__).parent.parent / "bundle" / "templates" / "levels.css"  # where the report includes it from
-OPEN = 24  # so many rows in all are shown open
+OPEN = 24  # rows, in all, that are shown open
 
 
 def level_rows(tree: Sequence[Node], named: str) -> Markup:

@@ -9,6 +9,7 @@ dots and hatched bars are mostly noise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,13 +23,15 @@ from dpengine.charts.panels import Panels
 from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, short_name
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
-from dpengine.translation.catalogue import _, mark, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 
 __all__ = ["measure_alt", "span_chart"]
 
 MAX_TOGETHER = 4  # quantiles that can be distinguished in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
 MAX_HEIGHT = 2400
+FIVE_DIGITS = 1e4  # eight such numbers do not fit below a chart on a phone
+MILLION = 1_000_000  # from here on numbers below a chart are written in millions
 LONG = 1e5  # only a few numbers as long as this one fit below a small chart
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
@@ -77,6 +80,18 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     )
 
 
+def _ticks(low: float, high: float, across: int) -> dict[str, Any]:
+    """Return how many numbers fit below a chart on a phone, where `across` charts share its width, or which ones."""
+    if high < MILLION:
+        return {"nticks": (8 if high < FIVE_DIGITS else 5) if across == 1 else 4 if high < LONG else max(2, 5 - across)}
+    least = (high - low) / 4
+    power = 10 ** math.floor(math.log10(least))
+    step = power * next(times for times in (1, 2, 5, 10) if times * power >= least)
+    values = [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    written = [_("{n} M", n=number(value / MILLION, ",.6g")) if value else "0" for value in values]
+    return {"tickvals": values, "ticktext": written}
+
+
 def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) -> dict[str, Any]:
     """Return the axis of the values, the same for all charts of a row with `across` charts."""
     low, high = zip(*(cells.reach for cells in parts), strict=True)
@@ -85,7 +100,7 @@ def _value_axis(parts: Sequence[Cells], dark: bool, *, bars: bool, across: int) 
         "range": [min(low), max(high)],
         "zeroline": bars or of_pair,
         "zerolinecolor": INK[dark] if of_pair else GREY[dark],
-        "nticks": 8 if across == 1 else max(2, 5 - across) if max(high) >= LONG else 4,
+        **_ticks(min(low), max(high), across),
         "tickangle": 0,
         "ticklabeloverflow": "allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import faults, json_option, ledger_option, open_ledger, owner_option, printable, say
+from dpengine.cli.common import LedgerPart, faults, json_option, part_options, printable, say
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -35,15 +35,14 @@ def approval() -> None:
 @approval.command()
 @click.argument("dataset", required=False)
 @click.option("--lift", is_flag=True, help="No longer ask for approval.")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def require(dataset: str | None, lift: bool, url: str | None, owner: str, as_json: bool) -> None:
+def require(dataset: str | None, lift: bool, part: LedgerPart, as_json: bool) -> None:
     """Require approval for spending the budget of DATASET, or of every dataset of the owner."""
     from dpengine.accounting.approval.records import ALL
 
-    desk = open_ledger(url, owner).approvals
+    desk = part.open().approvals
     desk.set_rule(ALL if dataset is None else dataset, needed=not lift)
     if as_json:
         click.echo(json.dumps({"needed_for": [None if rule == ALL else rule for rule in desk.rules()]}))
@@ -56,26 +55,24 @@ def require(dataset: str | None, lift: bool, url: str | None, owner: str, as_jso
 @click.argument("plan", type=click.Path(path_type=Path))
 @note_option
 @click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def send(plan: Path, note: str, other_people: bool, url: str | None, owner: str, as_json: bool) -> None:
+def send(plan: Path, note: str, other_people: bool, part: LedgerPart, as_json: bool) -> None:
     """Send PLAN for approval. Reads no table."""
     from dpengine.spec.plan import Plan
 
-    request = open_ledger(url, owner).approvals.send(Plan.load(plan), _me(), note, other_people=other_people)
+    request = part.open().approvals.send(Plan.load(plan), _me(), note, other_people=other_people)
     _say_state(request, as_json)
 
 
 @approval.command(name="list")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def listed(url: str | None, owner: str, as_json: bool) -> None:
+def listed(part: LedgerPart, as_json: bool) -> None:
     """List all requests, the latest last."""
-    requests = open_ledger(url, owner).approvals.requests()
+    requests = part.open().approvals.requests()
     if as_json:
         click.echo(json.dumps([_fields(request) for request in requests]))
         return
@@ -87,16 +84,15 @@ def listed(url: str | None, owner: str, as_json: bool) -> None:
 
 @approval.command()
 @click.argument("request")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def show(request: str, url: str | None, owner: str, as_json: bool) -> None:
+def show(request: str, part: LedgerPart, as_json: bool) -> None:
     """Print the plan of REQUEST, its price, what it would leave, and its expected errors."""
     from dpengine.results.predict import predict
     from dpengine.spec.plan import Plan
 
-    book = open_ledger(url, owner)
+    book = part.open()
     sent, text = book.approvals.request(request), book.approvals.plan_text(request)
     left = book.left(sent.dataset)
     frame = predict(Plan.loads(text))
@@ -122,12 +118,11 @@ def _decision(name: str, about: str) -> None:
     @approval.command(name=name, help=about)
     @click.argument("request")
     @note_option
-    @ledger_option
-    @owner_option
+    @part_options
     @json_option
     @faults
-    def decide(request: str, note: str, url: str | None, owner: str, as_json: bool) -> None:
-        desk = open_ledger(url, owner).approvals
+    def decide(request: str, note: str, part: LedgerPart, as_json: bool) -> None:
+        desk = part.open().approvals
         (desk.approve if name == "approve" else desk.decline)(request, _me(), note)
         _say_state(desk.request(request), as_json)
 
@@ -138,13 +133,12 @@ _decision("decline", "Decline REQUEST of somebody else.")
 
 @approval.command()
 @click.argument("request")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def withdraw(request: str, url: str | None, owner: str, as_json: bool) -> None:
+def withdraw(request: str, part: LedgerPart, as_json: bool) -> None:
     """Take back REQUEST, or its approval, before it is used."""
-    desk = open_ledger(url, owner).approvals
+    desk = part.open().approvals
     desk.withdraw(request, _me())
     _say_state(desk.request(request), as_json)
 

@@ -9,21 +9,8 @@ from typing import Any
 
 import click
 
-from dpengine.cli.charge import charge_of, say_charge
-from dpengine.cli.common import (
-    WRONG_USE,
-    announce_new,
-    faults,
-    finish,
-    json_option,
-    ledger_option,
-    open_ledger,
-    other_people_option,
-    owner_option,
-    reading_options,
-    say,
-    stages,
-)
+from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
+from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages
 from dpengine.exact import exact_text
 
 __all__ = ["ask"]
@@ -36,11 +23,12 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--statistic", type=click.Choice(STATISTICS), help="What to ask of a plan's columns.")
 @click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
-              help="The column that it is of; for a proportion the condition, which may be repeated.")  # fmt: skip
-@click.option("--level", help="Which quantile: 0.5, the default, for the median.")
-@click.option("--from", "low", help="Least value that counts. Default: as in the plan.")
-@click.option("--to", "high", help="Greatest value that counts. Default: as in the plan.")
-@click.option("--step", help="Values are rounded to multiples of it. Default: as in the plan, else 1.")
+              help="The column to compute it from; for a proportion, the condition to meet, which may be "
+              "repeated.")  # fmt: skip
+@click.option("--level", help="Level of the quantile. Default: 0.5, the median.")
+@click.option("--from", "low", help="Lower bound: smaller values count as the bound. Default: as in the plan.")
+@click.option("--to", "high", help="Upper bound: larger values count as the bound. Default: as in the plan.")
+@click.option("--step", help="Values are rounded to multiples of this step. Default: as in the plan, else 1.")
 @click.option("--where", multiple=True, metavar="CONDITION",
               help="Only these rows: region=North, or age=18..64 (both included; one end may be left out). "
               "Repeat it for another column, or for one more value of the same.")  # fmt: skip
@@ -48,10 +36,7 @@ STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mod
               help="Answer for each group of this column of the plan, for one price; may be given twice.")  # fmt: skip
 @click.option("--epsilon", help="Price in ε. Needed with a plan; with a question, if it is not the price in FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the price and the expected error only. Reads no table.")
-@reading_options
-@ledger_option
-@owner_option
-@other_people_option
+@charging_options
 @json_option
 @faults
 def ask(  # click hands over one parameter for each argument and option
@@ -67,21 +52,19 @@ def ask(  # click hands over one parameter for each argument and option
     by: tuple[str, ...],
     epsilon: str | None,
     dry_run: bool,
-    reading: dict[str, Any],
-    url: str | None,
-    owner: str,
-    other_people: bool,
+    charging: Charging,
     as_json: bool,
 ) -> None:
     """Answer one private question about TABLE at a price.
 
-    FILE is a question, or a plan with the columns, the privacy unit and the dataset of the question that --statistic
-    and the options after it ask. The same question of the same data returns the stored answer and costs nothing.
+    FILE is a question file, or a plan file. With a plan, --statistic and the options after it say what to ask; the plan
+    gives columns, privacy unit and dataset. The same question of the same data returns the stored answer and costs
+    nothing.
     """
     from dpengine.isolation import run
 
     if table is not None and not dry_run:
-        run.warm()  # it loads the readers of files while this process loads the rest
+        run.warm()  # another process imports the file readers while this one imports the rest
     from dpengine.cli.question_options import QuestionOptions, question_of
 
     question = question_of(file, QuestionOptions(statistic, of, level, low, high, step, where, by, epsilon))
@@ -95,9 +78,9 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.results.answer_wording import describe
     from dpengine.sources.open import open_table
 
-    ledger = open_ledger(url, owner)
-    with stages() as show, open_table(table, **reading) as opened:
-        answer = answer_to(opened, question, ledger, other_people=other_people, progress=show)
+    ledger = charging.part.open()
+    with stages() as show, open_table(table, **charging.reading) as opened:
+        answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
     announce_new(ledger)
     charge = charge_of(ledger, answer.answer_id)
     if as_json:

@@ -16,7 +16,7 @@ __all__ = ["audit"]
 
 @click.command()
 @click.option("--epsilon", default="1", show_default=True, help="The ε that is claimed, from 0.01 to 10.")
-@click.option("--runs", default=300, show_default=True, help="Publications with the person, and as many without.")
+@click.option("--runs", default=300, show_default=True, help="Releases with the person, and as many without.")
 @click.option("--jobs", default=1, show_default=True, help="Processes to run them in.")
 @click.option("--way", "ways", multiple=True, help="One way to publish, e.g. direct; may be repeated. Default: all.")
 @json_option
@@ -24,9 +24,9 @@ __all__ = ["audit"]
 def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
     """Audit the code that publishes, on made-up tables.
 
-    Exact checks come first, then the ε that its outputs show. Charges no budget. The status is 1 if more is found than
-    is claimed. What outputs show holds with 95 % confidence, so of twenty ways that keep their promise, one may seem to
-    break it: run it again.
+    Prints exact checks, then a lower bound on ε from the outputs of each way to publish. Charges no budget. The status
+    is 1 if any of these exceeds the claimed ε. A lower bound holds with 95 % confidence, so of twenty correct ways, one
+    may seem to exceed it: then run it again.
     """
     from dpengine.audit import exact_checks, publications
 

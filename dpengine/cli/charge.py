@@ -1,17 +1,51 @@
-"""What a command says of its charge: the dataset, what is spent and left, and which earlier tables look alike."""
+"""The common part of commands that charge a ledger: their options, and their statement of what was charged."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from dpengine.cli.common import likeness, say
+import click
+
+from dpengine.cli.common import LedgerPart, likeness, part_options, reading_options, say
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
-__all__ = ["charge_of", "say_charge"]
+__all__ = ["Charging", "charge_of", "charging_options", "say_charge"]
+
+other_people_option = click.option(
+    "--other-people",
+    is_flag=True,
+    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Charging:
+    """How a command reads its table, and which part of a ledger pays: the values of `charging_options`.
+
+    `reading` holds the arguments of `open_table`.
+    """
+
+    reading: dict[str, Any]
+    part: LedgerPart
+    other_people: bool
+
+
+def charging_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a command that reads a table and charges a ledger; a command gets them as `charging`."""
+
+    @wraps(command)
+    def collected(
+        *arguments: Any, reading: dict[str, Any], part: LedgerPart, other_people: bool, **options: Any
+    ) -> None:
+        command(*arguments, charging=Charging(reading, part, other_people), **options)
+
+    return reading_options(part_options(other_people_option(collected)))
 
 
 def charge_of(ledger: Ledger, charged_id: str) -> dict[str, Any]:

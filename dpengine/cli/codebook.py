@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, warn
+from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, warn, writing
 
 __all__ = ["codebook"]
 
@@ -60,10 +60,8 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
             content = codebook_sheet.csv_bytes(entries)
         case _:
             content = codebook_file.xlsx_bytes(entries)
-    try:
+    with writing(output):
         output.write_bytes(content)
-    except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
     if as_json:
         click.echo(json.dumps({"output": output.name, "columns": [column.name for column in columns]}))
         return

@@ -40,6 +40,7 @@ from dpengine.cli.rows_kept import rows_kept
 from dpengine.cli.settings import settings
 from dpengine.errors import PlanError, TableError
 from dpengine.exact import exact_text
+from dpengine.version import VERSION
 
 __all__ = ["main"]
 
@@ -48,6 +49,7 @@ EPILOG = "\b\nExit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status,
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
+@click.version_option(VERSION, message="%(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
@@ -103,7 +105,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     """
     from dpengine.isolation import run
 
-    run.warm()  # it loads the readers of files while this process loads the rest
+    run.warm()  # another process imports the file readers while this one imports the rest
     from dpengine.sources.codebook_file import load_codebook
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt

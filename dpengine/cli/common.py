@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "check_output", "faults", "finish",
-    "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option", "other_people_option",
-    "owner_option", "printable", "reading_options", "say", "shown_address", "stages", "warn",
+    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "check_output",
+    "faults", "finish", "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option",
+    "part_options", "printable", "reading_options", "say", "shown_address", "stages", "warn", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -64,18 +65,13 @@ _CLEAR = "\r\x1b[K"  # the line of a terminal that shows the stage of the work
 Value = TypeVar("Value")
 
 ledger_option = click.option(
-    "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
+    "--ledger", "url", metavar="URL", help="Address of the ledger, e.g. sqlite:///budget.db. Default: your own."
 )
 owner_option = click.option(
     "--owner",
     default="",
     metavar="NAME",
-    help="Whose part of the ledger, e.g. group:clinic. Default: that of no sign-in.",
-)
-other_people_option = click.option(
-    "--other-people",
-    is_flag=True,
-    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
+    help="Whose part of the ledger, e.g. group:clinic. Default: the part used without sign-in.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
@@ -137,6 +133,15 @@ def full_output(advice: str = "") -> Iterator[None]:
             raise
         _drop_output()
         finish([f"cannot write: {error.strerror}{advice and '. '}{advice}"], WRONG_USE)
+
+
+@contextmanager
+def writing(output: Path) -> Iterator[None]:
+    """Exit with the status of wrong use if the file that a command was asked for cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
 
 
 def _drop_output() -> None:
@@ -204,6 +209,28 @@ def likeness(*, release_id: str, dataset: str, overlap: float, other_people: boo
     """Say which earlier table a new one looks like, and what follows for its budget."""
     people = "other people, as stated" if other_people else "the same people, who share one budget"
     return f"the table looks like that of {dataset}, release {release_id} (about {100 * overlap:.0f} % alike): {people}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPart:
+    """One owner's part of a ledger: the values of `part_options`."""
+
+    url: str | None
+    owner: str
+
+    def open(self) -> Ledger:
+        """Open the part; by default, that without sign-in of the user's own ledger."""
+        return open_ledger(self.url, self.owner)
+
+
+def part_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a ledger and an owner; a command gets them as `part`."""
+
+    @wraps(command)
+    def collected(*arguments: Any, url: str | None, owner: str, **options: Any) -> None:
+        command(*arguments, part=LedgerPart(url, owner), **options)
+
+    return ledger_option(owner_option(collected))
 
 
 def open_ledger(url: str | None, owner: str = "") -> Ledger:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say
+from dpengine.cli.common import check_output, faults, json_option, say, writing
 
 __all__ = ["export"]
 
@@ -23,10 +23,8 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     from dpengine.export import export as write
 
     check_output(output, bundle)
-    try:
+    with writing(output):
         write(bundle, form, output)
-    except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
     if as_json:
         click.echo(json.dumps({"output": output.name, "form": form}))
         return

@@ -11,6 +11,7 @@ import click
 
 from dpengine.cli.approval import approval
 from dpengine.cli.common import (
+    LedgerPart,
     announce_new,
     check_address,
     faults,
@@ -19,7 +20,7 @@ from dpengine.cli.common import (
     likeness,
     open_ledger,
     option,
-    owner_option,
+    part_options,
     say,
 )
 from dpengine.exact import exact_text
@@ -53,11 +54,10 @@ ledger.add_command(approval)
 @ledger.command()
 @click.argument("dataset", required=False)
 @click.option("--cap", help="Set the total ε that DATASET may ever spend.")
-@ledger_option
-@owner_option
+@part_options
 @json_option
 @faults
-def show(dataset: str | None, cap: str | None, url: str | None, owner: str, as_json: bool) -> None:
+def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
     from dpengine.accounting.amount import read_amount
 
@@ -66,7 +66,7 @@ def show(dataset: str | None, cap: str | None, url: str | None, owner: str, as_j
     if dataset is not None and not dataset.strip():
         raise click.UsageError("DATASET is blank; name whose budget it is")
     most = None if cap is None else option(read_amount, cap, "The cap")
-    book = open_ledger(url, owner)
+    book = part.open()
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
     announce_new(book)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.charge import charge_of, say_charge
+from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
 from dpengine.cli.common import (
     WRONG_USE,
     announce_new,
@@ -19,11 +19,6 @@ from dpengine.cli.common import (
     faults,
     finish,
     json_option,
-    ledger_option,
-    open_ledger,
-    other_people_option,
-    owner_option,
-    reading_options,
     say,
     stages,
     warn,
@@ -46,29 +41,17 @@ AGAIN = "the release is recorded, and running this again writes it at no cost"
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
               help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
-@reading_options
-@ledger_option
-@owner_option
-@other_people_option
+@charging_options
 @json_option
 @faults
-def release(  # click hands over one parameter for each argument and option
-    plan: Path,
-    table: Path,
-    output: Path,
-    reading: dict[str, Any],
-    url: str | None,
-    owner: str,
-    other_people: bool,
-    as_json: bool,
-) -> None:
+def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: bool) -> None:
     """Publish PLAN of TABLE once, and charge the ledger.
 
     Writes the release bundle. Where a second person has to approve, send PLAN with `ledger approval send` first.
     """
     from dpengine.isolation import run
 
-    run.warm()  # it imports the file readers while this process imports the rest
+    run.warm()  # another process imports the file readers while this one imports the rest
     from dpengine.bundle.write import check_place
     from dpengine.sources.open import open_table
     from dpengine.spec.plan import Plan
@@ -78,12 +61,12 @@ def release(  # click hands over one parameter for each argument and option
         check_place(output)
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
-    check_address(url)
-    check_output(output, plan, table, url=url)
+    check_address(charging.part.url)
+    check_output(output, plan, table, url=charging.part.url)
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
-    ledger = open_ledger(url, owner)
-    with stages() as show, open_table(table, **reading) as opened:
-        finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=other_people)
+    ledger = charging.part.open()
+    with stages() as show, open_table(table, **charging.reading) as opened:
+        finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
         finish([f"{output.name} could not be written ({unwritten.strerror}); {AGAIN}"], WRONG_USE)
     announce_new(ledger)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, stages
+from dpengine.cli.common import check_output, faults, json_option, say, stages, writing
 
 __all__ = ["replicates"]
 
@@ -30,10 +30,8 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     with stages() as show:
         show("drawing")
         packed = pack(bundle)
-    try:
+    with writing(output):
         output.write_bytes(packed)
-    except OSError as error:
-        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
     if as_json:
         click.echo(json.dumps({"output": output.name, "replicates": DRAWS}))
         return

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from dpengine.cli.common import (
-    WRONG_USE,
-    announce_new,
-    faults,
-    finish,
-    json_option,
-    ledger_option,
-    open_ledger,
-    other_people_option,
-    owner_option,
-    reading_options,
-    say,
-    stages,
-    warn,
-)
+from dpengine.cli.charge import Charging, charging_options
+from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages, warn
+
+if TYPE_CHECKING:
+    from dpengine.sources.table import Table
 
 __all__ = ["rows_kept"]
 
@@ -40,10 +30,7 @@ FOR_YOU = (
 @click.option("--exact", is_flag=True, help="Show exact numbers, for your eyes only. Costs nothing.")
 @click.option("--epsilon", help="Estimate the numbers privately instead, for this ε in all.")
 @click.option("--dataset", default="", help="Whose budget pays for the estimates.")
-@reading_options
-@ledger_option
-@owner_option
-@other_people_option
+@charging_options
 @json_option
 @faults
 def rows_kept(
@@ -53,10 +40,7 @@ def rows_kept(
     exact: bool,
     epsilon: str | None,
     dataset: str,
-    reading: dict[str, Any],
-    url: str | None,
-    owner: str,
-    other_people: bool,
+    charging: Charging,
     as_json: bool,
 ) -> None:
     """Show how many rows are kept if each person keeps at most k.
@@ -64,40 +48,62 @@ def rows_kept(
     With --exact, the numbers are for your eyes only. With --epsilon and --dataset, they are estimated privately, and
     the ledger is charged before they are shown.
     """
-    from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
     from dpengine.owner import BOUNDS
-    from dpengine.owner import rows_kept as count_kept
     from dpengine.sources.open import open_table
 
     if exact == (epsilon is not None) or (epsilon is not None and not dataset):
         finish(["give either --exact, or --epsilon with --dataset"], WRONG_USE)
     wanted = tuple(dict.fromkeys(bounds)) or BOUNDS
-    with open_table(table, **reading) as opened:
-        if exact:
-            numbers = count_kept(opened, person, wanted)
-            lines = dict(zip(wanted, numbers.kept, strict=True))
-            intervals = {bound: (rows, rows) for bound, rows in lines.items()}
+    total: int | None = None
+    with open_table(table, **charging.reading) as opened:
+        if epsilon is None:
+            total, kept = _exact(opened, person, wanted)
         else:
-            ledger = open_ledger(url, owner)
-            questions = rows_kept_questions(dataset, person, wanted, epsilon)
-            with stages() as show:
-                answers = ask_rows_kept(opened, questions, ledger, other_people=other_people, progress=show)
-            announce_new(ledger)
-            lines = rising(answers)
-            intervals = {
-                bound: (min(int(each.low or 0), lines[bound]), max(int(each.high or 0), lines[bound]))
-                for bound, each in answers.items()
-            }
+            kept = _estimated(opened, person, wanted, dataset, epsilon, charging)
     if exact:
         warn(FOR_YOU)
     if as_json:
         entries = [
-            {"rows_per_person": bound, "kept": lines[bound], "low": low, "high": high}
-            for bound, (low, high) in intervals.items()
+            {"rows_per_person": bound, "kept": each.rows, "low": each.low, "high": each.high}
+            for bound, each in kept.items()
         ]
-        click.echo(json.dumps({"exact": exact, "rows": numbers.rows if exact else None, "kept": entries}))
+        click.echo(json.dumps({"exact": exact, "rows": total, "kept": entries}))
         return
-    for bound, rows in lines.items():
-        low, high = intervals[bound]
-        rest = f" of {numbers.rows:,} ({rows / max(numbers.rows, 1):.1%})" if exact else f" (95 %: {low:,} to {high:,})"
-        say(f"at most {bound:,} of each person: {rows:,} rows kept{rest}")
+    for bound, each in kept.items():
+        interval = f"95 %: {each.low:,} to {each.high:,}"
+        rest = f" ({interval})" if total is None else f" of {total:,} ({each.rows / max(total, 1):.1%})"
+        say(f"at most {bound:,} of each person: {each.rows:,} rows kept{rest}")
+
+
+class _Kept(NamedTuple):
+    """Rows kept under a bound, with the ends of a 95 % interval; exact rows are both ends themselves."""
+
+    rows: int
+    low: int
+    high: int
+
+
+def _exact(table: Table, person: str, bounds: tuple[int, ...]) -> tuple[int, dict[int, _Kept]]:
+    """Return all rows with an ID, and those kept under each bound: private."""
+    from dpengine.owner import rows_kept as count_kept
+
+    numbers = count_kept(table, person, bounds)
+    return numbers.rows, {bound: _Kept(kept, kept, kept) for bound, kept in zip(bounds, numbers.kept, strict=True)}
+
+
+def _estimated(
+    table: Table, person: str, bounds: tuple[int, ...], dataset: str, epsilon: str, charging: Charging
+) -> dict[int, _Kept]:
+    """Charge the ledger; return private estimates of the rows kept under each bound."""
+    from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
+
+    ledger = charging.part.open()
+    questions = rows_kept_questions(dataset, person, bounds, epsilon)
+    with stages() as show:
+        answers = ask_rows_kept(table, questions, ledger, other_people=charging.other_people, progress=show)
+    announce_new(ledger)
+    rows = rising(answers)
+    return {
+        bound: _Kept(rows[bound], min(int(each.low or 0), rows[bound]), max(int(each.high or 0), rows[bound]))
+        for bound, each in answers.items()
+    }

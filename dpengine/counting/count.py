@@ -87,7 +87,7 @@ def _tallies(plan: Plan, marginals: Sequence[Columns], tallies: Sequence[int] | 
 def count_unchanged(
     table: Table, plan: Plan, marginals: Sequence[Columns], *, truncation_key: bytes, tallies: Sequence[int] | None
 ) -> list[Ints]:
-    """Return the counts of `count`, of the same rows from which the table's `digest` was computed.
+    """Count like `count`, and make sure that these are the rows from which the table's `digest` was computed.
 
     In another engine, one statement counts the rows and digests them again if all marginals belong to one tally of
     rows; otherwise they are counted first and digested afterwards. Raises `TableError` as `count` and `check_unchanged`

@@ -238,7 +238,7 @@ class RemoteRows:
         return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
 
     def digest_of_texts(self) -> bytes:
-        """Return the same as `digest`; it is computed once."""
+        """Return `digest`, which an engine always computes from texts; an earlier result is used again."""
         return self.table.digest or self.digest()
 
     def row_count(self) -> int:

@@ -267,7 +267,7 @@ def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") 
 
 
 def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress: Callable[[int], None]) -> None:
-    """Do `work` on each batch, on several at a time. In place of a batch may stand several, for one thread.
+    """Call `work` with each batch, on several threads; an iterator among `batches` holds batches for one thread.
 
     `progress` receives the rows done so far; an exception it raises aborts the scan.
     """

@@ -9,8 +9,8 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 2. *Round*, from one table to the next along the tree. Where two tables share columns, the counts of the first fix the
    sums of the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
-   (Cox 1987). If none has more than two columns, the fitted pairs are returned, and synthetic rows close to them
-   (`synthesis.generate_rows`) replace the tables.
+   (Cox 1987). If none has more than two columns, pairs are fitted again, each with what all others say of it, and
+   returned; synthetic rows close to them (`synthesis.generate_rows`) replace the tables.
 4. Larger ones are fitted by one joint table, which is rounded and then repaired; or, where it is too large to write
    down, by their pairs.
 """
@@ -34,7 +34,8 @@ from dpengine.marginals.graphs import junction_order
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
-from dpengine.marginals.pairwise import Pairwise, fit_one_table
+from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
+from dpengine.marginals.smoothing import smooth
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
@@ -43,7 +44,8 @@ __all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "
 RAKING_SWEEPS = 10
 JOINT_SWEEPS = 12  # at least; with many cells, moves come nearer to the fitted tables than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
-MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows follow what was measured
+MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows are brought nearer to it
+AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
 MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 
@@ -104,7 +106,8 @@ def make_consistent(
         return ConsistentTables(_round_along(order, fitted, total))
     only_pairs = max(map(len, fitted)) < 3
     if only_pairs or math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
-        return replace(_pairs(total, single, fitted), even=True, noise=_noise(squares, estimate, single, total))
+        model = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
+        return replace(model, even=True, noise=_noise(squares, estimate, model, single))
     return through_one_table(fitted, single, total)
 
 
@@ -161,12 +164,42 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
     return Pairwise(float(total), single, two)
 
 
-def _noise(
-    squares: LeastSquares, estimate: Callable[[Columns], Floats], single: Mapping[str, Floats], total: int
-) -> dict[Columns, tuple[Floats, float]]:
-    """Return each column and pair as measured, projected on non-negative counts, and its deviation.
+def _refitted(
+    squares: LeastSquares, estimate: Callable[[Columns], Floats], model: Pairwise, fitted: Mapping[Columns, Floats]
+) -> Pairwise:
+    """Fit the measured pairs again, each with what its columns and all other pairs say of it.
 
-    Empty if any two columns were not measured together, if there are many cells, or if noise is wide.
+    The counts of a column are the mean of two estimates: by least squares, smoothed, and the sums of its fitted pairs,
+    in which empty cells have lost their noise.
+    """
+    pairs = {(columns[0], columns[1]): table for columns, table in fitted.items() if len(columns) == 2}
+    wide = [pair for pair in pairs if math.sqrt(squares.variance(pair) / 2) >= MIN_SCALE and 1 not in pairs[pair].shape]
+    if not wide or model.total == 0:
+        return model
+    sums: dict[str, list[Floats]] = {name: [] for name in model.one}
+    for (a, b), table in pairs.items():
+        sums[a].append(table.sum(axis=1))
+        sums[b].append(table.sum(axis=0))
+    one = {}
+    for name in model.one:
+        smoothed = smooth(estimate((name,)), math.sqrt(squares.variance((name,)) / 2), model.total)
+        one[name] = _column(smoothed, sums[name], model.total)
+    noisy = {pair: (estimate(pair), math.sqrt(squares.component_variance(frozenset(pair)) / 2)) for pair in wide}
+    return replace(model, one=one, two={**model.two, **refit_pairs(model.total, one, pairs, noisy)})
+
+
+def _column(smoothed: Floats, sums: Sequence[Floats], total: float) -> Floats:
+    """Return the mean of two estimates of a column, of which the second are the `sums` of its fitted pairs, if any."""
+    return (smoothed + project(np.mean(sums, axis=0), total)) / 2 if sums else smoothed
+
+
+def _noise(
+    squares: LeastSquares, estimate: Callable[[Columns], Floats], model: Pairwise, single: Mapping[str, Floats]
+) -> dict[Columns, tuple[Floats, float]]:
+    """Return the non-negative counts of each column and pair that rows should follow, and the deviation of the noise.
+
+    With hardly any noise, they are the measured ones, of which many are exact; otherwise, those of the model. Empty if
+    any two columns were not measured together, if there are many cells, or if noise is wide.
     """
     pairs = [*combinations(single, 2)]
     measured = [{*columns} for columns in squares.measured]
@@ -175,10 +208,13 @@ def _noise(
     if not all(any({*pair} <= columns for columns in measured) for pair in pairs):
         return {}
     deviations = {table: math.sqrt(squares.variance(table)) for table in [*pairs, *((name,) for name in single)]}
-    if max(deviations[pair] for pair in pairs) > MAX_DEVIATION:
+    widest = max(deviations[pair] for pair in pairs)
+    if widest > MAX_DEVIATION:
         return {}
     values: dict[Columns, Floats] = {(name,): single[name] for name in single}
-    values |= {pair: project(estimate(pair), total) for pair in pairs}
+    values |= {pair: project(estimate(pair), model.total) for pair in pairs}
+    if widest > AS_MEASURED:
+        values = {table: model.table(table) for table in values}
     return {table: (values[table], deviation) for table, deviation in deviations.items()}
 
 

@@ -155,7 +155,7 @@ class ModelledEstimates:
 
     plan: Plan
     measured: Measurements
-    known: tuple[Measurement, ...] = ()  # totals and single columns that the model is told from elsewhere
+    known: tuple[Measurement, ...] = ()  # totals and single columns that were measured outside of the model
 
     @cached_property
     def fitted(self) -> Pairwise:
@@ -197,7 +197,7 @@ class ModelledEstimates:
         return _of_95_in_100(self.intervals(table)[1])
 
     def usual_half_width(self, table: Columns, expected: Floats) -> float:
-        """Return the same of `expected` counts, if the model misses as much as in public tables of so many people."""
+        """Predict `half_width` from `expected` counts, if the model errs as in public tables of that many people."""
         if len(table) < 2:
             return self.half_width(table)
         error = usual_error(self.fitted.total, float(self.plan.for_tables) / self.plan.unit.rows)

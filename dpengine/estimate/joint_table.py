@@ -17,12 +17,12 @@ from dpengine.quasi_random import shuffled
 
 __all__ = ["fit_joint", "round_joint"]
 
-SWEEPS, MOST_SWEEPS = 60, 1000
+SWEEPS, MAX_SWEEPS = 60, 1000
 SCALED = 2**28  # cells times tables times sweeps, up to which more sweeps than requested are made
 POWER = 0.5  # the weight of an error in a cell of m people is (1 + m)^−POWER
 PASSES = 40  # over people of different cells, at most
-MOST_CELLS = 2**17  # whose people may move in a pass
-BATCHES, LEAST_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
+MAX_CELLS = 2**17  # whose people may move in a pass
+BATCHES, MIN_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
 ENOUGH = 0.02  # of the remaining error: a pass that gains less is the last
 NOBODY = 1e-6  # of the mean cell: nobody moves to where fewer people are expected
 
@@ -41,7 +41,7 @@ def fit_joint(
     joint = np.ones([single[name].size for name in names])
     joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)
     margins = [(tuple(axis for axis, name in enumerate(names) if name in clique), fitted[clique]) for clique in fitted]
-    sweeps = max(sweeps, min(MOST_SWEEPS, SCALED // (joint.size * len(margins))))
+    sweeps = max(sweeps, min(MAX_SWEEPS, SCALED // (joint.size * len(margins))))
     return rake(joint, margins, sweeps - 1, tolerance=1e-5 * total)
 
 
@@ -63,8 +63,8 @@ def round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats],
     left = tables.off()
     for salt in range(PASSES):
         occupied = np.flatnonzero(cells)
-        chosen = occupied[shuffled(occupied.size, salt)[:MOST_CELLS]]
-        size = max(LEAST_BATCH, min(-(-chosen.size // BATCHES), MAX_PRICES // max(joint.shape)))
+        chosen = occupied[shuffled(occupied.size, salt)[:MAX_CELLS]]
+        size = max(MIN_BATCH, min(-(-chosen.size // BATCHES), MAX_PRICES // max(joint.shape)))
         for start in range(0, chosen.size, size):
             batch = chosen[start : start + size]
             places = np.array(np.unravel_index(batch, joint.shape))

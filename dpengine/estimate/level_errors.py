@@ -41,8 +41,8 @@ class LevelErrors:
 
         An axis along which half-widths do not change has size 1. A half-width is a multiple of the cell's standard
         deviation, the same for all cells: the largest that any node of the level needs. Only some nodes are tried, with
-        variances as different as possible. What nodes need differs by 8 % at most if scales are large, and by much more
-        if the noise has few values.
+        variances as different as possible. The multiples of nodes differ by 8 % at most if scales are large, and by
+        much more if the noise has few values.
         """
         nodes, times = self._variances(table)
         axis = level_axis(self.plan, table)

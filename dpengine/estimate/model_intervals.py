@@ -80,8 +80,8 @@ def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
 def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]:
     """Return c and g such that cells of expected count m are off by about c·m^g·√((1 − p)·(1 − q)) on average.
 
-    `tables` are the expected counts of the audited tables. Cells expected to hold less than one person, of which there
-    may be very many, are taken to be off by c·m: nearly all of them are off by m, and a few by one. The power g is near
+    `tables` are the expected counts of the audited tables. The possibly very many cells that are expected to hold less
+    than one person are taken to be off by c·m: nearly all of them are off by m, and a few by one. The power g is near
     the usual one, and fits the sums of errors by size best. Then c is such that all errors add up to the audited sum
     plus the scale of its noise, so that intervals are wide enough on average over the noise. It is larger if the sum of
     one size is clearly larger than that; but no cell is off by more than all of them together, which matters where a

@@ -85,7 +85,7 @@ class Tables:
         return cells
 
     def up_to_limit(self, prices: Reals) -> Reals:
-        """Return the prices as they count."""
+        """Limit prices, so that large errors count linearly."""
         return prices.clip(-self.limit, self.limit) if math.isfinite(self.limit) else prices
 
     def prices_by_column(self, places: Ints) -> Reals:

@@ -55,8 +55,8 @@ def fit_quantiles(
 def _with_ends(knots: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Return places, which are the middles between `knots` and both ends, and the fractions of people up to them.
 
-    Straight lines are extended to the ends. What then remains to 0 or to 1 is people at the bounds themselves, such as
-    those without income.
+    Straight lines are extended to the ends. The parts that then remain to 0 and to 1 are people at the bounds
+    themselves, such as those without income.
     """
     middles = (knots[:-1] + knots[1:]) / 2
     low = sums[0] - (sums[1] - sums[0]) * (middles[0] - knots[0]) / (middles[1] - middles[0])

@@ -69,7 +69,7 @@ def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells:
 
 
 def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, weighted: Floats) -> tuple[Ints, Floats]:
-    """Return for each stretch of rows its place in an array; and that array: how far each row is from even, relatively.
+    """Return the place of each stretch of rows in an array, and the array: relative deviations of rows from even.
 
     Stretches are from `first` to before `last`. `lines` has one column a line, `box` the box of each of its cells. In
     `weighted` they count times the lines in their box, which are alike by guess and so no evidence of what is shared.

@@ -128,10 +128,13 @@ class LeastSquares:
         """Return the variance of the estimate of `table`: the same for every cell."""
         total = 0.0
         for component in subsets(table):
-            precision, _ = self._component(component)
-            contrast = math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component)
-            total += contrast / precision / self._cells(frozenset(table) - component) ** 2
+            total += self.component_variance(component) / self._cells(frozenset(table) - component) ** 2
         return total
+
+    def component_variance(self, component: frozenset[str]) -> float:
+        """Return the variance of a cell of the part of a table over these columns that no smaller table tells."""
+        precision, _ = self._component(component)
+        return math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component) / precision
 
     def covariance(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns of `table`, the others fixed.

@@ -45,10 +45,16 @@ class NoisyPair:
     def of(cls, measured: Measurement, one: Mapping[str, Floats]) -> NoisyPair:
         """Return a measurement of two columns, given the counts of each."""
         rows, columns = (one[name] for name in measured.allocation.columns)
-        merged = measured.merged
         values = measured.values.astype(np.float64)
+        scale = float(measured.allocation.scale) * _noise_beside_margins(values)
+        return cls.shifted(values, scale, rows, columns, measured.merged)
+
+    @classmethod
+    def shifted(
+        cls, values: Floats, scale: float, rows: Floats, columns: Floats, merged: tuple[Ints, ...] = ()
+    ) -> NoisyPair:
+        """Return a noisy table shifted to the counts of its columns; `scale` is that of the noise left by then."""
         shifted = shift_to_margins(values, merge(rows, merged[:1]), merge(columns, merged[1:]))
-        scale = float(measured.allocation.scale) * _noise_beside_margins(shifted)
         return cls(shifted, scale, rows, columns, merged)
 
     def weigh(self, guess: Floats, before: float = 0.0) -> WeighedGuess:

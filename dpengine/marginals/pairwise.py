@@ -33,7 +33,7 @@ from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import smooth
 from dpengine.noise.moments import nearby
 
-__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "refit_pairs"]
 
 Pair = tuple[str, str]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
@@ -108,26 +108,22 @@ def fit(
     Raises KeyError for a column without a measurement of its own.
     """
     with _on_one_thread():
-        model = _fit(sizes, measured, nearby)
+        model = _fit(sizes, measured, measured, nearby)
     return model.with_classes() if by_classes else model
 
 
-def _fit(sizes: Mapping[str, int], measured: Sequence[Measurement], nearby: bool) -> Pairwise:
+def _fit(
+    sizes: Mapping[str, int], measured: Sequence[Measurement], of_columns: Sequence[Measurement], nearby: bool
+) -> Pairwise:
+    """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
     total = max(1.0, grand_total(measured))
-    single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
+    single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
             pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
     model = _Pairs(total, single, pairs, nearby)
-    alone = {pair: model.weigh(pair, model.independent(pair)) for pair in pairs}
-    model.two |= {pair: guess.updated() for pair, guess in alone.items()}
-    tree, near = model.tree(pairs), model.neighbours()
-    along_tree = model.along_tree(tree, near)
-    for pair in pairs:
-        guesses = model.compositions(pair, near)[:COMPOSITIONS]
-        guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
-        model.update(pair, [alone[pair], *(model.weigh(pair, guess) for guess in guesses)])
+    model.compare(model.as_independent())
     near = model.neighbours()
     along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
@@ -173,9 +169,31 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
         wider = scale * math.sqrt(noisy.size / values.size)  # a sum of m cells has √m times the noise
         allocation = Allocation(part, 1 / nearby(wider), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
-    model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
+    with _on_one_thread():  # pairs are sums of the same noisy counts, so they say nothing more of the columns
+        columns_alone = [part for part in parts if len(part.allocation.columns) < 2]
+        model = _fit(dict(zip(columns, noisy.shape, strict=True)), parts, columns_alone, nearby=False)
     better = shrink(noisy, model.table(columns), scale)
     return project(better, max(0.0, float(noisy.sum())))
+
+
+def refit_pairs(
+    total: float, one: Mapping[str, Floats], tables: Mapping[Pair, Floats], noisy: Mapping[Pair, tuple[Floats, float]]
+) -> dict[Pair, Floats]:
+    """Fit pairs that were measured and fitted one by one again, each with what columns and other pairs say of it.
+
+    `one` has the counts of the columns, `tables` the pairs as they were fitted, `noisy` some of them as measured, with
+    the scale of noise that columns have no part in. A mostly empty pair stays as it was: its own cells tell its sums
+    better than columns do. Returns the others of the `noisy` pairs.
+    """
+    with _on_one_thread():
+        one = {name: counts + EMPTY for name, counts in one.items()}
+        pairs = {pair: [NoisyPair.shifted(values, scale, one[pair[0]], one[pair[1]])]
+                 for pair, (values, scale) in noisy.items()}  # fmt: skip
+        model = _Pairs(total, one, pairs, nearby=True)
+        model.two |= {pair: table + EMPTY for pair, table in tables.items()}
+        filled = {pair: guess for pair, guess in model.as_independent().items() if guess.weighed.sparse is None}
+        model.compare(filled)
+    return {pair: model.two[pair] for pair in filled}
 
 
 @dataclass
@@ -206,6 +224,20 @@ class _Pairs:
         if best.likelihood > self.likelihood.get(pair, -math.inf):
             self.likelihood[pair] = best.likelihood
             self.two[pair] = (best.by_neighbours() if self.nearby else best).updated()
+
+    def as_independent(self) -> dict[Pair, WeighedGuess]:
+        """Weigh independence as a guess at every noisy pair."""
+        return {pair: self.weigh(pair, self.independent(pair)) for pair in self.noisy}
+
+    def compare(self, alone: Mapping[Pair, WeighedGuess]) -> None:
+        """Update pairs from the likeliest guess: `alone`, by independence, or what other pairs say of them."""
+        self.two |= {pair: guess.updated() for pair, guess in alone.items()}
+        tree, near = self.tree(self.two), self.neighbours()
+        along_tree = self.along_tree(tree, near)
+        for pair in alone:
+            guesses = self.compositions(pair, near)[:COMPOSITIONS]
+            guesses = guesses if pair in tree else [*guesses, along_tree[pair]]
+            self.update(pair, [alone[pair], *(self.weigh(pair, guess) for guess in guesses)])
 
     def weigh(self, pair: Pair, guess: Floats) -> WeighedGuess:
         """Weigh a guess at the pair by its noisy tables, and update it by all except the last."""

@@ -3,7 +3,7 @@
 The prior of a count is a Laplace distribution around the guess m, of scale s = c·m^g; the noise is Laplace of scale b.
 The spread of the prior, (c, g), is estimated from the noisy counts themselves, by maximum likelihood over a small grid;
 the result is the posterior median of each count. If noise alone explains the distance between noisy counts and guess,
-the result is the guess. If counts typically differ from the guess by most of it, the cells may be empty but for a few:
+the result is the guess. If counts typically differ from the guess by most of it, most cells may be empty:
 then a prior for such tables (`sparse_prior`) is compared with the one around the guess.
 
 All functions take noisy numbers and public structure, so nothing here costs privacy. They use the continuous Laplace
@@ -62,7 +62,7 @@ class Weighed:
         return self.guess + np.sign(self.noisy - self.guess) * posterior_median(distance, self.spread, self.scale)
 
     def by_neighbours(self) -> Weighed:
-        """Return the same for two columns in which neighbouring cells may have similar errors of the guess.
+        """Weigh the guess again, for two columns in which neighbouring cells may have similar errors of the guess.
 
         Besides the guess itself, scaled guesses are tried: in each cell, by the ratio of the noisy counts around it to
         the guesses around it. A cell's own noisy count is not part of its guess, so likelihoods can still be compared.

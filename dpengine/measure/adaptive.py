@@ -215,7 +215,7 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
 
 
 def _smaller_by_gain(run: Run, gain: float) -> float:
-    """Return by how much the error of single columns matters less if pairs gain more than usual: at most 1.
+    """Return the factor, at most 1, on the public error: below 1, pairs gain more than usual, and get more of ε.
 
     `gain` is that of a pair picked first, as a fraction of the rows. In a wide table these pairs are a small part of
     all, and columns are in every table.

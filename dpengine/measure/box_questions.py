@@ -45,7 +45,7 @@ def questions(
 ) -> list[Question]:
     """Return what is asked about boxes of `widths`, with `people` per unit of noise and `left` parts of ε.
 
-    Siblings have the same number in `family`, from 0 on. Families are asked of which all boxes are `in_doubt`.
+    Siblings have the same number in `family`, from 0 on. A family is asked if all of its boxes are `in_doubt`.
     """
     siblings = np.bincount(family)
     least = np.full((siblings.size, widths.shape[1]), np.iinfo(np.int64).max)

@@ -65,7 +65,7 @@ class Split:
         return cls(wanted, pieces, steep, alike & (wanted < cells), into_cells)
 
     def down_to_cells(self, widths: Ints, rough: Booleans) -> Split:
-        """Return the same with a piece for each cell along the axes that are `rough`."""
+        """Return this split with a piece for each cell along the axes that are `rough`."""
         pieces = np.where(rough, widths, self.pieces)
         return replace(self, pieces=pieces, wanted=np.where(rough.any(axis=1), pieces.prod(axis=1), self.wanted))
 

@@ -303,7 +303,7 @@ class Adaptive(Private):
 
     @property
     def plan_id(self) -> str:
-        """It names all tables, since pairs are chosen later; a single maximal table represents its sums."""
+        """The identity of all tables, since pairs are chosen later; a single maximal table represents its sums."""
         tables = maximal(self.plan.supports)
         if len(tables) > 1:
             return self.plan.key

@@ -30,7 +30,7 @@ Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 MEAN_CONFIDENCE = 0.995  # that the mean is in its set
 VARIANCE_CONFIDENCE = 0.955  # that the variance is in its set, given the right mean: 95 % for both together
-LEAST_TOTAL = 12  # times the scale: beyond it, totals grow faster than half-widths, which change by less than 8 scales
+MIN_TOTAL = 12  # times the scale: beyond it, totals grow faster than half-widths, which change by less than 8 scales
 MEANS = 65  # at which the variance's set is worked out
 APART = 1e-3  # weights are made to differ by this fraction of the largest, so that the tail has a closed form
 
@@ -64,7 +64,7 @@ def variance_interval(drawn: Sequence[int], scale: Fraction) -> tuple[float, flo
     total, above, width = first + middle + last, middle / 2 + last, float(scale)
     rough = last / total - (above / total) ** 2 if total > 0 else 0.125
     estimate = min(0.25, max(0.0, rough))
-    if total <= LEAST_TOTAL * width + 3:
+    if total <= MIN_TOTAL * width + 3:
         return estimate, 0.0, 0.25
 
     def mean_off(means: Floats, side: int) -> Bools:

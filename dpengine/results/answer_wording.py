@@ -97,16 +97,21 @@ def describe_expected(question: Question, expected: Expected) -> str:
     >>> from dpengine.spec.query import Count
     >>> asked = Question(dataset="clinic", epsilon="1", statistic=Count())
     >>> describe_expected(asked, expect(asked))
-    'off by about 0.8509, 95 times in 100 by at most 3'
+    'off by about 0.85, 95 times in 100 by at most 3'
     """
     if expected.reach is not None:
         best = quantile_name(question.statistic.level) if isinstance(question.statistic, Quantile) else "best"
         return f"95 times in 100 within {_steps(expected.reach, question.statistic)} of the {best}"
     if expected.half_width is None or expected.mean_abs is None:
         return "the error depends on the number of rows: state rows_about"
-    most = "at most " if isinstance(question.statistic, Proportion | Mean | Variance) else ""
-    each = "each group " if question.by else ""
-    return f"{each}off by {most}about {expected.mean_abs:.4g}, 95 times in 100 by at most {expected.half_width:.4g}"
+    given = most = ""
+    if isinstance(question.statistic, Proportion | Mean | Variance):
+        counted = "meet the condition" if question.where else "are counted"
+        given, most = f"if about {question.rows_about:,} rows {counted}: ", "at most "
+    each = "each group of average size " if given and question.by else "each group " if question.by else ""
+    scale, unit = (100, " percentage points") if isinstance(question.statistic, Proportion) else (1, "")
+    typical, wide = (number(scale * error, scale * error) for error in (expected.mean_abs, expected.half_width))
+    return f"{given}{each}off by {most}about {typical}{unit}, 95 times in 100 by at most {wide}{unit}"
 
 
 def _line(answer: Answer | Group, question: Question) -> str:

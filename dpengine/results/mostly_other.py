@@ -10,7 +10,7 @@ __all__ = ["mostly_other"]
 
 
 def mostly_other(result: Result) -> list[str]:
-    """Return the columns of which more than half of all rows are in *(other)*, beyond what noise explains.
+    """Return the columns that have more than half of all rows in *(other)*, beyond what noise explains.
 
     It follows from the published intervals, so it reveals nothing that the release does not. Columns with found values
     are left out, since values of few people belong in *(other)*, and so are counts of distinct persons.

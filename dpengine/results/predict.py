@@ -137,7 +137,7 @@ def _median_over_people(widths: Floats, people: Floats) -> float:
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
-    """Return for each table the last three of `COLUMNS`."""
+    """Return the last three of `COLUMNS` for each table, in closed form."""
     error = table_errors(strategy.plan, strategy.allocations)
     total = error(()).half_width()
     distributions = {table: error(table) for table in (*strategy.plan.marginals, ())}
@@ -151,7 +151,7 @@ def _distribution(strategy: Strategy, table: Columns) -> ErrorDistribution:
 def _simulated_errors(
     strategy: Strategy, trials: int | None, before_each: Callable[[], None]
 ) -> dict[Columns, tuple[float, float, float]]:
-    """Return the same, estimated from some releases of the mock table.
+    """Estimate the last three of `COLUMNS` for each table from some releases of the mock table.
 
     The half-width of a model's table is the one that a release would state, with errors as they are in public tables:
     columns of the mock table hardly depend on each other.
@@ -272,7 +272,7 @@ def measure_curves(
     epsilons: Sequence[float],
     known: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
-    """Do the same for a mean, sum or quantile, given the name of its column, in `tables` that have it."""
+    """Predict half-widths, like `half_width_curves`, of a mean, sum or quantile in `tables` with its column, `name`."""
     strategy = decide(plan)
 
     def widths(epsilon: object) -> list[float]:

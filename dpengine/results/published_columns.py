@@ -13,7 +13,7 @@ import numpy as np
 from dpengine.array_types import Columns
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _, localised
+from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = [
     "ENDS", "NUMBERS", "Measure", "decimals_of_association", "decimals_of_mean", "header", "measures",
@@ -22,6 +22,8 @@ __all__ = [
 
 NUMBERS = ("count", "estimate", "low", "high")
 INTEGERS = ("count", "low", "high")
+_QUARTILES = {Decimal("0.25"): mark("lower quartile"), Decimal("0.5"): mark("median"),
+              Decimal("0.75"): mark("upper quartile")}  # fmt: skip
 ENDS = ("", "_low", "_high")  # suffixes of three columns: a number, and the ends of its interval
 
 
@@ -39,7 +41,7 @@ class Measure:
 
     @property
     def pair(self) -> Association | None:
-        """This as a statistic of two amounts; None if it is of one."""
+        """The measure as a statistic of two amounts; None if it is of one."""
         if self.kind == "covariance" or self.kind == "correlation" or self.kind == "slope":
             return Association(self.kind, self.amount, self.on)
         return None
@@ -75,11 +77,11 @@ class Measure:
         """Name the quantiles, without the amount.
 
         >>> Measure("quantile", "pay", (Decimal("0.25"), Decimal("0.5"))).part_names()
-        ['quantile 0.25', 'median']
+        ['lower quartile', 'median']
         """
-        half = Decimal("0.5")
         return [
-            _("median") if part == half else _("quantile {part}", part=localised(f"{part:f}")) for part in self.parts
+            _(_QUARTILES[part]) if part in _QUARTILES else _("quantile {part}", part=localised(f"{part:f}"))
+            for part in self.parts
         ]
 
     def heading(self, plan: Plan) -> str:

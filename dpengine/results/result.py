@@ -52,7 +52,7 @@ MAX_BLOCK_VALUES = 2**21  # of synthetic rows in memory at a time, all columns t
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
     model, *apart = _models(plan, measured)
-    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_story())
+    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_provenance())
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -61,15 +61,15 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     Measurements are stored even if tables cannot be made from them, for lack of memory or by a bug: noise was drawn, so
     the charge stands. `Result.from_bytes` then makes the tables.
     """
-    story = _story()
+    provenance = _provenance()
     try:
         model, *apart = _models(plan, measured)
         amounts = _amounts(plan, measured, model)
-        made = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story)
+        made = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **provenance)
         payload = replace(made, stated=state(plan, made.derive_numbers, made.model_error)).to_bytes()
     except _CAUSES:
-        payload = serialise.pack(_as_stored(plan), measured, None, story)
-    return story["release_id"], story["created"], payload
+        payload = serialise.pack(_as_stored(plan), measured, None, provenance)
+    return provenance["release_id"], provenance["created"], payload
 
 
 _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
@@ -105,7 +105,7 @@ def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns)
     return model.table(table, plan.resolution)
 
 
-def _story() -> dict[str, Any]:
+def _provenance() -> dict[str, Any]:
     """Return a fresh name for a release, the time, and the versions of the software that makes it."""
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return {"release_id": uuid.uuid4().hex, "created": created, "software": dict(_software())}
@@ -171,8 +171,8 @@ class Result(PublishedTables):
         if not self.plan.tallied:
             return self
         measured = tuple(one for one in self.measured.marginals if one.allocation.tally == tally)
-        model, story = (self.model, *self.apart)[tally], (self.release_id, self.created, self.software)
-        return Result(self.plan.tallies[tally].plan, Measurements(measured), model, *story, self.amounts)
+        model, provenance = (self.model, *self.apart)[tally], (self.release_id, self.created, self.software)
+        return Result(self.plan.tallies[tally].plan, Measurements(measured), model, *provenance, self.amounts)
 
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, one entry a cell in declared order."""
@@ -364,22 +364,22 @@ class Result(PublishedTables):
 
     def to_bytes(self) -> bytes:
         """Return the release as the ledger stores it: complete, and readable without running code."""
-        story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        parts = (self.measured, self.model, story, self.amounts, self.apart, self.stated)
+        provenance = {"release_id": self.release_id, "created": self.created, "software": self.software}
+        parts = (self.measured, self.model, provenance, self.amounts, self.apart, self.stated)
         return serialise.pack(_as_stored(self.plan), *parts)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, story, amounts, apart, stated = serialise.unpack(payload)
+        fields, measured, model, provenance, amounts, apart, stated = serialise.unpack(payload)
         plan = Plan(**fields)
         try:
             if model is None:
                 model, *more = _models(plan, measured)
                 amounts, apart = _amounts(plan, measured, model), tuple(more)
-            return cls(plan, measured, model, amounts=amounts, apart=apart, stated=stated, **story)
+            return cls(plan, measured, model, amounts=amounts, apart=apart, stated=stated, **provenance)
         except _CAUSES as error:
-            release_id = story["release_id"]
+            release_id = provenance["release_id"]
             raise LedgerError(
                 _(
                     "The release {id} is recorded and paid for, but its tables cannot be made here. Ask for it again, "

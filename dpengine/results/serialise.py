@@ -53,18 +53,19 @@ def pack(
     plan: Mapping[str, Any],
     measured: Measurements,
     model: ConsistentTables | SyntheticRows | None,
-    story: Mapping[str, Any],
+    provenance: Mapping[str, Any],
     amounts: Sequence[AmountTable] = (),
     apart: Sequence[ConsistentTables | SyntheticRows] = (),
     stated: Stated | None = None,
 ) -> bytes:
-    """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet.
+    """Return the payload of a release, for the ledger.
 
-    `apart` are the models of further tallies of the plan, each stored as a payload within the payload.
+    `plan` and `provenance` hold plain values. `model` is None if it could not be made yet. `apart` are the
+    models of further tallies of the plan, each stored as a payload within the payload.
     """
     measured_header, arrays = _pack_measured(measured)
     model_header, model_arrays = _pack_model(model)
-    header: dict[str, Any] = {"plan": plan, **story, **measured_header, **model_header}
+    header: dict[str, Any] = {"plan": plan, **provenance, **measured_header, **model_header}
     arrays |= model_arrays
     if amounts:
         header["amounts"] = [(table.amount, table.columns) for table in amounts]
@@ -76,7 +77,7 @@ def pack(
         for k, numbers in enumerate(stated.tables.values()):
             arrays |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
     for k, other in enumerate(apart):
-        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, story), dtype=np.uint8)
+        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, provenance), dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:  # as np.savez does
@@ -194,8 +195,8 @@ def unpack(
             )
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
-    story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], measured, model, story, amounts, apart, stated
+    provenance = {key: header[key] for key in ("release_id", "created", "software")}
+    return header["plan"], measured, model, provenance, amounts, apart, stated
 
 
 def _measured_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Measurements:

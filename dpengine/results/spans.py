@@ -17,9 +17,9 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import Association, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["MOST", "Span", "association_span", "decimals_of", "spans"]
+__all__ = ["MAX_WIDTH", "Span", "association_span", "decimals_of", "spans"]
 
-MOST = 0.5  # of the range: a wider interval says little about a mean or a quantile
+MAX_WIDTH = 0.5  # of the range: a wider interval says little about a mean or a quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: Sof
         np.round(float(amount.low) + wide * each, decimals)
         for each in (means, np.minimum(low, means), np.maximum(high, means))
     )
-    return Span(middle, least, most, most - least > MOST * wide)  # as published: wide enough to hold the number
+    return Span(middle, least, most, most - least > MAX_WIDTH * wide)  # as published: wide enough to hold the number
 
 
 def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
@@ -117,5 +117,5 @@ def _quantiles(
             np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
             for each in (middle, least, most)
         )
-        made.append(Span(value, bottom, top, most - least > MOST * amount.grid.steps))
+        made.append(Span(value, bottom, top, most - least > MAX_WIDTH * amount.grid.steps))
     return tuple(made)

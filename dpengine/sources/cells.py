@@ -17,7 +17,7 @@ __all__ = ["MIXED", "cell_text", "object_array", "text_array"]
 # Members of a mixed column of objects; what has none of these types is text. Dates are times at midnight.
 _TYPES = (pa.bool_(), pa.int64(), pa.decimal128(38, 0), pa.float64(), pa.timestamp("us"))
 MIXED = pa.struct([(member(k), kind) for k, kind in enumerate((*_TYPES, pa.large_string()))])
-_MOST_DIGITS = 400  # before or after the point, as a 64-bit float may have; with more, the exponent stays
+_MAX_DIGITS = 400  # before or after the point, as a 64-bit float may have; with more, the exponent stays
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -48,7 +48,7 @@ def cell_text(value: object) -> str | None:
         case Decimal():
             if value.is_nan():
                 return None
-            text = f"{value.normalize(_EXACT):f}" if abs(value.adjusted()) < _MOST_DIGITS else str(value)
+            text = f"{value.normalize(_EXACT):f}" if abs(value.adjusted()) < _MAX_DIGITS else str(value)
         case dt.datetime():
             text = value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat(" ")
         case dt.date() | dt.time():

@@ -101,7 +101,7 @@ def open_codebook(
 ) -> ReadCodebook:
     """Return the codebook in a file called `name`, in any known format, and its refused parts.
 
-    `names` are the columns of a table, one of which a sheet of levels may be about; `geojson` holds the texts of files
+    `names` are the columns of a table; a sheet of levels is about one of them. `geojson` holds the texts of files
     that a YAML codebook may name as shapes. Raises `PlanError`.
     """
     suffix = PurePath(name).suffix.lower()

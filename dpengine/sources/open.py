@@ -123,28 +123,13 @@ def open_table(
         return remote.RemoteTable(source)
     if (frame := _in_memory(source)) is not None:
         return _of_frame(*frame)
+    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
     engine = Engine()
-    folder = engine.folder
     try:
         with plain_errors():
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
-            if parts and isinstance(source, str | Path) and Path(source).is_file():
-                options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
-                loaded = _open_file(engine, Path(source), options)
-            elif parts:
-                paths = [path for path, _ in parts]
-                named = [(str(path), values) for path, values in parts]
-                isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=in_full)
-                names, rows = parquet.open_parts(engine.connection(), folder, parts)
-                loaded = _Loaded(names, files=tuple(seen), rows=rows)
-            elif _is_ibis(source):
-                names, rows = parquet.open_parquet(engine.connection(), folder, copying.copy_rows(source, folder))
-                loaded = _Loaded(names, typed=copying.says_types(source), rows=rows)
-            else:
-                raise TableError(
-                    _("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
-                )
+            loaded = _load(engine, source, parts, options)
             columns = fields(loaded.names, loaded.types or types_of(engine.connection()), loaded.typed)
             if loaded.labels:
                 columns = tuple(map(_with_words, columns, loaded.labels))
@@ -155,6 +140,23 @@ def open_table(
     opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame, loaded.text, loaded.parquet)
     opened.read_how = loaded.read_how
     return opened
+
+
+def _load(engine: Engine, source: Source, parts: Sequence[parquet.Part], options: _Options) -> _Loaded:
+    """Make `rows` from a file, from the `parts` of a table in many files, or from a table of another engine."""
+    folder = engine.folder
+    if parts and isinstance(source, str | Path) and Path(source).is_file():
+        return _open_file(engine, Path(source), options)
+    if parts:
+        paths = [path for path, _ in parts]
+        named = [(str(path), values) for path, values in parts]
+        isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=options.in_full)
+        names, rows = parquet.open_parts(engine.connection(), folder, parts)
+        return _Loaded(names, files=tuple(dict(parts)), rows=rows)
+    if _is_ibis(source):
+        names, rows = parquet.open_parquet(engine.connection(), folder, copying.copy_rows(source, folder))
+        return _Loaded(names, typed=copying.says_types(source), rows=rows)
+    raise TableError(_("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table"))
 
 
 def sheet_names(path: Path) -> list[str]:

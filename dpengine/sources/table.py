@@ -51,10 +51,14 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     (
         "number",
         r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
-        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon)"
+        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon|alter|"
+        r"\w*einkommen|gehalt|lohn|miete|betrag|anzahl|jahr|geburtsjahr|k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
         r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
     ),
-    ("date", r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week)([_ ].*)?|.+_(at|on)"),
+    (
+        "date",
+        r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)",
+    ),
 )
 
 
@@ -261,5 +265,5 @@ def hint_of_name(name: str) -> Hint:
     >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
     ('date', 'yesno', 'number', 'category')
     """
-    plain = name.strip().replace("-", "_")
+    plain = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name.strip()).replace("-", "_")  # without its unit: Einkommen (€)
     return next((hint for hint, pattern in _KINDS_BY_NAME if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")

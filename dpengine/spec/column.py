@@ -45,7 +45,7 @@ class ColumnBase(Declared):
 
     @field_validator("name")
     @classmethod
-    def _has_a_name(cls, name: str) -> str:
+    def _check_name(cls, name: str) -> str:
         if not name.strip():
             raise ValueError(_("a column needs its name, as in the table's header"))
         return name

@@ -59,7 +59,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
 class Number(ColumnBase):
-    """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
+    """A numeric column, divided at `edges` into bins [a, b); the last bin is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
@@ -111,7 +111,7 @@ class Number(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _edges_of_bins(cls, fields: Any) -> Any:
+    def _fill_in_steps(cls, fields: Any) -> Any:
         if not isinstance(fields, dict) or fields.get("bins") is None:
             if isinstance(fields, dict) and any(fields.get(name) is not None for name in _OF_BINS):
                 raise ValueError(_("from, to and step go with bins; a column with edges needs none of them"))
@@ -130,7 +130,7 @@ class Number(ColumnBase):
     _check = field_validator("edges")(check_edges)
 
     @model_validator(mode="after")
-    def _found_or_even(self) -> Number:
+    def _fill_in_edges(self) -> Number:
         if self.bins is not None:
             steps, bins = self.edges, self.bins
             if bins.found:
@@ -141,7 +141,7 @@ class Number(ColumnBase):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_bins(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _leave_out_bins(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = plain(self)
         return {name: each for name, each in values.items() if each is not None or name not in _OF_BINS}
 
@@ -187,14 +187,14 @@ class Number(ColumnBase):
         return len(self.edges) - 1
 
     @model_validator(mode="after")
-    def _whole_edges(self) -> Number:
+    def _check_whole(self) -> Number:
         edges = self.edges
         if self.whole and not (edges.whole if isinstance(edges, EqualEdges) else all(edge % 1 == 0 for edge in edges)):
             raise ValueError(_("a column of whole numbers ('whole') needs whole edges"))
         return self
 
     @model_validator(mode="after")
-    def _nested(self) -> Number:
+    def _check_levels(self) -> Number:
         if self.levels != {}:
             self.__dict__["levels"] = nested_bins(self.edges, self.levels)
         return self
@@ -279,7 +279,7 @@ class Date(ColumnBase):
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="after")
-    def _in_order(self) -> Date:
+    def _check_order(self) -> Date:
         if self.first > self.last:
             raise ValueError(_("'from' ({first}) is after 'to' ({last})", first=self.first, last=self.last))
         check_column_size(self.declared_size)

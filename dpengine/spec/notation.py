@@ -49,7 +49,7 @@ DATE_FORMATS = {
 }
 ELLIPSES = ("…", "...")
 MIN_RUN = 3  # consecutive values or bins from which they are written as a run
-_DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?"
+_DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _TO = r"\s*(?:\bto\b|–|—)\s*"
 _SPAN = re.compile(rf"({_DAY}){_TO}({_DAY})\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
 _NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
@@ -57,6 +57,7 @@ _RANGE = re.compile(rf"{_NUMBER}{_TO}{_NUMBER}", re.IGNORECASE)
 _STEPS = re.compile(rf".*{_NUMBER}{_TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
 _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
+_COMMA_EDGES = re.compile(r"(?=.*[0-9],[0-9])\s*[+-]?[0-9]+(?:,[0-9]+)?\s*(?:;\s*[+-]?[0-9]+(?:,[0-9]+)?\s*)+;?")
 _CODES = re.compile(r"([0-9]{1,9})\s*\.\.\s*([0-9]{1,9})")
 _YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
 
@@ -147,7 +148,7 @@ def _kind_of(text: str, kind: str) -> str:
         return kind
     if '"' in text:
         return "category"
-    if _STEPS.fullmatch(body):
+    if _STEPS.fullmatch(body) or _COMMA_EDGES.fullmatch(body):
         return "number"
     items = {item.casefold() for item in _split(text)}
     if kind == "category" or any(map(_CODES.fullmatch, items)):
@@ -336,8 +337,8 @@ def _span(text: str) -> dict[str, str]:
 
 
 def _day(text: str, *, last: bool) -> str:
-    """Return the ISO day that begins or ends a year, a month or a day."""
-    year, month, day = [*map(int, text.split("-")), 0, 0][:3]
+    """Return the ISO day that begins or ends a year, a month or a day; a day may also be written as 31.12.2024."""
+    year, month, day = [*map(int, text.split("-") if "." not in text else reversed(text.split("."))), 0, 0][:3]
     try:
         month = month or (12 if last else 1)
         day = day or (calendar.monthrange(year, month)[1] if last else 1)

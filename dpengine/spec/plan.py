@@ -23,7 +23,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, fi
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
-from dpengine.spec.categories.parts import WithParts
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Text
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
@@ -31,6 +30,7 @@ from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_not_found, check_tables
+from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
@@ -72,7 +72,7 @@ class Unit(Declared):
     id: Text | None = None
 
     @model_validator(mode="after")
-    def _enforceable(self) -> Unit:
+    def _check_id(self) -> Unit:
         if self.rows > 1 and self.id is None:
             raise ValueError(_("more than one row a person needs 'id', the column that names the person"))
         return self
@@ -109,7 +109,7 @@ class Plan(WithTallies, WithParts, Declared):
 
     @field_validator("tables", mode="before")
     @classmethod
-    def _tables_or_each(cls, tables: Any) -> Any:
+    def _read_tables(cls, tables: Any) -> Any:
         if isinstance(tables, dict):
             return Each(**tables)
         if not isinstance(tables, list | tuple | Each):
@@ -125,7 +125,7 @@ class Plan(WithTallies, WithParts, Declared):
         return tables
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Plan:
+    def _check_plan(self) -> Plan:
         if not self.columns:
             raise ValueError(_("list at least one column"))
         check_declared(column.declared_size for column in self.columns)

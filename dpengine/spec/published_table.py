@@ -12,7 +12,7 @@ from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.numeric.association import Association, Pairs, Slopes
-from dpengine.spec.numeric.parts import Parts
+from dpengine.spec.numeric.quantile_parts import QuantileParts
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["Each", "PublishedTable", "read_table"]
@@ -66,7 +66,7 @@ class PublishedTable(Declared):
     ranges: bool = False
     mean: Names = ()
     sum: Names = ()
-    quantiles: dict[Text, Parts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
+    quantiles: dict[Text, QuantileParts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
     covariance: Pairs = ()
     correlation: Pairs = ()
     slope: Slopes = ()
@@ -75,7 +75,7 @@ class PublishedTable(Declared):
     cells_per_person: int = Field(default=1, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
-    def _bounds_distinct_persons(self) -> PublishedTable:
+    def _check_distinct(self) -> PublishedTable:
         if self.cells_per_person > 1 and not self.distinct:
             raise ValueError(_("cells_per_person bounds the cells of a table of distinct persons; add distinct: true"))
         return self

@@ -18,11 +18,12 @@ _FLAG = (
 )
 # Suggestions in the notation of a person, by the name in lower case with underscores; the first match wins.
 _BY_NAME = (
-    (r"(.*_)?(sex|gender|geschlecht|sexe|sexo)", "female, male|1..2"),
+    (r"(.*_)?(sex|gender|sexe|sexo)", "female, male|1..2"),
+    (r"(.*_)?geschlecht", "männlich, weiblich, divers|1..2"),
     (r"(.*_)?(age|alter)(_(in_)?(years|yrs))?|age_at_.+", _AGES),
     (_FLAG, "yes, no"),
     (r"(.*_)?(birth_?year|year_of_birth|yob|geburtsjahr)", "1900 to {year} by 10"),
-    (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum)", "1900 to {year} by year"),
+    (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum|geburtstag)", "1900 to {year} by year"),
     (r"(.*_)?(weekday|day_of_week|dow|wochentag)", "weekdays|1..7"),
     (r"(.*_)?(month|monat)(_name)?", "months|1..12"),
     (r"(us_)?state(_name)?", "us-states"),
@@ -33,8 +34,8 @@ _BY_NAME = (
     (r"blood_?(group|type)", "A+, A-, AB+, AB-, B+, B-, O+, O-"),
     (r"(.*_)?(pct|percent|percentage)", "0 to 100 by 10"),
     (r"bmi|body_mass_index", "10 to 60 by 5"),
-    (r"(.*_)?height_(in_)?cm", "50 to 220 by 10"),
-    (r"(.*_)?weight_(in_)?kg", "0 to 200 by 10"),
+    (r"(.*_)?(height|koerpergroesse)_(in_)?cm", "50 to 220 by 10"),
+    (r"(.*_)?(weight|koerpergewicht)_(in_)?kg", "0 to 200 by 10"),
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week)", "0 to 80 by 10"),
 )
 # Amounts of money or hours, which are averaged and added up; the bounds are a first guess to confirm or correct.
@@ -43,7 +44,7 @@ _AMOUNTS = (
     (r"(.*_)?(hourly_(wage|pay|rate)|(wage|pay|rate)_(per_)?hour|stundenlohn)", "0 to 200 by 1"),
     (r"(.*_)?(monthly_(wage|pay|salary|income)|(wage|pay|salary|income)_(per_)?month|rent|miete)", "0 to 20000 by 10"),
     (
-        r"(.*_)?(income|earnings?|wages?|salary|salaries|pay|pension|einkommen|gehalt|lohn)"
+        r"(.*_)?(income|earnings?|wages?|salary|salaries|pay|pension|[a-z]*einkommen|gehalt|lohn)"
         r"(_(per_year|annual|yearly|usd|eur|gross|net))?",
         "0 to 200000 by 100",
     ),
@@ -51,6 +52,8 @@ _AMOUNTS = (
     (r"(.*_)?(prices?|preis)(_(usd|eur))?", "0 to 1000 by 1"),
     (r"(.*_)?(hours|stunden)", "0 to 100 by 1"),
 )
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 
 
 def suggested_amount(name: str) -> str:
@@ -88,5 +91,5 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
 
 def _plain(name: str) -> str:
     """Return a name in lower case, with words separated by underscores."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().translate(_UMLAUTS))
     return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")

@@ -19,9 +19,9 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of", "level_in_words", "name_of",
-    "noun", "people", "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted",
-    "shown_labels", "sure", "unit_in_words", "words_in_files",
+    "KINDS", "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of", "level_in_words",
+    "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion",
+    "rows_counted", "shown_labels", "sure", "unit_in_words", "words_in_files",
 ]  # fmt: skip
 
 # Labels that are the same in the files in every language.
@@ -29,6 +29,13 @@ mark("(other)")
 mark("(missing)")
 PERIODS = (mark("day"), mark("week"), mark("month"), mark("quarter"), mark("year"))
 YES_OR_NO = (mark("yes"), mark("no"))
+KINDS = {
+    "number": mark("number"),
+    "category": mark("category"),
+    "yesno": mark("yesno"),
+    "date": mark("date"),
+    "amount": mark("amount"),
+}
 NUMBERS = (mark("count"), mark("estimate"), mark("low"), mark("high"))  # columns of a published table
 
 

@@ -39,8 +39,8 @@ from dpengine.synthesis.shared_rows import loosened, share, unique
 
 __all__ = ["SyntheticRows", "generate_rows", "realise"]
 
-MAX_ONCE = 2**17  # people who get a row each; more of them share COARSE rows
-COARSE = 2**14
+MAX_ONCE = 2**17  # people who get a row each; if there are more, people share rows of larger weights
+COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MOST_TRIPLES = 40  # cells that are compared

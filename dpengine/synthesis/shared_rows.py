@@ -21,14 +21,15 @@ from dpengine.synthesis.repair import EVEN_POWERS, Codes, Reals, excess_of, grea
 
 __all__ = ["loosened", "share", "swap", "unique"]
 
-FINE = 2**15  # rows that give up people in a round, at most
+FINE = 2**15  # maximum number of rows that give up people in a round
 LIGHTER = 2  # factor by which the people that a row gives up decrease from round to round
-ROUNDS = 12  # of single people, at most
-# The same if noise is known and cells are few: a round that changes fewer of `FINE` is the last.
+ROUNDS = 12  # maximum number of rounds in which rows give up single people
+# The same if noise is known and cells are few. A round that changes a smaller part of `FINE` rows is the last.
 MORE_ROUNDS, LITTLE = 30, 0.0005
-SWAPS = 4  # passes over all rows, at most
-SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01  # of the remaining error: less gain ends them; less gain of all passes ends all
-SWAP_BATCHES, MAX_PLACES = 48, 2**20  # of rows in a pass; rows times tables of a batch, at most
+SWAPS = 4  # maximum number of passes over all rows in which people are swapped
+# Parts of the remaining error: a pass that gains less is the last; if all passes gain less, there are no more swaps.
+SWAP_ENOUGH, SWAPS_ENOUGH = 0.1, 0.01
+SWAP_BATCHES, MAX_PLACES = 48, 2**20  # batches of a pass, unless a batch has more rows × pairs of columns
 MAX_NUMBER = 2**62
 
 
@@ -79,7 +80,7 @@ def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: 
 
 
 def _sum(excess: Reals, cell_weights: Reals) -> float:
-    """Return Σ weight · excess² over the cells of all pairs of columns."""
+    """Return Σ cell_weights · excess² over the cells of all pairs of columns."""
     return float(np.einsum("ij,ij,ij", excess, excess, cell_weights)) / 2
 
 
@@ -101,8 +102,8 @@ def _repaired(
 def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: Reals, starts: Ints) -> bool:
     """Move people, `weight` at a time, from rows in cells with too many people to rows in cells with too few.
 
-    Taking people from a row gains Σ weight · (excess − weight / 2) over its pairs of values, and adding people gains Σ
-    cell_weights · (−excess − weight / 2). `weights` and `excess` are updated. Returns whether going on helps.
+    Taking people from a row gains Σ cell_weights · (excess − weight / 2) over its pairs of values, and adding people
+    gains Σ cell_weights · (−excess − weight / 2). `weights` and `excess` are updated. Returns whether going on helps.
     """
     first, second = np.triu_indices(len(codes), 1)
     values = np.ascontiguousarray((codes + starts[:-1, None]).T)

@@ -13,6 +13,7 @@ from dpengine.accounting import sketch
 from dpengine.accounting.recognition import sealed
 from dpengine.accounting.sketch import BINS, FALSE_ALARM, ROWS, VALUES, Histogram, Sketch, chance, resemblance
 from dpengine.array_types import Ints
+from dpengine.counting import fingerprint
 
 
 def histogram(counts: list[int]) -> Ints:
@@ -143,3 +144,21 @@ def test_the_level_is_shared_by_all_comparisons(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sketch, "_best", lambda counts, others, level: levels.extend([level] * len(others)))
     resemblance(columns(*crowd(np.random.default_rng(17), 3)), columns(*crowd(np.random.default_rng(18), 5)))
     assert sum(levels) == pytest.approx(FALSE_ALARM)
+
+
+def sample(rng: np.random.Generator, rows: int, column: Ints) -> Sketch:
+    """A table of a used column of hashed values, and of whole rows that no other table shares."""
+    rest = np.bincount(rng.integers(0, BINS, rows), minlength=BINS)
+    return Sketch((Histogram(ROWS, rest), Histogram(VALUES, column, used=True)))
+
+
+def test_a_running_number_is_not_taken_for_people_of_another_table() -> None:
+    """Its bins are equal, as those of any large table nearly are; identifiers given at random still tell."""
+    rng = np.random.default_rng(14)
+    numbers = fingerprint._histogram(np.arange(6_000, dtype=np.uint64), np.empty(6_000, dtype=np.uint64))
+    incomes = np.bincount(rng.integers(0, BINS, 50_000), minlength=BINS)
+    assert chance(numbers, incomes) < FALSE_ALARM / 4  # as if chance had divided one crowd into these two tables
+    assert resemblance(sample(rng, 6_000, numbers), sample(rng, 50_000, incomes)) is None
+    assert resemblance(sample(rng, 50_000, incomes), sample(rng, 6_000, numbers)) is None
+    identifiers = np.bincount(rng.integers(0, BINS, 6_000), minlength=BINS)
+    assert resemblance(sample(rng, 6_000, identifiers), sample(rng, 6_000, identifiers)) is not None

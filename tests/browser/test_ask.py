@@ -32,7 +32,7 @@ def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: New
         choose_all(page, "is one of these values of sex", sex)
         expect(page.get_by_role("heading", name=f"where sex is {sex}")).to_be_visible()
         press(page.get_by_role("button", name=PAY))
-        expect(page.get_by_text("Already answered: costs 0.")).to_be_visible()
+        expect(page.get_by_text("Answered: seeing it again costs 0.")).to_be_visible()
         expect(page.get_by_role("button", name=PAY)).to_have_count(0)
     expect(page.get_by_text("counts, asked one by one")).to_be_visible()
     expect(page.get_by_text("One release that answers all of them")).to_be_visible()

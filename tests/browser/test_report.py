@@ -32,7 +32,7 @@ def many_tables() -> Plan:
 @pytest.mark.nightly
 def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser, tmp_path: Path) -> None:
     result = preview(many_tables())
-    (tmp_path / "report.html").write_text(report.render(result, describe(result)), encoding="utf-8")
+    (tmp_path / "report.html").write_bytes(b"".join(report.render(result, describe(result))))
     with chromium.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark") as context:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
@@ -70,6 +70,8 @@ def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser,
         assert {round(box["width"]) for box in widths} == {680}
         assert max(box["height"] for box in widths) <= 780
         expect(page.get_by_role("button").filter(visible=True)).to_have_count(0)
+        breaks = page.locator(".numbers").evaluate_all("all => all.map(e => getComputedStyle(e).breakInside)")
+        assert {"avoid", "auto"} == set(breaks), "a short table is not divided, a long one is"
         paper = page.pdf(format="A4")
         assert paper.count(b"/Type /Page\n") >= 13, "each table begins on a page of its own"
         assert b"/S /URI" not in paper, "links lead to places within"

@@ -54,6 +54,9 @@ def test_where_the_consequence_is_in_sight_its_words_stand_there_alone(new_page:
     page = sample(new_page())
     expect(page.locator(".st-key-consequence-in-words")).to_be_hidden()
     expect(page.get_by_text("a typical cell of age × sex").last).to_be_visible()
+    page.set_viewport_size({"width": 700, "height": 450})  # a screen of 1400 pixels at twice the size
+    expect(page.locator(".st-key-consequence-in-words")).to_be_visible()
+    assert page.locator(".st-key-consequence").evaluate("e => e.getBoundingClientRect().width") > 600
 
 
 @pytest.mark.nightly
@@ -97,6 +100,7 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
     page = new_page(path, dark=dark)
     expect(page.locator(".js-plotly-plot, .look-curve img").first).to_be_visible()
     rest(page)
+    expect(page.get_by_role("link", name="Link to heading")).to_have_count(0)
     for _ in range(20):
         page.keyboard.press("Tab")
         unseen = page.evaluate(

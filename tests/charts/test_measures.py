@@ -55,6 +55,29 @@ def pairs() -> Result:
         {"columns": ["region", "sex"], "mean": ["pay"], **wanted}]))  # fmt: skip
 
 
+@pytest.mark.parametrize(("highest", "ticks"), [(1_000, 8), (200_000, 5)])
+def test_numbers_below_a_chart_fit_on_a_phone(highest: int, ticks: int) -> None:
+    columns = [
+        {"name": "sex", "kind": "yesno"},
+        {"name": "pay", "kind": "amount", "from": 0, "to": highest, "step": 10},
+    ]
+    plan = Plan(dataset="d", epsilon=2, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
+    figure = figures.release_figure(preview(plan), ("sex",), measure=measures(plan, ("sex",))[0])
+    assert figure.layout.xaxis.nticks == ticks
+
+
+def test_sums_of_millions_are_written_short_below_small_charts() -> None:
+    columns = [{"name": name, "kind": "yesno"} for name in "ab"]
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 10}
+    tables = [{"columns": ["a", "b"], "sum": ["pay"]}]
+    plan = Plan(dataset="d", epsilon=8, rows_about=40_000, columns=[*columns, pay], tables=tables)
+    figure = figures.release_figure(preview(plan), ("a", "b"), measure=measures(plan, ("a", "b"))[0])
+    axis = figure.layout.xaxis
+    assert axis.ticktext[0] == "0"
+    assert [float(text.removesuffix(" M")) * 1e6 for text in axis.ticktext[1:]] == list(axis.tickvals[1:])
+    assert 2 <= len(axis.tickvals) <= 5
+
+
 @pytest.mark.parametrize("place", range(1, 4), ids=["covariance", "correlation", "slope"])
 def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: Result, place: int) -> None:
     measure = measures(pairs.plan, TABLE)[place]
@@ -113,7 +136,7 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
     if measure.kind == "quantile":
         symbols = {str(trace.marker.symbol).removesuffix("-open") for trace in drawn}
         assert len(symbols) == 2, "quantiles differ by more than colour"
-        assert {"quantile 0.25", "median"} <= {*names}
+        assert {"lower quartile", "median"} <= {*names}
 
 
 def test_mostly_noise_means_an_interval_over_half_of_the_range_or_one_that_reaches_0(result: Result) -> None:
@@ -182,7 +205,7 @@ def test_the_curve_of_a_mean_is_in_its_unit_and_that_of_the_plan(result: Result)
 def test_names_of_measures_are_those_of_the_published_columns(result: Result) -> None:
     named = [name for measure in measures(result.plan, TABLE) for name in measure.names]
     assert [name for name in header(result.plan, TABLE) if name in named] == named
-    assert measures(result.plan, TABLE)[2].headings(result.plan) == ["quantile 0.25 of pay", "median of pay"]
+    assert measures(result.plan, TABLE)[2].headings(result.plan) == ["lower quartile of pay", "median of pay"]
 
 
 def test_a_tree_of_levels_adds_up_and_holds_the_published_numbers(levels: Result) -> None:

@@ -58,6 +58,13 @@ def _stored() -> bytes:
     return file.getvalue()
 
 
+def _foreign() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as new:
+        new.writestr("holiday.jpg", b"x")
+    return file.getvalue()
+
+
 BESIDE = "holds more than its files"
 
 BUNDLES: Mapping[str, tuple[Callable[[], bytes], str]] = {
@@ -69,6 +76,7 @@ BUNDLES: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "a page after it": (lambda: whole() + b"<html></html>", "not a release file"),
     "another before it": (lambda: whole() + whole(), BESIDE),
     "packed by another program": (_stored, BESIDE),
+    "another zip file": (_foreign, "this zip file is not a release"),
     "forty thousand files": (lambda: _listing(40_000), "too much to unpack"),
     "forty thousand files, said to be nine": (lambda: _listing(9), "not a release file"),
     "a path upwards": (_put("../x", b""), "not a safe name"),

@@ -386,7 +386,7 @@ def test_the_owner_sees_distinct_texts_until_the_table_is_closed(in_engine):
         row_count(table)
 
 
-def test_check_names_what_the_engine_cannot_be_asked_for(in_engine):
+def test_check_names_the_columns_that_the_engine_cannot_encode(in_engine):
     table = pa.table({"d": pa.array([CANARY], pa.string()), "x": pa.array([1], pa.int64())})
     plan = plan_of(
         {"name": "d", **PERIODS[0], "format": "%j %Y"},

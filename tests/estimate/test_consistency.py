@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,8 @@ from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
+from dpengine.marginals.pairwise import Pairwise, fit_one_table
+from dpengine.marginals.smoothing import smooth
 from dpengine.measure.allocation import allocate_by_cells
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
@@ -143,6 +146,76 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
         exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
         assert np.abs(rows.table(table) - exact).mean() < unbiased + 0.25
+
+
+def ring_of_pairs(
+    people: int, epsilon: str, *, seed: int
+) -> tuple[LeastSquares, dict[tuple[str, ...], np.ndarray], list[np.ndarray]]:
+    """Four columns that follow one number: exact pairs, and what measuring them all gives, the same in every run."""
+    plan, rng = letters_plan([12, 10, 8, 6], {"each": 2}, epsilon=epsilon), np.random.default_rng(seed)
+    common = rng.normal(size=people)
+    codes = [
+        np.clip((common + rng.normal(size=people) + 3) / 6 * size, 0, size - 1).astype(int) for size in (12, 10, 8, 6)
+    ]
+    allocations = allocate_by_cells(plan, [table for table in plan.marginals if len(table) == 2])
+    exact = {}
+    for each in allocations:
+        exact[each.columns] = np.zeros(plan.shape(each.columns), dtype=np.int64)
+        np.add.at(exact[each.columns], tuple(codes["abcd".index(name)] for name in each.columns), 1)
+    noise = [
+        np.rint(rng.laplace(0, float(each.scale), plan.shape(each.columns))).astype(np.int64) for each in allocations
+    ]
+    return (
+        least_squares(plan, allocations),
+        exact,
+        [counts + more for counts, more in zip(exact.values(), noise, strict=True)],
+    )
+
+
+def test_pairs_of_a_ring_are_nearer_than_each_by_itself() -> None:
+    """Columns and other pairs say more of a pair than its own sums: errors were 0.67 to 0.81 times in 20 trials."""
+    squares, exact, values = ring_of_pairs(5_000, "0.5", seed=3)
+    model = make_consistent(squares, values)
+    together = alone = 0.0
+    for pair, counts in exact.items():
+        together += np.abs(model.table(pair) - counts).sum()
+        alone += np.abs(
+            fit_one_table(squares.estimate(pair, values), pair, math.sqrt(squares.variance(pair) / 2)) - counts
+        ).sum()
+    assert together < 0.9 * alone
+
+
+def test_columns_of_a_ring_follow_their_pairs_where_most_cells_are_empty() -> None:
+    """A column decides the others: empty cells lose their noise, so sums are 0.53 to 0.67 times as far off."""
+    plan, rng = letters_plan([20, 20, 20], {"each": 2}, epsilon="1"), np.random.default_rng(5)
+    pairs = [table for table in plan.marginals if len(table) == 2]
+    allocations, counts = allocate_by_cells(plan, pairs), rng.integers(100, 1_000, 20)
+    squares = least_squares(plan, allocations)
+    values = [np.diag(counts) + np.rint(rng.laplace(0, float(each.scale), (20, 20))) for each in allocations]
+    model = make_consistent(squares, values)
+    smoothed = smooth(squares.estimate(("a",), values), math.sqrt(squares.variance(("a",)) / 2), float(counts.sum()))
+    assert np.abs(model.table(("a",)) - counts).sum() < 0.8 * np.abs(smoothed - counts).sum()
+
+
+def test_a_ring_with_hardly_any_noise_keeps_its_columns_and_one_of_a_single_value_is_no_trouble() -> None:
+    squares, _, values = ring_of_pairs(5_000, "12", seed=4)
+    column = squares.estimate(("a",), values)
+    assert np.array_equal(make_consistent(squares, values).table(("a",)), project(column, round(column.sum())))
+    plan = letters_plan([1, 4, 5], {"each": 2}, epsilon="1")
+    allocations = allocate_by_cells(plan, [table for table in plan.marginals if len(table) == 2])
+    noisy = [np.full(plan.shape(each.columns), 3) for each in allocations]
+    for values in (noisy, [0 * each for each in noisy]):
+        model = make_consistent(least_squares(plan, allocations), values)
+        assert np.isfinite(model.table(("a", "b"))).all()
+
+
+@pytest.mark.parametrize(("epsilon", "measured"), [("3", False), ("6", True)])
+def test_rows_follow_measured_pairs_only_if_most_noise_is_none(epsilon: str, *, measured: bool) -> None:
+    squares, exact, values = ring_of_pairs(5_000, epsilon, seed=4)
+    model = make_consistent(squares, values)
+    assert isinstance(model, Pairwise)
+    for pair in exact:
+        assert np.array_equal(model.noise[pair][0], model.table(pair)) != measured
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])

@@ -12,7 +12,8 @@ import pytest
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import merge
-from dpengine.marginals.pairwise import fit, grand_total
+from dpengine.marginals.pairwise import fit, fit_one_table, grand_total, refit_pairs
+from dpengine.marginals.smoothing import smooth
 from dpengine.quasi_random import golden_fractions
 
 SIZES = {"a": 3, "b": 4, "c": 5}
@@ -162,3 +163,40 @@ def test_latent_classes_find_what_pairs_have_in_common() -> None:
     model = fit_latent_classes(one, two, weights)
     assert np.abs(model["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
     assert model["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)
+
+
+def noise_of(scale: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Laplace noise, the same in every run."""
+    return np.rint(np.random.default_rng(8).laplace(0, scale, shape))
+
+
+def test_pairs_fitted_again_follow_what_other_pairs_say() -> None:
+    """A chain of columns: the pairs of neighbours say what the pair of its ends is, up to little noise."""
+    table, scale = joint(markov=True), 300
+    exact = {(a, b): table.sum(axis="abc".index(({*"abc"} - {a, b}).pop())) for a, b in combinations("abc", 2)}
+    one = {name: table.sum(axis=tuple(k for k in range(3) if "abc"[k] != name)).astype(float) for name in "abc"}
+    values = {pair: counts + noise_of(scale, counts.shape) * (pair == ("a", "c")) for pair, counts in exact.items()}
+    alone = {pair: fit_one_table(values[pair], pair, scale) for pair in exact}
+    again = refit_pairs(float(table.sum()), one, alone, {pair: (values[pair], scale) for pair in exact})
+    off = [np.abs(tables["a", "c"] - exact["a", "c"]).sum() for tables in (alone, again)]
+    assert off[1] < 0.6 * off[0]
+
+
+def test_a_mostly_empty_pair_is_not_fitted_again() -> None:
+    """Its own cells, of which nearly all lose their noise, tell its sums better than columns do."""
+    counts = np.zeros((40, 40))
+    np.fill_diagonal(counts, 500)
+    noisy, one = counts + noise_of(10, counts.shape), {name: np.full(40, 500.0) for name in "ab"}
+    tables = {("a", "b"): fit_one_table(noisy, ("a", "b"), 10)}
+    assert refit_pairs(20_000.0, one, tables, {("a", "b"): (noisy, 10.0)}) == {}
+    full = {("a", "b"): (np.full((40, 40), 12.5) + noise_of(10, (40, 40)), 10.0)}
+    assert [*refit_pairs(20_000.0, one, tables, full)] == [("a", "b")]
+
+
+def test_a_table_tells_its_columns_once() -> None:
+    """The sums of its pairs are no more evidence of a column, which is smoothed as widely as its noise is."""
+    scale, shape = 20.0, (24, 3, 2)
+    noisy = np.full(shape, 30.0) + noise_of(scale, shape)
+    fitted = fit_one_table(noisy, ("a", "b", "c"), scale)
+    column = smooth(noisy.sum(axis=(1, 2)), scale * np.sqrt(6), noisy.sum())
+    assert np.allclose(fitted.sum(axis=(1, 2)), column, rtol=1e-6), "columns are independent, so this is all of it"

@@ -109,7 +109,7 @@ def test_a_table_of_all_columns_gets_what_is_left_of_epsilon(sizes: list[int], r
     assert last.allocation.epsilon > Fraction(3, 100)
 
 
-def test_epsilon_suffices_where_hardly_any_is_for_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epsilon_adds_up_even_if_pairs_get_hardly_any(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the noisy answer: here it says that pairs are worth any noise."""
 
     def greatest(run: Run, parts: float, most: int, above: int) -> float:

@@ -66,7 +66,7 @@ def test_no_row_moves_how_strongly_columns_depend_by_more_than_stated() -> None:
     assert dependence(large) == 2**32 * dependence(np.array([[5, 0], [0, 5]])), "beyond 2⁶³ too"
 
 
-def test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
+def test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring() -> None:
     tied, loose = np.array([[50, 0], [0, 50]]), np.array([[30, 20], [20, 30]])
     counts = {("a", "b"): tied, ("a", "c"): loose, ("b", "c"): loose}
     run = Run(Workload(dict.fromkeys("abc", 2), list(counts)), counts, Fraction(10**9), 3)

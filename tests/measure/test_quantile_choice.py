@@ -70,7 +70,7 @@ def noisy(share: QuantileShare, cells: int = 2) -> Measurement:
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_no_outcome_tells_more_of_a_person_than_epsilon(rows: int) -> None:
+def test_no_outcome_reveals_more_about_a_person_than_epsilon(rows: int) -> None:
     """All tables of two cells with few people, and every way to add a person's rows to one cell or both.
 
     Probabilities are those of permute-and-flip from scores, ε and sensitivity as they are handed over to it.

@@ -177,7 +177,7 @@ def test_the_first_round_is_a_uniform_draw() -> None:
         ([[0.1, 0.2], [0.3]], "must be numbers"),
     ],
 )
-def test_anything_but_a_table_of_losses_is_refused_without_quoting_it(losses: object, message: str) -> None:
+def test_a_file_that_is_no_table_of_losses_is_refused_without_quoting_it(losses: object, message: str) -> None:
     with pytest.raises(TableError, match=message) as refused:
         on_grid(losses)  # type: ignore[arg-type]
     assert "1.2" not in str(refused.value)

@@ -106,14 +106,14 @@ FAULTS = [
         PAIRS,
         "MOVED * GRAIN * len(strongest) * run.sensitivity",
         "MOVED * GRAIN * len(strongest)",
-        OF_PAIRS + "::test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
+        OF_PAIRS + "::test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
     ),
     Fault(
         "more pairs are added up for dependence than are paid for",
         PAIRS,
         "perturb(np.array(sum(strongest))",
         "perturb(np.array(sum(edges))",
-        OF_PAIRS + "::test_how_strongly_columns_depend_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
+        OF_PAIRS + "::test_dependence_is_the_mean_of_the_strongest_pairs_that_close_no_ring",
     ),
     Fault(
         "a person's rows are ignored in private selection",
@@ -652,7 +652,7 @@ FAULTS = [
         CHOICE,
         "    epsilon = share.epsilon / len(share.parts)\n",
         "    epsilon = share.epsilon\n",
-        OF_CHOICE + "::test_no_outcome_tells_more_of_a_person_than_epsilon",
+        OF_CHOICE + "::test_no_outcome_reveals_more_about_a_person_than_epsilon",
     ),
     Fault(
         "a quantile is chosen as if every row moved a rank as it moves that of the median",
@@ -666,7 +666,7 @@ FAULTS = [
         CHOICE,
         "sensitivity, scored = share.sensitivity * row_sensitivity(part), scores(exact, part)",
         "sensitivity, scored = row_sensitivity(part), scores(exact, part)",
-        OF_CHOICE + "::test_no_outcome_tells_more_of_a_person_than_epsilon",
+        OF_CHOICE + "::test_no_outcome_reveals_more_about_a_person_than_epsilon",
     ),
     Fault(
         "quantiles are chosen beside all of ε",

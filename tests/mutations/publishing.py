@@ -346,7 +346,7 @@ FAULTS = [
         LOCAL + "coins.py",
         "((2 - random) / random) ** bits",
         "((2 - random) / random)",
-        OF_LOCAL + "::test_a_protocol_for_an_epsilon_costs_no_more_and_hardly_less",
+        OF_LOCAL + "::test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less",
     ),
     Fault(
         "several reports cost as much as one",

@@ -65,10 +65,11 @@ def test_a_count_is_described_priced_paid_and_then_free(book: Ledger) -> None:
     at = pay(at)
     (answer,) = history(book, "rand-hie")
     assert abs(int(answer.value) - 20_186) < 5000
-    assert "Already answered: costs 0." in texts(at)
+    assert "Answered: seeing it again costs 0." in texts(at)
     assert answer.answer_id in texts(at)
     assert book.spent("rand-hie") == Fraction(1, 10)
     assert list(at.dataframe[0].value["question"]) == ["number of rows"]
+    assert list(at.dataframe[0].value.columns)[:2] == ["question", "answer"], "these two are in sight on a phone"
 
 
 def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release(book: Ledger) -> None:
@@ -144,12 +145,15 @@ def test_an_unusable_price_is_explained(book: Ledger, typed: str) -> None:
     at.text_input(key=key(at, "ask-epsilon")).set_value(typed).run()
     assert not at.exception
     assert "Not yet a question" in texts(at)
+    assert "ε: ε" not in texts(at)
     assert book.datasets() == []
 
 
 def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
     book.set_cap("rand-hie", "0.05")
     at = page()
+    at.text_input(key=key(at, "ask-epsilon")).set_value("0,2").run()
+    assert bill(at)["This question"] == "0.2", "as many people write it"
     assert "does not allow this" in texts(at)
     assert "Nothing was drawn or spent." in texts(at)
     assert key(at, "ask-pay") not in {button.key for button in at.button}

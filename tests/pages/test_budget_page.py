@@ -241,7 +241,7 @@ def test_a_plan_of_another_dataset_is_not_put_on_this_account(book: Ledger) -> N
 def test_a_cap_is_set_only_after_it_was_confirmed(book: Ledger) -> None:
     spend(book, 1)
     at = page()
-    review(at, "2.5")
+    review(at, "2,5")
     assert book.cap("clinic") is None
     assert "would leave **2** to spend" in texts(at)
     at.button(key="budget_cap_set").click().run()

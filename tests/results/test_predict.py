@@ -111,7 +111,7 @@ def test_a_curve_is_the_prediction_at_each_epsilon() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised"])
-def test_a_curve_of_which_most_is_known_is_worked_out_at_its_own_epsilon_alone(
+def test_a_curve_known_at_another_epsilon_is_computed_only_at_its_own(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = letters_plan([6, 5, 4], [["a", "b"], ["b", "c"], ["a"]], strategy=strategy)

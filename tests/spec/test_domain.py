@@ -47,7 +47,7 @@ def test_equal_bins_are_exactly_as_many_as_asked(low: object, high: object, bins
     width=st.fractions(Fraction(1, 60), 100, max_denominator=60),
     bins=st.integers(1, 40),
 )
-def test_edges_of_equal_bins_are_their_tuple_in_all_but_when_they_are_made(
+def test_edges_of_equal_bins_behave_like_their_tuple_and_are_made_later(
     start: Fraction, width: Fraction, bins: int
 ) -> None:
     edges = equal_edges(start, start + width, bins)

@@ -20,6 +20,8 @@ from dpengine.spec.standard_lists import standard_lists
         ("0, 18, 65", "number", {"kind": "number", "edges": ["0", "18", "65"]}),
         ("0 18\n65", "number", {"kind": "number", "edges": ["0", "18", "65"]}),
         ("0; 1,5; 3", "number", {"kind": "number", "edges": ["0", "1.5", "3"]}),
+        ("140,5; 160,5; 180", "category", {"kind": "number", "edges": ["140.5", "160.5", "180"]}),
+        ("140; 160; 180", "category", {"kind": "category", "values": ["140", "160", "180"]}),
         ("18 to 33 by 5", "category", {"kind": "number", "edges": ["18", "23", "28", "33"]}),
         ("18 to 30 by 5", "number", {"kind": "number", "edges": ["18", "23", "28", "30"]}),
         ("0, 10 to 30 by 10, 99", "number", {"kind": "number", "edges": ["0", "10", "20", "30", "99"]}),
@@ -57,11 +59,13 @@ from dpengine.spec.standard_lists import standard_lists
          {"kind": "date", "from": "2020-03-01", "to": "2024-02-29", "by": "month"}),
         ("2020-03-04 to 2024-02-03 by week, written 31.12.2024", "date",
          {"kind": "date", "from": "2020-03-04", "to": "2024-02-03", "by": "week", "format": "%d.%m.%Y"}),
+        ("1.3.2020 to 31.12.2024 by month", "category",
+         {"kind": "date", "from": "2020-03-01", "to": "2024-12-31", "by": "month"}),
         ("2020 to 2024 by day written %y%m%d", "date",
          {"kind": "date", "from": "2020-01-01", "to": "2024-12-31", "by": "day", "format": "%y%m%d"}),
     ],
 )  # fmt: skip
-def test_a_text_declares_what_it_says(text: str, kind: str, fields: dict[str, Any]) -> None:
+def test_a_text_is_read_as_the_fields_that_it_declares(text: str, kind: str, fields: dict[str, Any]) -> None:
     assert read(text, kind) == fields
 
 
@@ -76,6 +80,7 @@ def test_a_text_declares_what_it_says(text: str, kind: str, fields: dict[str, An
         ("0, 1, written 1 234", "number", "how 1234.5 looks"),
         ("2020", "date", "first and last day"),
         ("2024-02-30 to 2024-12-31 by day", "date", "no day 2024-02-30"),
+        ("31.02.2024 to 31.12.2024 by day", "date", "no day 31.02.2024"),
         ("2020 to 2024 by year, written somehow", "date", "last day of 2024 looks"),
         ("North, …", "category", "not whole"),
         ('"Paris, TX" and North', "category", "comma after"),

@@ -8,7 +8,7 @@ import pytest
 
 from dpengine.spec import suggestions
 from dpengine.spec.notation import read
-from dpengine.spec.suggestions import suggested
+from dpengine.spec.suggestions import suggested, suggested_amount
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,9 @@ from dpengine.spec.suggestions import suggested
         ("state_code", "category", "us-state-codes"),
         ("Bundesland", "category", "german-states"),
         ("country_of_birth", "category", "country-codes"),
+        ("Geschlecht", "category", "männlich, weiblich, divers"),
+        ("Körpergröße (cm)", "number", "50 to 220 by 10"),
+        ("Aufnahmedatum", "date", "2017 to 2026 by year"),
         ("visit_date", "date", "2017 to 2026 by year"),
         ("date_of_birth", "date", "1900 to 2026 by year"),
         ("year_of_birth", "number", "1900 to 2026 by 10"),
@@ -44,13 +47,18 @@ def test_a_name_and_a_kind_suggest(name: str, kind: str, text: str) -> None:
     assert suggested(name, kind, year=2026) == text
 
 
+def test_an_amount_of_money_is_recognised_in_german() -> None:
+    assert suggested_amount("Haushaltseinkommen (€)") == "0 to 200000 by 100"
+
+
 def test_a_column_stored_as_dates_gets_days_whatever_its_name() -> None:
     assert suggested("month", "date", year=2026, as_text=False) == "2017 to 2026 by year"
 
 
 @pytest.mark.parametrize("kind", ["number", "category", "date", "yesno"])
 @pytest.mark.parametrize("name", ["age", "sex", "month", "weekday", "state", "country", "blood_group", "pct", "bmi",
-                                  "height_cm", "dob", "yob", "smoker", "visit_date", "hours_per_week"])  # fmt: skip
+                                  "height_cm", "dob", "yob", "smoker", "visit_date", "hours_per_week",
+                                  "Geschlecht"])  # fmt: skip
 def test_every_suggestion_can_be_read(name: str, kind: str) -> None:
     text = suggested(name, kind, year=2026)
     assert not text or read(text, kind)["kind"] in ("number", "category", "date", "yesno")

@@ -130,7 +130,7 @@ class Approvals:
             self._change(connection, row, State.WITHDRAWN, ended_by=by.name or by.identity, ended=records.now())
 
     def lapse(self, charge: Charge) -> None:
-        """Let the approval of a charge that the ledger has refused lapse."""
+        """Mark the approval of a charge as lapsed, since the ledger has refused the charge."""
         if records.approved(self._read(), charge) is None:
             return
         with self._writing() as (connection, book):

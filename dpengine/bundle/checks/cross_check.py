@@ -227,7 +227,7 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
 
 
 def _are_near(one: Floats, other: Floats, tolerance: float) -> bool:
-    """Return whether two totals of a model's estimates are the same, but for rounding and the last sweep of fitting."""
+    """Return whether two totals of a model's estimates agree up to rounding and the last sweep of fitting."""
     return np.allclose(one, other, rtol=MODEL_TOLERANCE, atol=tolerance)
 
 

@@ -99,7 +99,7 @@ def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> lis
 def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
     """Return the tables of an adaptive plan that follow from levels or from directly measured tables.
 
-    The errors of the others depend on a model, or on boxes, of which the file gives only the number.
+    The errors of the others depend on a model, or on boxes; the file gives only the number of boxes.
     """
     if not plan.in_parts:
         return []

@@ -28,7 +28,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["FILE", "max_bytes", "plan_in", "searches_in", "to_text", "with_found_cells"]
 
 FILE = "found.json"
-MOST_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
+MAX_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
 BOX_BYTES, KEY_BYTES = 100, 1_000
 ARRAYS = ("parents", "first", "last", "parts", "values")
 
@@ -157,7 +157,7 @@ def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, 
     root, if the whole table has hardly any people.
     """
     root = np.flatnonzero(parents < 0)
-    if parents.size > MOST_BOXES * steps or [*first[root], *last[root]] != [0, steps]:
+    if parents.size > MAX_BOXES * steps or [*first[root], *last[root]] != [0, steps]:
         return False
     if not (parts.min() >= 1 and (first >= 0).all() and (first < last).all() and (last <= steps).all()):
         return False
@@ -186,7 +186,7 @@ def _most_bytes(plan: Plan, name: str) -> int:
     column = plan.column(name)
     if isinstance(column, Category) and column.among is not None:
         return KEY_BYTES * column.among.most
-    return BOX_BYTES * MOST_BOXES * _steps(plan, name)
+    return BOX_BYTES * MAX_BOXES * _steps(plan, name)
 
 
 def _steps(plan: Plan, name: str) -> int:

@@ -70,7 +70,7 @@ class PublishedTables(ABC):
 
     @cached_property
     def arrow(self) -> Mapping[Columns, pa.Table]:
-        """The same tables in Arrow, without pandas: labels as dictionaries in declared order, numbers without nulls.
+        """The published tables in Arrow, without pandas: labels as ordered dictionaries, numbers without nulls.
 
         `polars.DataFrame(release.arrow["age", "sex"])` converts one to polars.
         """

@@ -170,7 +170,7 @@ def _stata_moments(unit: str) -> tuple[pa.DataType, Days] | None:
         return pa.date32(), lambda days: days + _FROM_1960
     if unit in _STATA_MONTHS:
         return pa.date32(), lambda parts: _days_of_months(-120 + parts * _STATA_MONTHS[unit])
-    if unit == "w":  # each year has 52 weeks, of which the last one is longer
+    if unit == "w":  # each year has 52 weeks, and the last one is longer
         return pa.date32(), lambda weeks: _days_of_months(-120 + weeks // 52 * 12) + weeks % 52 * 7
     return None
 

@@ -162,7 +162,7 @@ def whole_cells_and_rows(lines: npt.NDArray[np.uint8], delimiter: int, quote: in
 
     `lines` are bytes that end with a line end; `delimiter` and `quote` are one byte each. Each odd quote follows a
     delimiter, a line end or nothing, and a delimiter or line end follows each even quote; then no line is blank, and no
-    line end is between an odd quote and the next one. Bytes become bits, of which 64 are looked at at once.
+    line end is between an odd quote and the next one. Bytes become bits, and 64 bits are looked at at once.
     """
     ends, quotes = _bits(lines == _LINE_END), _bits(lines == quote)
     borders = ends | _bits(lines == delimiter)

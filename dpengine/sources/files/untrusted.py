@@ -145,7 +145,7 @@ def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> di
 
 
 def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
-    """Return such a file's descriptions of its columns: names, labels and words for codes."""
+    """Return the descriptions of columns in a file of SPSS, Stata or SAS: names, labels and words for codes."""
     from dpengine.sources.files.statistical import described
 
     with plain_errors():
@@ -191,7 +191,7 @@ def _read_pieces(path: Path, places: Sequence[int]) -> None:
 
 
 def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, in_full: bool) -> None:
-    """Do the same as `parquet_file` with many files of one table, each with the columns and values of its folders."""
+    """Read many Parquet files of one table like `parquet_file`, each with the columns and values of its folders."""
     listed = [(Path(path), tuple((key, value) for key, value in values)) for path, values in parts]
     with _trial(folder) as (place, connection):
         names, rows = parquet.open_parts(connection, place, listed)

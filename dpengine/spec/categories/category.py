@@ -72,7 +72,7 @@ class Category(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _to_be_found(cls, fields: Any) -> Any:
+    def _require_among(cls, fields: Any) -> Any:
         if not isinstance(fields, dict) or fields.get("values") != "found":
             return fields
         if fields.get("among") is None:
@@ -83,7 +83,7 @@ class Category(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_standard_list(cls, fields: Any) -> Any:
+    def _fill_in_standard_list(cls, fields: Any) -> Any:
         if not isinstance(fields, dict) or not isinstance(fields.get("codebook"), str):
             return fields
         values, wanted = fields.get("values", ()), fields["codebook"]
@@ -105,7 +105,7 @@ class Category(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _in_order_of_the_tree(cls, fields: Any) -> Any:
+    def _arrange_values(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
         values, parents, levels = (fields.get(name) for name in ("values", "parents", "levels"))
@@ -122,7 +122,7 @@ class Category(ColumnBase):
 
     @field_validator("shapes", mode="before")
     @classmethod
-    def _at_hand(cls, given: Any) -> Any:
+    def _refuse_file_of_shapes(cls, given: Any) -> Any:
         if isinstance(given, str):
             raise ValueError(
                 _("the file of shapes {given!r} is not at hand here; bring it together with the codebook", given=given)
@@ -131,17 +131,17 @@ class Category(ColumnBase):
 
     @field_validator("values", "words", "shapes", mode="before")
     @classmethod
-    def _as_text(cls, given: Any) -> Any:
+    def _read_texts(cls, given: Any) -> Any:
         if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
             return {_text(value): word for value, word in given.items()}
         return tuple(map(_text, given)) if isinstance(given, Iterable) and not isinstance(given, str) else given
 
     @field_serializer("values", when_used="json")
-    def _nested_in_their_parents(self, values: tuple[str, ...]) -> Any:
+    def _nest_values(self, values: tuple[str, ...]) -> Any:
         return trees.nested(values, self.parents)
 
     @model_validator(mode="after")
-    def _stood_in_for(self) -> Category:
+    def _fill_in_possible_values(self) -> Category:
         if self.among is None:
             return self
         if self.levels or self.parents or self.words or self.shapes or self.codebook is not None:
@@ -156,7 +156,7 @@ class Category(ColumnBase):
         return self
 
     @model_validator(mode="after")
-    def _levels_fit(self) -> Category:
+    def _check_levels(self) -> Category:
         if not self.levels and not self.parents:
             return self
         if self.values and not self.parents and len(self.levels) > 1:
@@ -180,7 +180,7 @@ class Category(ColumnBase):
         return self
 
     @model_validator(mode="after")
-    def _distinct(self) -> Category:
+    def _check_distinct(self) -> Category:
         if not self.values:
             raise ValueError(_("list the values that are possible, as is publicly known, or name a list of them"))
         seen: set[str] = set()
@@ -222,7 +222,7 @@ class Category(ColumnBase):
         return hash((self.name, self.values, *self.words))  # a dict has no hash of its own
 
     @model_validator(mode="after")
-    def _words_fit(self) -> Category:
+    def _check_words(self) -> Category:
         if unknown := self.words.keys() - set(self.values):
             raise ValueError(
                 _("'words' explain the value {unknown!r}, which is not among the values", unknown=min(unknown))
@@ -236,7 +236,7 @@ class Category(ColumnBase):
         return self
 
     @model_validator(mode="after")
-    def _shapes_fit(self) -> Category:
+    def _check_shapes(self) -> Category:
         if unknown := self.shapes.keys() - set(self.values):
             raise ValueError(
                 _("'shapes' outline the value {unknown!r}, which is not among the values", unknown=min(unknown))

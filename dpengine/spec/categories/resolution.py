@@ -42,7 +42,7 @@ class Resolution:
 
     A column that is used at several levels has a chain: the names at which it is used, from the coarsest to the finest.
     One such column may be measured at all of these (`column`, at `levels`); others are measured at their finest level,
-    of which coarser ones are sums. A column that is used at only one level is treated like any other.
+    and coarser ones are sums of it. A column that is used at only one level is treated like any other.
     """
 
     columns: Mapping[str, Column]
@@ -80,7 +80,7 @@ class Resolution:
         return self.chains.get(self.declared((name,))[0], ())
 
     def _parent_of(self, name: str) -> Column | None:
-        """Return the declared column of which `name` is a coarser level."""
+        """Return the declared column that has `name` as a coarser level."""
         declared, level = split_name(name)
         column = self.columns.get(declared) if level else None
         return column if column is not None and level in column.groupings else None
@@ -90,7 +90,7 @@ class Resolution:
         return tuple(parent.name if (parent := self._parent_of(name)) else name for name in table)
 
     def finest(self, table: Iterable[str]) -> Columns:
-        """Return the columns of the finest table that is used and of which `table` is a sum."""
+        """Return the columns of the finest used table that has `table` as a sum."""
         return tuple((self.chain(name) or (name,))[-1] for name in table)
 
     def coarser(self, name: str) -> Columns:
@@ -194,13 +194,13 @@ class Resolution:
 
     @property
     def _joints(self) -> list[Columns]:
-        """The table of which all tables at levels are sums, and the one in which its rows are counted."""
+        """The table that has all tables at levels as sums, and the one in which its rows are counted."""
         joint = (*self.levels[-1:], *self.others)
         return [joint, self.declared(joint)] if self.levels else []
 
     @property
     def is_small(self) -> bool:
-        """Whether the table of which all tables are sums can be written down."""
+        """Whether the table that has all tables as sums can be written down."""
         return all(math.prod(self.columns[name].size for name in joint) <= MAX_TABLE_CELLS for joint in self._joints)
 
     def check_counting(self, tables: Sequence[Columns]) -> None:

@@ -1,6 +1,6 @@
 """Universes: all possible values of a column, ordered and given by a public rule instead of a list.
 
-The keys of a universe are texts of at most so many letters, texts by patterns such as five digits, or whole numbers of
+The keys of a universe are texts of limited length, texts by patterns such as five digits, or whole numbers of
 a range. They are numbered from 0, and a key and its place follow from each other: nothing has to be listed, so 26^12
 keys are as easy as ten.
 """
@@ -77,22 +77,22 @@ class Universe(Declared):
 
     @field_validator("pattern", mode="before")
     @classmethod
-    def _one_or_several(cls, given: Any) -> Any:
+    def _read_pattern(cls, given: Any) -> Any:
         return (given,) if isinstance(given, str) else given
 
     @field_serializer("pattern", when_used="json")
-    def _plainly(self, pattern: tuple[str, ...]) -> str | list[str]:
+    def _write_pattern(self, pattern: tuple[str, ...]) -> str | list[str]:
         return pattern[0] if len(pattern) == 1 else list(pattern)
 
     @field_validator("chance")
     @classmethod
-    def _is_small(cls, chance: Fraction) -> Fraction:
+    def _check_chance(cls, chance: Fraction) -> Fraction:
         if not Fraction(1, 10**9) <= chance <= Fraction(1, 10) or chance.denominator > 10**9:
             raise ValueError(_("the chance that a value is found which nobody has lies between 1e-9 and 1/10"))
         return chance
 
     @model_validator(mode="after")
-    def _by_one_rule(self) -> Universe:
+    def _check_rule(self) -> Universe:
         rules = [bool(self.pattern), bool(self.letters), self.first is not None]
         if sum(rules) != 1 or (self.longest is None) == bool(self.letters) or (self.first is None) != (
             self.last is None

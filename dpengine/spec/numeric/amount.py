@@ -70,7 +70,7 @@ class Amount(ColumnBase):
 
     @model_validator(mode="before")
     @classmethod
-    def _ends_from_knots(cls, fields: Any) -> Any:
+    def _fill_in_ends(cls, fields: Any) -> Any:
         knots = fields.get("knots") if isinstance(fields, dict) else None
         if not isinstance(knots, list | tuple) or not knots:
             return fields
@@ -79,7 +79,7 @@ class Amount(ColumnBase):
 
     @field_validator("low", "high", "step", mode="before")
     @classmethod
-    def _finite(cls, value: Any) -> Any:
+    def _read_number(cls, value: Any) -> Any:
         try:
             return decimal(value)
         except ValueError:
@@ -87,11 +87,11 @@ class Amount(ColumnBase):
 
     @field_validator("knots", mode="before")
     @classmethod
-    def _all_finite(cls, values: Any) -> Any:
-        return tuple(map(cls._finite, values)) if isinstance(values, list | tuple) else values
+    def _read_knots(cls, values: Any) -> Any:
+        return tuple(map(cls._read_number, values)) if isinstance(values, list | tuple) else values
 
     @model_validator(mode="after")
-    def _knots_on_the_grid(self) -> Amount:
+    def _check_knots(self) -> Amount:
         grid = self.grid  # checks bounds and step
         ends = self.all_knots
         if ends[0] != self.low or ends[-1] != self.high or any(a >= b for a, b in pairwise(ends)):
@@ -184,7 +184,7 @@ class Amount(ColumnBase):
     def split(self, places: Ints) -> tuple[Ints, Ints]:
         """Return the cell of each row and the parts of the value that belong to the next cell instead.
 
-        `places` are places on the grid; one past the last is a missing value, all of which is in the last cell.
+        `places` are places on the grid; one past the last is a missing value, which is in the last cell as a whole.
 
         >>> Amount(name="x", low="0", high="10").split(np.array([0, 3, 10, 11]))
         (array([0, 0, 0, 2]), array([ 0,  3, 10,  0]))

@@ -60,7 +60,7 @@ class Grid(Declared):
 
     @field_validator("low", "high", "step", "absent", mode="before")
     @classmethod
-    def _finite(cls, value: Any) -> Any:
+    def _read_number(cls, value: Any) -> Any:
         try:
             return None if value is None else decimal(value)
         except ValueError:

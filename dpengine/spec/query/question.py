@@ -68,7 +68,7 @@ class Question(Declared):
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="after")
-    def _answerable(self) -> Question:
+    def _check_question(self) -> Question:
         if self.by:
             self._check_groups()
         columns = [*self.by, *(condition.column for condition in self.where)]

@@ -73,7 +73,7 @@ class Variance(Declared):
     of: Grid
 
     @model_validator(mode="after")
-    def _squares_fit(self) -> Variance:
+    def _check_steps(self) -> Variance:
         if self.of.steps > MAX_CANDIDATES:
             raise ValueError(
                 _("a variance takes at most {most} steps; choose a larger step", most=number(MAX_CANDIDATES))
@@ -95,7 +95,7 @@ class Quantile(Declared):
         ) -> None: ...
 
     @model_validator(mode="after")
-    def _countable(self) -> Quantile:
+    def _check_steps(self) -> Quantile:
         if self.of.steps >= MAX_CANDIDATES:
             raise ValueError(
                 _(
@@ -113,7 +113,7 @@ class Mode(Declared):
     of: Column
 
     @model_validator(mode="after")
-    def _a_choice(self) -> Mode:
+    def _check_candidates(self) -> Mode:
         if isinstance(self.of, Amount):
             raise ValueError(
                 _("{name!r} is an amount, which has no most common value; ask for its median", name=self.of.name)

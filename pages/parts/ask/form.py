@@ -14,7 +14,7 @@ from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import decimal, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["build"]
@@ -63,7 +63,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
         raise PlanError(faults or "choose a column")
     return Question(
         dataset=plan.dataset,
-        epsilon=epsilon,
+        epsilon=decimal(epsilon),
         statistic=statistic,
         where=where,
         by=by,
@@ -79,7 +79,7 @@ def _groups(plan: Plan) -> tuple[Column, ...]:
         names,
         max_selections=2,
         key=visit().key("ask-by"),
-        placeholder="all such rows together; choose one or two columns",
+        placeholder="all together; or choose 1 or 2 columns",
         help="One price for the answers of all groups, since each row is in one group only.",
     )
     return tuple(plan.column(name) for name in chosen)
@@ -107,7 +107,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                     key=visit().key("ask-level"),
                     help="0.5 gives the median; 0.9 the value that nine in ten rows do not exceed.",
                 )
-                return _try(faults, Quantile, of=grid, level=level)
+                return _try(faults, Quantile, of=grid, level=decimal(level))
             return _try(faults, {"sum": Sum, "mean": Mean, "variance": Variance}[kind], of=grid)
     return Count()
 

@@ -30,15 +30,15 @@ def show_history(dataset: str) -> None:
     st.subheader("Answers so far", anchor=False)
     frame = pd.DataFrame(
         {
-            "when": [answer.created for answer in answers],
             "question": [answer.question.description for answer in answers],
             "answer": [answer_value(answer, answer.question.statistic) for answer in answers],
             "95 %": [answer_interval(answer, answer.question.statistic) for answer in answers],
             "ε": [exact_text(answer.question.epsilon) for answer in answers],
+            "when": [answer.created for answer in answers],  # last: a phone shows the first columns
         }
     )
     columns = {
-        "question": st.column_config.TextColumn("question", width="large"),
+        "question": st.column_config.TextColumn("question", width="medium"),
         "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
     }
     show_entries(frame, "All answers, the latest first", columns)

@@ -17,7 +17,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import factor, plain, plural, sure
+from pages.parts.shared.wording import decimal, factor, plain, plural, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["planner"]
@@ -74,7 +74,7 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
         st.info("0 is left under the cap. To plan for a larger cap, type a total.", icon=":material/edit:")
         return
     try:
-        total = rational(typed, "ε")
+        total = rational(decimal(typed), "ε")
         each = {rule: allowance(rule, total, times, delta) for rule in Rule}
     except (ValueError, PlanError) as error:
         st.warning(plain(str(error)), icon=":material/edit:")
@@ -133,7 +133,7 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     ]
     text, number = st.column_config.TextColumn, st.column_config.NumberColumn
     columns = {
-        "each": number("each may cost, ε", format="%.3g"),
+        "each": number("each may cost, ε", format="%.2g"),
         "together": number("all together, ε", format="%.3g"),
         "odds": text(
             "odds grow at most ×",

@@ -46,8 +46,8 @@ BANDS = {
     mark("As in surveys"): "0, 18, 25, 35, 45, 55, 65, 75, 120",
 }
 OTHERWISE = "otherwise"
-MOST_SEEN = 20_000  # most values of a column that its owner can look at
-MOST_TICKS = 40  # with more values there is a search box
+MAX_SEEN = 20_000  # most values of a column that its owner can look at
+MAX_TICKS = 40  # with more values there is a search box
 PLAIN: NumberFormat = "1234.5"
 
 
@@ -187,9 +187,9 @@ def _look(name: str, values: list[str]) -> None:
         return
     known = set(values)
     fresh = {k: text for k, text in enumerate(seen) if text not in known}
-    more = len(seen) >= MOST_SEEN
+    more = len(seen) >= MAX_SEEN
     st.caption(_how_many(len(seen), len(fresh), more=more))
-    if len(fresh) <= MOST_TICKS:
+    if len(fresh) <= MAX_TICKS:
         ticked = [text for k, text in fresh.items() if st.checkbox(plain(text), key=_key(f"tick-{k}", name))]
     else:
         ticked = st.multiselect(
@@ -223,7 +223,7 @@ def _how_many(seen: int, fresh: int, *, more: bool) -> str:
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    return list(dict.fromkeys(text.strip() for text in owner.distinct_texts(table, name, limit=MOST_SEEN)))
+    return list(dict.fromkeys(text.strip() for text in owner.distinct_texts(table, name, limit=MAX_SEEN)))
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:

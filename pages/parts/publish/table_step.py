@@ -119,7 +119,11 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         return
     if len(sheets) > 1 and how["sheet"] is None:
         how["sheet"] = st.selectbox(
-            _("Which sheet of the workbook?"), sheets, index=None, key=visit().key("which-sheet")
+            _("Which sheet of {name}?", name=plain(arrived.name)),
+            sheets,
+            index=None,
+            placeholder=_("Choose a sheet"),
+            key=visit().key("which-sheet"),
         )
         if how["sheet"] is None:
             return

@@ -96,68 +96,13 @@ def _compare(release: Release, wanted: int | None) -> _Comparison:
 
 
 def _show(release: Release, comparison: _Comparison, rows: int, published: int) -> None:
-    """Show whether `rows` synthetic rows give the published counts, which add up to `published`."""
+    """Show whether `rows` synthetic rows give the published counts, which add up to `published`; then the rows."""
     frame = headed(release.plan, comparison.errors)
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():
-        places = {"rows": number(rows), "times": number(rows / published, "g")}
-        if rows == published:
-            sentence = plural(
-                "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} table differs.",
-                "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} tables differs.",
-                len(tables),
-                **places,
-            )
-        else:
-            sentence = plural(
-                "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} table "
-                "differs.",
-                "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} "
-                "tables differs.",
-                len(tables),
-                **places,
-            )
-        st.markdown(f":material/task_alt: {sentence}")
+        st.markdown(f":material/task_alt: {_no_difference(len(tables), rows, published)}")
     else:
-        worst, least = float(tables["most_off"].max()), rows // published
-        mean = float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum())
-        st.markdown(
-            plural(
-                "{n} row gives the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
-                "**{mean}** on average and by **{worst}** at most.",
-                "{n} rows give the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
-                "**{mean}** on average and by **{worst}** at most.",
-                rows,
-                scale=number(rows / published, ".4g"),
-                mean=number(mean, ".2g"),
-                worst=number(worst, ".3g"),
-            )
-        )
-        st.caption(
-            plural(
-                "Every published row appears {least} or {n} time. So a count c becomes a count between {least} × c and "
-                "{n} × c, and cells that were empty stay empty.",
-                "Every published row appears {least} or {n} times. So a count c becomes a count between {least} × c "
-                "and {n} × c, and cells that were empty stay empty.",
-                least + 1,
-                least=number(least),
-            )
-        )
-        st.plotly_chart(
-            _figure(tables, rows),
-            key="rows-figure",
-            theme=None,
-            config={**style.CONFIG, "displayModeBar": False},
-            alt=plural(
-                "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
-                "table below has the numbers of each table.",
-                "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
-                "the table below has the numbers of each table.",
-                rows,
-                mean=number(mean, ".2g"),
-                worst=number(worst, ".3g"),
-            ),
-        )
+        _show_rounding(tables, rows, published)
     with st.expander(_("Table by table"), icon=":material/table:"):
         show_numbers(frame, _columns())
     with st.expander(_("The first rows"), icon=":material/groups:"):
@@ -171,6 +116,69 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
         icon=":material/download:",
         on_click="ignore",
         key="rows-download",
+    )
+
+
+def _no_difference(tables: int, rows: int, published: int) -> str:
+    """Say that `rows` rows give every count of the tables, or every count times a whole number."""
+    if rows == published:
+        return plural(
+            "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} table differs.",
+            "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} tables differs.",
+            tables,
+            rows=number(rows),
+        )
+    return plural(
+        "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} table "
+        "differs.",
+        "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} "
+        "tables differs.",
+        tables,
+        rows=number(rows),
+        times=number(rows / published, "g"),
+    )
+
+
+def _show_rounding(tables: pd.DataFrame, rows: int, published: int) -> None:
+    """Show by how much rounding puts cells off where `rows` is no multiple of `published`, and why."""
+    mean = number(float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum()), ".2g")
+    worst, least = number(float(tables["most_off"].max()), ".3g"), rows // published
+    st.markdown(
+        plural(
+            "{n} row gives the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
+            "**{mean}** on average and by **{worst}** at most.",
+            "{n} rows give the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
+            "**{mean}** on average and by **{worst}** at most.",
+            rows,
+            scale=number(rows / published, ".4g"),
+            mean=mean,
+            worst=worst,
+        )
+    )
+    st.caption(
+        plural(
+            "Every published row appears {least} or {n} time. So a count c becomes a count between {least} × c and "
+            "{n} × c, and cells that were empty stay empty.",
+            "Every published row appears {least} or {n} times. So a count c becomes a count between {least} × c "
+            "and {n} × c, and cells that were empty stay empty.",
+            least + 1,
+            least=number(least),
+        )
+    )
+    st.plotly_chart(
+        _figure(tables, rows),
+        key="rows-figure",
+        theme=None,
+        config={**style.CONFIG, "displayModeBar": False},
+        alt=plural(
+            "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
+            "table below has the numbers of each table.",
+            "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
+            "the table below has the numbers of each table.",
+            rows,
+            mean=mean,
+            worst=worst,
+        ),
     )
 
 

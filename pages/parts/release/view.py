@@ -64,55 +64,14 @@ def _single_file(release: Release, name: str) -> bytes:
 
 
 def _downloads(release: Release) -> None:
+    """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
-        stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
-        zip_name = f"{stem}-{release.release_id[:8]}.zip"
-        st.download_button(
-            _("Download everything"),
-            made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
-            zip_name,
-            "application/zip",
-            type="primary",
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-            help=_("One file with the tables, synthetic rows, a report that opens offline, and the guarantee."),
-        )
-        if release.signed_by is not None:
-            st.caption(
-                ":material/verified: " + _("Signed with key `{key}`", key=release.signed_by),
-                help=term(
-                    "signature",
-                    _(
-                        "The key of this ledger. Give readers its fingerprint by another route, such as your own "
-                        "site: then they see that the file is yours, and unchanged."
-                    ),
-                ),
-            )
+        _whole_bundle(release)
         names = [*write.file_names(release.plan), REPLICATES]
         name = st.selectbox(_("Or a single file"), names, index=names.index("report.html"), key="single-file")
+        if name == REPLICATES and not _can_be_replicated(release):
+            return
         file_name = name.split("/")[-1]
-        if name == REPLICATES:
-            st.caption(
-                _(
-                    "All tables, drawn {draws} times with fresh errors, so that readers can give intervals for their "
-                    "own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
-                    "nothing.",
-                    draws=number(replicates.DRAWS),
-                ),
-                help=term("replicates"),
-            )
-            if release.plan.tallied:
-                st.caption(_("This release counts distinct people: replicates are made of tables of rows only."))
-                return
-            if not replicates.fits(release):
-                st.caption(
-                    _(
-                        "This release has more than {cells} cells: too many to draw at once.",
-                        cells=number(replicates.MAX_CELLS),
-                    )
-                )
-                return
         st.download_button(
             _("Download {file}", file=file_name),
             made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
@@ -122,6 +81,59 @@ def _downloads(release: Release) -> None:
             icon=":material/description:",
             width="stretch",
         )
+
+
+def _whole_bundle(release: Release) -> None:
+    """Show the button for the whole bundle, and which key signed it."""
+    stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
+    zip_name = f"{stem}-{release.release_id[:8]}.zip"
+    st.download_button(
+        _("Download everything"),
+        made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
+        zip_name,
+        "application/zip",
+        type="primary",
+        icon=":material/download:",
+        on_click="ignore",
+        width="stretch",
+        help=_("One file with the tables, synthetic rows, a report that opens offline, and the guarantee."),
+    )
+    if release.signed_by is not None:
+        st.caption(
+            ":material/verified: " + _("Signed with key `{key}`", key=release.signed_by),
+            help=term(
+                "signature",
+                _(
+                    "The key of this ledger. Give readers its fingerprint by another route, such as your own "
+                    "site: then they see that the file is yours, and unchanged."
+                ),
+            ),
+        )
+
+
+def _can_be_replicated(release: Release) -> bool:
+    """Explain replicates; return whether this release can have them, and say why if not."""
+    st.caption(
+        _(
+            "All tables, drawn {draws} times with fresh errors, so that readers can give intervals for their "
+            "own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
+            "nothing.",
+            draws=number(replicates.DRAWS),
+        ),
+        help=term("replicates"),
+    )
+    if release.plan.tallied:
+        st.caption(_("This release counts distinct people: replicates are made of tables of rows only."))
+        return False
+    if not replicates.fits(release):
+        st.caption(
+            _(
+                "This release has more than {cells} cells: too many to draw at once.",
+                cells=number(replicates.MAX_CELLS),
+            )
+        )
+        return False
+    return True
 
 
 def _promise(release: Release) -> None:

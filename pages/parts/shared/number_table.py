@@ -16,6 +16,7 @@ from dpengine.translation.catalogue import ENGLISH, language, localised
 __all__ = ["in_language", "lined_up", "show_numbers"]
 
 SPAN = 1_000  # a column whose largest number is this many times the smallest keeps its significant digits
+THOUSAND = 1_000  # from here on such numbers become texts: Streamlit separates no thousands of significant digits
 _FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P<after>.*)")
 
 
@@ -31,7 +32,7 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
     """Return the table and how to show its columns, each with one number of decimals, so that its numbers line up.
 
     This is for formats such as `%.3g`, whose smallest number gets that many digits, and for `percent`. Numbers that are
-    then all whole have no decimals.
+    then all whole have no decimals. Numbers of very different sizes keep their significant digits.
 
     >>> frame = pd.DataFrame({"off": [2.811, 11.6], "part": [0.0004, 0.1234]})
     >>> columns = {"off": st.column_config.NumberColumn("off", format="%.3g"),
@@ -42,6 +43,8 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
     >>> whole = pd.DataFrame({"off": [3.0, 15.9999999]})
     >>> lined_up(whole, columns)[1]["off"]["type_config"]["format"]
     '%,.0f'
+    >>> list(lined_up(pd.DataFrame({"off": [0.1234, 1123.4]}), columns)[0]["off"])
+    ['0.123', '1,120']
     """
     shown, config = frame.copy(), dict(columns)
     for name in frame.columns:
@@ -55,6 +58,8 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
         shown[name] = frame[name] * 100 if percents else frame[name]
         sizes = shown[name].abs()[lambda each: each > 0]
         if match is not None and (sizes.empty or sizes.max() >= SPAN * sizes.min()):
+            if not sizes.empty and sizes.max() >= THOUSAND:
+                shown[name], config[name] = _as_texts(frame[name], column, _FORMAT.fullmatch(f"%,{form[1:]}") or match)
             continue
         digits = 2 if match is None else int(match["digits"])
         decimals = max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
@@ -88,9 +93,16 @@ def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) ->
             shown[name] = frame[name].round(digits)
             config[name] = column | {"type_config": column["type_config"] | {"format": "localized"}}
         else:
-            shown[name] = [None if pd.isna(value) else _written(float(value), match) for value in frame[name]]
-            config[name] = st.column_config.TextColumn(column["label"], help=column["help"], alignment="right")
+            shown[name], config[name] = _as_texts(frame[name], column, match)
     return shown, config
+
+
+def _as_texts(
+    numbers: pd.Series[Any], column: Mapping[str, Any], form: re.Match[str]
+) -> tuple[list[str | None], Mapping[str, Any]]:
+    """Return numbers as texts, and how to show their column."""
+    texts = [None if pd.isna(value) else _written(float(value), form) for value in numbers]
+    return texts, st.column_config.TextColumn(column["label"], help=column["help"], alignment="right")
 
 
 def _speaks(locale: str) -> bool:

@@ -30,12 +30,13 @@ BITS = {"00": "no, no", "01": "no, yes", "10": "yes, no", "11": "yes, yes"}
 
 
 def epsilon_words(epsilon: Fraction) -> str:
-    """Return ε with four decimals, rounded up.
+    """Return ε with two decimals, or with four if it is below 1, rounded up.
 
-    >>> epsilon_words(Fraction(1098612288669, 10**12)), epsilon_words(Fraction(1))
-    ('1.0987', '1')
+    >>> epsilon_words(Fraction(2197224577336, 10**12)), epsilon_words(Fraction(1)), epsilon_words(Fraction(2, 3))
+    ('2.2', '1', '0.6667')
     """
-    return f"{-(-epsilon * 10_000 // 1) / 10_000:.4f}".rstrip("0").rstrip(".")
+    units = 100 if epsilon >= 1 else 10_000
+    return f"{-(-epsilon * units // 1) / units:.4f}".rstrip("0").rstrip(".")
 
 
 def protocol_key(protocol: survey.Protocol) -> tuple[object, ...]:

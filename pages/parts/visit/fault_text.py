@@ -30,6 +30,8 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
     'visit: the first day is needed'
     >>> sentence(Fault(("columns", 1), "list the values"))
     'list the values'
+    >>> sentence(Fault(("epsilon",), "ε must be above 0"))
+    'ε must be above 0'
     """
     lead, steps = "", fault.path
     match fault.path:
@@ -39,7 +41,8 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
     field = FIELDS.get(str(steps[-1]), "") if steps else ""
     if fault.missing:
         return lead + _("{what} is needed", what=_(field) or " ".join(map(str, steps)))
-    return f"{lead}{_(field)}: {fault.text}" if field else f"{lead}{fault.text}"
+    named = field and not fault.text.startswith(_(field))  # such as: ε must be a number
+    return f"{lead}{_(field)}: {fault.text}" if named else f"{lead}{fault.text}"
 
 
 def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None) -> str:

@@ -148,7 +148,7 @@ def test_the_variance_of_a_sketch_is_exact_over_all_draws_of_hashes(
 
 @made
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/3", "1", "11/10", "4", "20"])
-def test_a_protocol_for_an_epsilon_costs_no_more_and_hardly_less(make: Maker, epsilon: str) -> None:
+def test_a_protocol_for_an_epsilon_costs_at_most_that_and_little_less(make: Maker, epsilon: str) -> None:
     wanted = Fraction(epsilon)
     protocol = make(wanted)
     assert wanted * Fraction(9999, 10_000) < protocol.epsilon <= wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 import pandas as pd
@@ -214,6 +215,18 @@ def test_an_upload_shows_names_and_no_value(page: AppTest) -> None:
     assert not page.exception
     assert CANARY not in str(page.main), "values are not shown, nor suggested"
     assert "Still to fill in: age, region" in texts(page)
+
+
+def test_a_workbook_of_two_sheets_asks_for_one_by_name(page: AppTest) -> None:
+    file = BytesIO()
+    with pd.ExcelWriter(file) as workbook:
+        for name in ("About", "Pupils"):
+            pd.DataFrame({"age": [7]}).to_excel(workbook, sheet_name=name, index=False)
+    page.get("file_uploader")[0].upload("school.xlsx", file.getvalue()).run()
+    sheet = labelled(page.selectbox, "Which sheet of school.xlsx?")
+    assert sheet.options == ["About", "Pupils"]
+    sheet.set_value("Pupils").run()
+    assert page.multiselect[0].options == ["age"]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def get(behind: Behind, path: str, method: str = "GET", **headers: str) -> tuple
 
 
 @pytest.mark.parametrize("file", [CHART, FONT], ids=["chart", "font"])
-def test_a_file_is_that_of_streamlit_but_for_a_comment(file: Path) -> None:
+def test_a_file_is_that_of_streamlit_except_for_a_comment(file: Path) -> None:
     headers, body = get(behind := Behind(b"another"), f"/{file.relative_to(FOLDER).as_posix()}")
     assert body == (HINT if file == CHART else b"") + file.read_bytes()
     assert HINT.startswith(b"//")

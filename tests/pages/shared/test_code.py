@@ -118,7 +118,7 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
     assert "private-release ask question.yaml --dry-run" in as_lines
     assert "rand-hie: spent 0.1 in all" in run_lines(as_lines), "the same answer, paid once"
     assert str(answer.value) in printed
-    assert "Already answered: costs 0" in texts(settled(page.run()))
+    assert "Answered: seeing it again costs 0" in texts(settled(page.run()))
     assert ledger().history("rand-hie")[-1].release_id == answer.answer_id
     assert (folder / "data" / "rand.plan.yaml").is_file()
 

@@ -69,12 +69,12 @@ def test_a_folder_is_all_its_files_and_its_partitions_are_columns(visits):
     assert content(visits) == content(str(visits)) == BOTH
 
 
-def test_a_pattern_is_what_it_matches(visits):
+def test_a_pattern_opens_all_files_that_it_matches_as_one_table(visits):
     assert content(visits / "*" / "*.parquet") == (["n", "year"], [(1, "2024"), (2, "2024")])
     assert content(str(visits / "year=202[45]" / "**" / "*.p*")) == BOTH
 
 
-def test_a_list_is_its_files(tmp_path):
+def test_a_list_of_files_is_opened_as_one_table(tmp_path):
     files = [write(tmp_path / f"{i}.parquet", n=[i], s=["x"]) for i in range(3)]
     assert content(files) == (["n", "s"], [(0, "x"), (1, "x"), (2, "x")])
 

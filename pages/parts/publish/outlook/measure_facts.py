@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpengine.array_types import Columns
 from dpengine.results.published_columns import measures
-from dpengine.results.spans import MOST, decimals_of
+from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
@@ -31,7 +31,7 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
             if measure.pair is not None:
                 on = plan.amount(measure.on)
                 whole = 2 * unit_of(measure.pair, amount, on) * limit_of(measure.pair, on)
-            if measure.kind != "sum" and 2 * width > MOST * whole:
+            if measure.kind != "sum" and 2 * width > MAX_WIDTH * whole:
                 facts.append(_("{what} would be mostly noise in a group of typical size.", what=what))
             else:
                 within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")

@@ -117,7 +117,7 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 
 
 def _show_adaptive(plan: Plan, *, own: bool) -> None:
-    """Do the same for a plan whose errors cannot be computed beforehand; it is tried out in the background."""
+    """Show the consequence of a plan whose errors are unknown before trials, which run in the background."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         last = trial.drawn(plan, _shown(plan), afresh=redraw)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpengine.spec import notation
+from dpengine.spec.wording import KINDS
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.visit.plan.column_entry import is_found, listed
 from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
@@ -21,13 +22,6 @@ WAYS = {
     "codebook": mark("from a codebook"),
     "standard": mark("from a standard list"),
     "confirmed": mark("confirmed"),
-}
-KINDS = {
-    "number": mark("number"),
-    "category": mark("category"),
-    "yesno": mark("yesno"),
-    "date": mark("date"),
-    "amount": mark("amount"),
 }
 
 

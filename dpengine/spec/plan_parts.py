@@ -63,7 +63,7 @@ class WithParts:
 
     @property
     def beside_ranged(self) -> bool:
-        """Whether there is one ranges table beside others, none of which is at several levels."""
+        """Whether there is one ranges table beside others, and no table at several levels."""
         return len(self.ranged) == 1 and self.parts.rest is not None and not self._plan.resolution.levels
 
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from dpengine.exact import decimal
 from dpengine.translation.catalogue import _
 
-__all__ = ["Parts", "read_parts"]
+__all__ = ["QuantileParts", "read_parts"]
 
 MAX_QUANTILES = 20  # of an amount in a table
 
@@ -32,4 +32,6 @@ def read_parts(values: Any) -> tuple[Decimal, ...]:
     return tuple(parts)
 
 
-Parts = Annotated[tuple[Decimal, ...], BeforeValidator(read_parts), Field(min_length=1, max_length=MAX_QUANTILES)]
+QuantileParts = Annotated[
+    tuple[Decimal, ...], BeforeValidator(read_parts), Field(min_length=1, max_length=MAX_QUANTILES)
+]
