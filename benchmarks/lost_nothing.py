@@ -157,6 +157,7 @@ def full_or_read_only(folder: Path) -> str:
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
     """A disk of its own with little room, in memory. Raises OSError where this account may mount none."""
     (place := folder / "disk").mkdir()
+    folder.chmod(0o711)  # a server that root starts has an account of its own, and has to reach its disk
     options = f"size={megabytes}m,mode=755"
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, check=False)
     if done.returncode:

@@ -24,6 +24,7 @@ from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
 from dpengine.counting.steps import count_steps
+from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
@@ -34,7 +35,7 @@ from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import mark
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "Release",
@@ -116,6 +117,7 @@ def release(
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, unless a `LedgerError` says
     that the release is recorded.
     """
+    _check_given(plan, ledger)
     if isinstance(table, str | Path | list | tuple):
         warm()  # what reads files starts while this process tries the plan
     plan = plan.as_written
@@ -126,6 +128,14 @@ def release(
         check_makeable(strategy.plan)
     with nullcontext(table) if isinstance(table, Table) else open_table(table) as opened:
         return _publish(opened, plan, strategy, book, progress or (lambda stage: None), other_people)
+
+
+def _check_given(plan: object, ledger: object) -> None:
+    """Refuse a path in place of a plan, and an address in place of a ledger, before any work begins."""
+    if not isinstance(plan, Plan):
+        raise PlanError(_("a plan is given as a Plan; Plan.load reads it from a file"))
+    if not isinstance(ledger, Ledger | None):
+        raise LedgerError(_("a ledger is given as a Ledger, such as Ledger('sqlite:///ledger.db')"))
 
 
 def _publish(

@@ -101,6 +101,49 @@ def test_where_no_bundle_can_be_written_nothing_is_spent(
     assert sorted(tmp_path.iterdir()) == before, "not even a ledger was begun"
 
 
+@pytest.mark.parametrize("place", ["t.csv", "plan.yaml", "l.db", "l.db-wal", "link.zip", "parts/a.csv"])
+def test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger(
+    job: tuple[str, str, str], tmp_path: Path, place: str
+) -> None:
+    """The table would be gone, or with the ledger all that was ever spent; a link and a folder of parts lead there."""
+    url, plan, table = job
+    (tmp_path / "link.zip").symlink_to(table)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.csv").write_text("a part", encoding="utf-8")
+    source = tmp_path / "parts" if place.startswith("parts") else table
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = run("release", plan, source, "-o", tmp_path / place, "--ledger", url)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "would be replaced: name another output" in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("command", ["replicates", "codebook", "export"])
+def test_no_command_writes_over_what_it_reads(command: str, tmp_path: Path) -> None:
+    (path := tmp_path / "source.json").write_text("what is read", encoding="utf-8")
+    done = run(command, path, *(["--as", "sqlite"] if command == "export" else []), "-o", path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "source.json is what this command reads, and would be replaced" in done.stderr
+    assert path.read_text(encoding="utf-8") == "what is read"
+
+
+@pytest.mark.parametrize(
+    ("address", "by_setting"),
+    [("", False), ("sqlite://", False), ("sqlite:///", False), ("sqlite:///", True), ("sqlite:///:memory:", True)],
+)
+def test_no_release_is_charged_to_a_ledger_that_ends_with_the_process(
+    job: tuple[str, str, str], tmp_path: Path, address: str, by_setting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a script's variable is not set: no cap would refuse, and each call would draw the same plan again."""
+    _, plan, table = job
+    if by_setting:
+        monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", address)
+    done = run("release", plan, table, "-o", tmp_path / "r.zip", *([] if by_setting else ["--ledger", address]))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "write it like" in done.stderr or "forgets what was spent" in done.stderr
+    assert not (tmp_path / "r.zip").exists()
+
+
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -193,3 +194,19 @@ def test_wrong_use_has_status_2(tmp_path: Path) -> None:
 def test_errors_are_one_family() -> None:
     for error in (dpe.PlanError, dpe.TableError, dpe.BudgetError, dpe.ReleaseError):
         assert issubclass(error, dpe.PrivateReleaseError)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda plan: dpe.release(ROWS, "plan.yaml"), dpe.PlanError),
+        (lambda plan: dpe.release(ROWS, plan, "sqlite:///budget.db"), dpe.LedgerError),
+        (lambda plan: dpe.verify(None), dpe.ReleaseError),
+        (lambda plan: dpe.open_table(None), dpe.TableError),
+    ],
+)
+def test_a_path_or_nothing_in_place_of_a_value_is_refused_in_plain_words(
+    wrong: Callable[[dpe.Plan], object], error: type[Exception], plan_file: Path
+) -> None:
+    with pytest.raises(error, match="given as"):
+        wrong(dpe.Plan.load(plan_file))

@@ -93,7 +93,7 @@ class Store:
                 self._begin_write = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES).begin
                 weakref.finalize(self, engine.dispose)
                 fresh = True
-            elif fresh := address.database in (None, "", ":memory:"):
+            elif fresh := _in_memory(address):
                 connection = _memory_engine().connect()
                 self._begin_read = self._begin_write = partial(_begin, connection)
                 self._turn = threading.Lock()
@@ -131,8 +131,11 @@ def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[An
     return statement.with_for_update() if writes else statement
 
 
-def address_of(url: str | None) -> sa.URL:
-    """Return the address of a ledger, by default the user's own; raise `LedgerError` if the text is not an address."""
+def address_of(url: str | None, *, lasting: bool = False) -> sa.URL:
+    """Return the address of a ledger, by default the user's own; raise `LedgerError` if the text is not an address.
+
+    A `lasting` one may not be in memory, and nor may the one of the settings: what it spent would be forgotten.
+    """
     text = url or _set_address()
     if not text:
         path = user_data_path("private-release") / "ledger.db"
@@ -147,7 +150,15 @@ def address_of(url: str | None) -> sa.URL:
     if address.get_backend_name() == "sqlite" and not plain:
         # Ignoring a driver or option that was asked for, such as encryption, would be worse than refusing.
         raise LedgerError(_("A SQLite ledger takes no options; write its address like sqlite:///ledger.db"))
+    if _in_memory(address) and (lasting or not url):
+        raise LedgerError(
+            _("A ledger in memory forgets what was spent when the program ends; name a file, like sqlite:///ledger.db")
+        )
     return address
+
+
+def _in_memory(address: sa.URL) -> bool:
+    return address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:")
 
 
 def _set_address() -> str | None:
@@ -162,8 +173,7 @@ def public_address(url: str | None) -> str | None:
     with plain_errors():
         address = address_of(url)
     if address.get_backend_name() == "sqlite":
-        in_memory = address.database in (None, "", ":memory:")
-        return None if in_memory else f"sqlite:///{os.path.abspath(str(address.database))}"
+        return None if _in_memory(address) else f"sqlite:///{os.path.abspath(str(address.database))}"
     return address.set(password=None).difference_update_query(_SECRETS).render_as_string()
 
 

@@ -252,6 +252,8 @@ def _is_plain(entry: zipfile.ZipInfo) -> bool:
 def opened(source: Source) -> Iterator[Archive]:
     """Open a bundle and yield its files. Raises `ReleaseError` if it is not a zip file, or not safe to unpack."""
     if not isinstance(source, str | Path):
+        if not isinstance(source, bytes) and not hasattr(source, "seek"):
+            raise ReleaseError("a release file is given as its path, its bytes, or an open file")
         yield Archive(io.BytesIO(source) if isinstance(source, bytes) else source)
         return
     try:

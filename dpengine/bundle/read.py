@@ -74,7 +74,7 @@ class CountedEntry(_Shape):
 
 
 class ModelErrorEntry(_Shape):
-    factor: float = Field(ge=0, le=1e12, allow_inf_nan=False)
+    factor: float = Field(ge=0, le=1e18, allow_inf_nan=False)  # up to 1e17 for few people, by earlier versions
     power: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 

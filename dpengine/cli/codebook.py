@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say, warn, writing
+from dpengine.cli.common import WRONG_USE, check_output, faults, finish, json_option, say, warn, writing
 
 __all__ = ["codebook"]
 
@@ -35,6 +35,7 @@ def codebook(source: Path, output: Path, as_json: bool) -> None:
 
     if output.suffix.lower() not in ENDINGS:
         finish([f"{output.name}: the ending says what is written; it is one of {', '.join(ENDINGS)}"], WRONG_USE)
+    check_output(output, source)
     title, unit, plan = "", None, None
     if source.suffix.lower() in (".yaml", ".yml"):
         try:

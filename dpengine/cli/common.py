@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "faults", "finish",
-    "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option", "part_options", "printable",
-    "reading_options", "say", "shown_address", "stages", "warn", "writing",
+    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "check_output",
+    "faults", "finish", "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option",
+    "part_options", "printable", "reading_options", "say", "shown_address", "stages", "warn", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -248,10 +248,37 @@ def announce_new(ledger: Ledger) -> None:
 
 
 def check_address(url: str | None) -> None:
-    """Exit with the status of wrong use if the address of a ledger cannot be read."""
+    """Exit with the status of wrong use if the address of a ledger is blank, cannot be read, or ends with the process.
+
+    A script whose variable is not set gives a blank address, or ``sqlite:///``, and must not charge another ledger.
+    """
     from dpengine.accounting.database import address_of
 
-    option(address_of, url)
+    if url is not None and not url.strip():
+        finish(["the address of the ledger is blank; write it like sqlite:///ledger.db"], WRONG_USE)
+    option(partial(address_of, lasting=True), url)
+
+
+def check_output(output: Path, *read: Path, url: str | None = None) -> None:
+    """Exit with the status of wrong use if `output` would replace what is `read`, or the ledger at `url`.
+
+    What is read may be a folder of files.
+    """
+    place = os.path.realpath(output)
+    for each in map(os.path.realpath, read):
+        if place == each or (os.path.isfile(place) and os.path.commonpath([place, each]) == each):
+            finish([f"{output.name} is what this command reads, and would be replaced: name another output"], WRONG_USE)
+    if place in _ledger_files(url):
+        finish([f"{output.name} is the ledger, and would be replaced: name another output"], WRONG_USE)
+
+
+def _ledger_files(url: str | None) -> list[str]:
+    from dpengine.accounting.database import address_of
+
+    address = option(address_of, url)
+    if address.get_backend_name() != "sqlite":
+        return []
+    return [os.path.realpath(f"{address.database}{end}") for end in ("", "-wal", "-shm")]
 
 
 def shown_address(url: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import faults, json_option, say, writing
+from dpengine.cli.common import check_output, faults, json_option, say, writing
 
 __all__ = ["export"]
 
@@ -22,6 +22,7 @@ def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
     """Write BUNDLE in a form that an installed package adds. It gets what was published, and nothing else."""
     from dpengine.export import export as write
 
+    check_output(output, bundle)
     with writing(output):
         write(bundle, form, output)
     if as_json:

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpengine.cli.charge import Charging, charge_of, charging_options, say_charge
-from dpengine.cli.common import WRONG_USE, announce_new, faults, finish, json_option, say, stages, warn
+from dpengine.cli.common import (
+    WRONG_USE,
+    announce_new,
+    check_address,
+    check_output,
+    faults,
+    finish,
+    json_option,
+    say,
+    stages,
+    warn,
+)
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -50,6 +61,8 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
         check_place(output)
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
+    check_address(charging.part.url)
+    check_output(output, plan, table, url=charging.part.url)
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:

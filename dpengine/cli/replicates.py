@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dpengine.cli.common import faults, json_option, say, stages, writing
+from dpengine.cli.common import check_output, faults, json_option, say, stages, writing
 
 __all__ = ["replicates"]
 
@@ -26,6 +26,7 @@ def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     """
     from dpengine.replicates import DRAWS, pack
 
+    check_output(output, bundle)
     with stages() as show:
         show("drawing")
         packed = pack(bundle)

@@ -84,7 +84,8 @@ def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]
     than one person are taken to be off by c·m: nearly all of them are off by m, and a few by one. The power g is near
     the usual one, and fits the sums of errors by size best. Then c is such that all errors add up to the audited sum
     plus the scale of its noise, so that intervals are wide enough on average over the noise. It is larger if the sum of
-    one size is clearly larger than that.
+    one size is clearly larger than that; but no cell is off by more than all of them together, which matters where a
+    model expects hardly anybody.
     """
     sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
     size = np.concatenate([np.digitize(each, AUDIT_EDGES[sums.size]).ravel() for each in tables])
@@ -100,7 +101,7 @@ def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]
         misfit = float(weight @ (sums - c * shape) ** 2) + ((power - USUAL) / VARIES) ** 2
         of_all = total / shape.sum()
         of_each = (sums - CLEAR * noise) / np.maximum(shape, noise / of_all)  # a size of few cells has noise alone
-        fits.append((misfit, max(of_all, float(of_each.max())), float(power)))
+        fits.append((misfit, min(max(of_all, float(of_each.max())), total / EMPTY**power), float(power)))
     return min(fits)[1:]
 
 

@@ -168,7 +168,11 @@ def _simulated_errors(
         trials = many if len(truth) <= MAX_TRIED_TABLES else 1
     for _trial in range(trials):
         before_each()
-        measured = strategy.measure(lambda marginals: [counted(each) for each in marginals])
+        try:
+            measured = strategy.measure(lambda marginals: [counted(each) for each in marginals])
+        except ValueError:  # noise of a scale that is beyond all counts: a release is refused
+            strategy.check()
+            raise
         estimates = derive_estimates(plan, measured)
         totals.append(estimates.half_width(()))
         for table, counts in truth.items():

@@ -124,7 +124,7 @@ def check_distinct(plan: Plan) -> None:
     distinct = _distinct(plan)
     for table in distinct:
         _check_table(plan, table)
-    if distinct and plan.strategy in ("adaptive", "optimised"):
+    if distinct and plan.unit.rows > 1 and plan.strategy in ("adaptive", "optimised"):  # else rows are persons
         raise ValueError(
             _(
                 "tables of distinct persons are measured directly: use strategy: direct or auto, not {strategy}",

@@ -12,6 +12,7 @@ import pytest
 
 from dpengine import Ledger, Plan, ReleaseError, predict, preview, release, verify
 from dpengine.bundle.promises import promises
+from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
 from dpengine.replicates import basis_of
 from dpengine.spec.wording import rows_counted
@@ -156,6 +157,14 @@ def test_amounts_may_stand_beside_distinct_persons() -> None:
     assert [*made.tables["b",]["count"]].count(0) == 0
     assert int(made.tables["b",]["count"].sum()) == 200
     assert verify(made.bundle)
+
+
+def test_persons_of_one_row_each_are_rows_and_a_sparse_table_of_them_is_published() -> None:
+    """The strategy that is decided for such a table is one that tables of persons with several rows cannot have."""
+    table = PERSONS | {"columns": ["a", "b", "c"]}
+    plan = letters_plan([8, 8, 8], [table], unit=UNIT | {"rows": 1}, epsilon="0.05", rows_about=50)
+    assert decide(plan).plan.strategy == "adaptive"
+    assert verify(release(ROWS, plan).bundle)["guarantee"]["epsilon"] == "0.05"
 
 
 def test_replicates_of_persons_are_refused_in_words(made: Release) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from dpengine import Plan
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.bundle.read import ModelErrorEntry
 from dpengine.estimate.estimates import Estimates, derive_estimates
-from dpengine.estimate.model_intervals import error_by_size, model_half_widths
+from dpengine.estimate.model_intervals import error_by_size, mean_errors, model_half_widths
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 from dpengine.measure.strategy import decide
 from dpengine.results.predict import predict
@@ -139,6 +140,17 @@ def test_the_noise_of_the_audit_widens_intervals_and_never_narrows_them() -> Non
     assert factors == sorted(factors)
     assert factors[2] / factors[0] == pytest.approx(2, rel=0.01), "once the noise is added"
     assert error_by_size(audit_of(np.array([-5_000.0]), Fraction(1000)), [expected])[0] > 0
+
+
+@pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))
+def test_a_model_that_expects_nobody_is_off_by_no_more_than_the_audit_in_any_cell(sizes: int) -> None:
+    """Else the factor has no bound: bundles of earlier versions, of few people, had one that their reader refused."""
+    sums = np.zeros(sizes)
+    sums[0] = 12_000
+    factor, power = error_by_size(audit_of(sums, Fraction(4_000)), [np.zeros((2, 30))])
+    assert 0 < mean_errors(np.zeros(1), factor, power)[0] <= 12_000 + 4_000 * np.sqrt(sizes) + 1e-6
+    assert ModelErrorEntry(factor=factor, power=power).factor < 1e6
+    assert ModelErrorEntry(factor=1e17, power=power), "as earlier versions may have recorded it"
 
 
 def test_what_is_predicted_is_about_what_is_published() -> None:

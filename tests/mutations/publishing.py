@@ -95,6 +95,13 @@ FAULTS = [
         OF_DISTINCT,
     ),
     Fault(
+        "tables of persons with several rows may be measured by a model",
+        TALLIES,
+        "plan.unit.rows > 1 and plan.strategy in",
+        "plan.unit.rows > 3 and plan.strategy in",
+        "tests/spec/test_tallies.py::test_unsound_plans_are_refused_in_words",
+    ),
+    Fault(
         "persons in one cell each count with all of their rows",
         BOUNDING,
         "return Kept(each.bound)",
@@ -413,6 +420,20 @@ FAULTS = [
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
         quick=True,
+    ),
+    Fault(
+        "the command line charges a ledger that ends with it",
+        "dpengine/cli/common.py",
+        "partial(address_of, lasting=True)",
+        "partial(address_of, lasting=False)",
+        "tests/test_cli_release.py::test_no_release_is_charged_to_a_ledger_that_ends_with_the_process",
+    ),
+    Fault(
+        "a bundle may take the place of the ledger",
+        "dpengine/cli/common.py",
+        "if place in _ledger_files(url):",
+        "if place in _ledger_files(url)[1:]:",
+        "tests/test_cli_release.py::test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger",
     ),
     Fault(
         "the cap is not looked at when a charge is recorded",

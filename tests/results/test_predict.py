@@ -160,6 +160,13 @@ def test_epsilon_for_works_wherever_auto_measures_every_table() -> None:
             epsilon_for(wide, 1000)
 
 
+def test_noise_too_wide_to_be_simulated_is_refused_as_a_release_is() -> None:
+    unit = {"id": "who", "rows": 1000}
+    plan = letters_plan([2, 2, 30], {"each": 2}, epsilon="0.000001", unit=unit, strategy="adaptive")
+    with pytest.raises(PlanError, match="epsilon is too small to choose what to measure"):
+        predict(plan)
+
+
 def test_a_half_width_out_of_reach_is_refused() -> None:
     plan = letters_plan([3, 3], [["a", "b"]])
     assert epsilon_for(plan, 0) > 1

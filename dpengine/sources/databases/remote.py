@@ -38,8 +38,20 @@ _RETRY, _PATIENCE = 0.2, 5.0  # seconds between two attempts to cancel, and unti
 
 
 def can_count(source: ir.Table) -> bool:
-    """Return whether counting can be pushed down to the engine of a table."""
-    return source.get_backend().name in DIALECTS
+    """Return whether counting can be pushed down to the engine of a table.
+
+    Raises `TableError` for rows in memory, which statements that Ibis does not run itself know nothing of, and for a
+    table of no engine.
+    """
+    from ibis.expr.operations import InMemoryTable
+
+    if source.op().find(InMemoryTable):
+        raise TableError(
+            _("this Ibis table has rows in memory: give them as a DataFrame or an Arrow table, or write them to a "
+              "table of the engine")
+        )  # fmt: skip
+    with _plain_errors():
+        return source.get_backend().name in DIALECTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,17 @@ def test_errors_of_an_engine_are_replaced_by_ones_that_quote_nothing(postgres):
     assert "brief" not in str(caught.value)
 
 
+def test_rows_in_memory_and_tables_of_no_engine_are_refused_with_advice():
+    """A statement that Ibis does not run itself knows nothing of rows in memory: the engine found no such table."""
+    rows = ibis.memtable(pa.table({"x": [1, 2]}))
+    stored = ibis.duckdb.connect().create_table("stored", pa.table({"x": [1, 2]}))
+    for source in (rows, rows.filter(rows.x > 1), stored.join(rows, "x")):
+        with pytest.raises(TableError, match="give them as a DataFrame"):
+            open_table(source)
+    with pytest.raises(TableError, match="did not answer"):
+        open_table(ibis.table({"x": "int64"}, name="of no engine"))
+
+
 def test_rows_of_other_engines_are_copied_and_counted_here(tmp_path):
     connection = ibis.sqlite.connect(tmp_path / "t.db")
     table = connection.create_table("t", pa.table({"x": [1, 20, None], "s": ["a", None, "b"]}))
