@@ -246,7 +246,7 @@ def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
         (Fault(("columns", 1), "list the values"), "age: list the values"),
         (Fault(("columns", 1, "by"), "fehlt", missing=True), "age: by is needed"),
         (Fault((), "table age × x: there is no column 'x'"), "table age × x: there is no column 'x'"),
-        (Fault(("epsilon",), "ε must be above 0"), "ε: ε must be above 0"),
+        (Fault(("epsilon",), "ε must be above 0"), "ε must be above 0"),
     ],
 )
 def test_faults_are_shown_without_their_path(fault: Fault, said: str) -> None:
