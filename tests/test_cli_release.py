@@ -144,6 +144,11 @@ def test_no_release_is_charged_to_a_ledger_that_ends_with_the_process(
     assert not (tmp_path / "r.zip").exists()
 
 
+def test_an_experiment_may_ask_for_a_ledger_in_memory(job: tuple[str, str, str], tmp_path: Path) -> None:
+    _, plan, table = job
+    assert run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", "sqlite:///:memory:").exit_code == 0
+
+
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_standard_output_is_told_and_loses_nothing(

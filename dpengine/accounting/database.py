@@ -134,7 +134,8 @@ def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[An
 def address_of(url: str | None, *, lasting: bool = False) -> sa.URL:
     """Return the address of a ledger, by default the user's own; raise `LedgerError` if the text is not an address.
 
-    A `lasting` one may not be in memory, and nor may the one of the settings: what it spent would be forgotten.
+    A `lasting` one is in memory only if `:memory:` asks for it, and that of the settings never: what it spent would be
+    forgotten.
     """
     text = url or _set_address()
     if not text:
@@ -150,7 +151,7 @@ def address_of(url: str | None, *, lasting: bool = False) -> sa.URL:
     if address.get_backend_name() == "sqlite" and not plain:
         # Ignoring a driver or option that was asked for, such as encryption, would be worse than refusing.
         raise LedgerError(_("A SQLite ledger takes no options; write its address like sqlite:///ledger.db"))
-    if _in_memory(address) and (lasting or not url):
+    if _in_memory(address) and (not url or (lasting and not address.database)):
         raise LedgerError(
             _("A ledger in memory forgets what was spent when the program ends; name a file, like sqlite:///ledger.db")
         )
