@@ -26,7 +26,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.joint_table import fit_joint, round_joint
-from dpengine.estimate.small_noise import MAX_CELLS as MOST_EXACT
+from dpengine.estimate.small_noise import MAX_CELLS as MAX_EXACT
 from dpengine.estimate.small_noise import MAX_SCALE, keep_exact
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import project, rake, round_to_total
@@ -151,7 +151,7 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
         return fit_one_table(estimate, columns, scale)
     alone = len(squares.measured) == 1 and estimate.ndim > 1 and total > 0
-    if alone and scale <= MAX_SCALE and estimate.size <= MOST_EXACT:
+    if alone and scale <= MAX_SCALE and estimate.size <= MAX_EXACT:
         return keep_exact(np.rint(estimate).astype(np.int64), total).astype(np.float64)
     margins = [((axis,), single[name]) for axis, name in enumerate(columns)] if len(columns) > 1 else []
     return rake(project(estimate, total), margins, RAKING_SWEEPS)

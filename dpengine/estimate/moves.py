@@ -22,7 +22,7 @@ __all__ = ["Tables", "kept", "move", "move_along"]
 
 Reals = npt.NDArray[np.float32]
 
-MOST = 0.5  # fraction of the helpful moves of a batch that are tried at once
+TRIED_AT_ONCE = 0.5  # fraction of the helpful moves of a batch that are tried at once
 AT_ONCE = 2**18  # prices
 
 
@@ -145,7 +145,7 @@ def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, 
     helpful = np.flatnonzero(gain > 0)
     if helpful.size == 0:
         return
-    helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
+    helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(TRIED_AT_ONCE * helpful.size))]
     before = cells.take(helpful, axis=1)
     now = first.take(helpful, axis=1) + apart * best[helpful]
     _shift(tables, before, now)

@@ -66,7 +66,7 @@ __all__ = ["measure_adaptively"]
 TOTAL_PART = 0.01
 WHERE_STATED = 0.2  # times that, if the owner states a rough number of rows
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
-LEAST_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
+MIN_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at an error e, relative to the gain
 USUAL_GAIN = (0.3, 12)  # of a pair picked first, as a fraction of the rows; and of how many columns, at most
 NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
@@ -75,7 +75,7 @@ LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
 NEEDED = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by phases
 FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the private answer whether they do
-LEAST_FOR_ANSWER = PARTS // 500  # of ε, for this answer
+MIN_FOR_ANSWER = PARTS // 500  # of ε, for this answer
 MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
 SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
@@ -192,7 +192,7 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     noise of the answer would exceed most dependence.
     """
     for_pairs = run.left - for_columns
-    if for_pairs < LEAST_FOR_PAIRS:
+    if for_pairs < MIN_FOR_PAIRS:
         return 0.0
     if run.workload.whole or error <= SMALL_ERROR:
         return math.inf
@@ -203,10 +203,10 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     loss = error * (run.left / for_columns - 1)
     needed = NEEDED[phases] * loss * (len(sizes) + len(pairs)) / picks * total
     most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
-    parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * needed), LEAST_FOR_ANSWER), most)
+    parts = min(max(MOVED * run.noise(1) / (FINE_ENOUGH * needed), MIN_FOR_ANSWER), most)
     noise = MOVED * run.noise(parts)
     needed += SURE * noise
-    if noise > MAX_ANSWER_NOISE * total or for_pairs - parts < LEAST_FOR_PAIRS:
+    if noise > MAX_ANSWER_NOISE * total or for_pairs - parts < MIN_FOR_PAIRS:
         return 0.0
     if needed >= 2 * total:  # dependence is a distance of two distributions
         return 0.0

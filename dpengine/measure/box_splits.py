@@ -29,10 +29,10 @@ Numbers = npt.NDArray[np.floating[Any]]
 NOISE = 3.0  # people per unit of noise from which a box is worth splitting
 FAN_OUT = 12  # up to this many boxes are measured at once, with all remaining ε; more of them in several levels
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
-MOST = PARTS * 7 // 10  # of ε
+MAX_PART = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
-LEAST = 0.1  # fraction of its people that always count for the split of a box
+MIN_COUNTED = 0.1  # fraction of its people that always count for the split of a box
 TO_TELL = 4  # siblings needed to judge whether they are even
 ALIKE = 0.5  # where at most this fraction of a box's people counts for its split, its cells may differ all the same
 # Set on held-out shapes, others that were looked at, and combs of 3 to 100 cells, with 3·10⁵ to 3·10⁶ people; judged on
@@ -77,7 +77,7 @@ def next_level(split: Split, widths: Ints, left: Ints, rough: Booleans) -> tuple
     """
     several = extends_along_several(widths)
     deep = np.ceil(np.log(np.maximum(split.wanted, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
-    at_once = np.where(left > MOST, np.array(AT_FIRST)[several], FAN_OUT)
+    at_once = np.where(left > MAX_PART, np.array(AT_FIRST)[several], FAN_OUT)
     levels = np.where((split.wanted > at_once) & ~split.into_cells, np.maximum(deep, 2), 1)
     pieces = _pieces(widths, np.ceil(split.wanted ** (1 / levels) - 1e-9), split.steep)
     fine = rough.any(axis=1)
@@ -94,7 +94,7 @@ def extends_along_several(widths: Ints) -> Ints:
 
 
 def unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> Floats:
-    """Return which fraction of a box's people counts for its split, from `LEAST` to 1.
+    """Return which fraction of a box's people counts for its split, from `MIN_COUNTED` to 1.
 
     The more siblings differ beyond their noise, as a fraction of their mean, the more: all if there are too few
     siblings to tell. Differences that noise may hide are included: about one standard deviation of it.
@@ -108,7 +108,7 @@ def unevenness(values: Ints, widths: Ints, family: Ints, variances: Floats) -> F
     beyond = np.sqrt(np.maximum(spread - noise, 0) + 0.7 * noise / np.sqrt(siblings))
     uneven = beyond / np.maximum(total / siblings, np.sqrt(noise))
     of_box: Floats = np.where(siblings >= TO_TELL, uneven, 1.0)[family]
-    return np.clip(EVEN * of_box, LEAST, 1)
+    return np.clip(EVEN * of_box, MIN_COUNTED, 1)
 
 
 def boxes_wanted(people: Numbers, several: Ints) -> Numbers:

@@ -33,13 +33,13 @@ CLEAR_BY_SIZE = 100  # times the noise of a table's sum: with more rows, cells a
 
 CLASSES_PART = PARTS // 200  # of ε, to choose whether tables of three columns and more follow latent classes
 CLEARLY = 12  # noise scales of a table's sum: the margin by which classes must be closer; by chance, 1 in e⁶ is
-MOST_NEARER = 0.05  # of all rows: if the margin is larger, nothing is asked
+MAX_NEARER = 0.05  # of all rows: if the margin is larger, nothing is asked
 
 
 def part_for_classes(run: Run, total: float) -> Fraction | None:
     """Take the part of ε for `with_classes`; None if there are no such tables, or the answer would be too noisy."""
     wide = any(len(table) > 2 for table in run.workload.audited)
-    if run.workload.whole or not wide or CLEARLY * run.noise(CLASSES_PART) > MOST_NEARER * total:
+    if run.workload.whole or not wide or CLEARLY * run.noise(CLASSES_PART) > MAX_NEARER * total:
         return None
     return run.take(CLASSES_PART)
 

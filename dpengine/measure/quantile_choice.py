@@ -43,7 +43,7 @@ ENOUGH = 100  # expected people of a cell per unit of 1/ε of one quantile, belo
 LINES = 0.1  # of an interval between knots: the typical error of linear interpolation in a quantile's rank
 MARGIN = 1.25  # factor by which a choice must be expected to be better than the noisy table
 TAIL = 2.2  # standard deviations that hold 95 % of sums of Laplace noise
-FEWEST, MOST = 32, 1000  # candidates, unless there are fewer steps
+MIN_CANDIDATES, MAX_CANDIDATES = 32, 1000  # candidates, unless there are fewer steps
 
 
 def divide_for_quantiles(
@@ -200,7 +200,7 @@ class _Guess:
         heights = np.interp(middles[bins], at, np.concatenate([[0.0], self._heights[cell], [1.0]]))
         span = max(heights[-1] - heights[0], 1e-9)
         most = max(self._running[cell, -1], 0.0) + 2 * self._deviation * math.sqrt(self._running.shape[1])
-        wanted = min(max(math.ceil(most * span * per_rank), FEWEST), MOST)
+        wanted = min(max(math.ceil(most * span * per_rank), MIN_CANDIDATES), MAX_CANDIDATES)
         _, first = np.unique(np.floor((heights - heights[0]) / span * wanted), return_index=True)
         return np.union1d(bins[first], bins[[0, -1]])
 

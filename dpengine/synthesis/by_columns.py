@@ -33,7 +33,7 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
-MOST = 0.7  # fraction of the helpful changes of a batch that are tried at once
+TRIED_AT_ONCE = 0.7  # fraction of the helpful changes of a batch that are tried at once
 NEAR = 0.6  # of the rows: those that earlier passes left nearest to another value; later ones look at no others
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6
@@ -42,7 +42,7 @@ WORST_PASSES, WORST_BATCHES = 6, 8
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer) and so many
 # rows times tables; up to about `ENOUGH_LOOKED` of these in all passes together, but at least once. So many prices are
 # looked at in each of several passes, and more in a single one. Set on seven public tables of 1,800 to 200,000 people.
-MOST_ROWS, MAX_LOOKED, ENOUGH_LOOKED = 2**18, 2**27, 2**25
+MAX_ROWS, MAX_LOOKED, ENOUGH_LOOKED = 2**18, 2**27, 2**25
 MAX_PRICES, MORE_PRICES = 2**24, 2**26
 MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
@@ -92,7 +92,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     shape = [model.one[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    triples = Tables.over(of_three, shape, LIMIT) if rows <= MOST_ROWS and looked <= MAX_LOOKED else None
+    triples = Tables.over(of_three, shape, LIMIT) if rows <= MAX_ROWS and looked <= MAX_LOOKED else None
     effort = THOROUGH if triples is None else QUICK
     # A second thread computes the target tables of the next column, and fills in the tables of the last one, while
     # values of this one are chosen.
@@ -256,7 +256,7 @@ def _pass(
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
-        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(MOST * helpful.size))]
+        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(TRIED_AT_ONCE * helpful.size))]
         base = own.take(helpful, axis=1)
         weights, base = cell_weights.take(base), base.astype(np.int64) * values
         here, there = base + old[helpful], base + best[helpful]

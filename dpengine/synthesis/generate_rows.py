@@ -56,7 +56,7 @@ MAX_ONCE = 2**17  # people who get a row each; if there are more, people share r
 COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
-MOST_TRIPLES = 40  # cells that are compared
+MAX_TRIPLES = 40  # tables of three columns that are compared
 # Of rows of weight 1. Beside a model's error, it is little that people leave only cells with too many. Even errors are
 # small: more batches and passes come nearer, for each of the powers. Before them, each column is repaired alone.
 OF_MODEL = Effort(8, 0.5, 32, 0.4, 0.0)
@@ -173,7 +173,7 @@ def _nearest_in_triples(model: Pairwise, *found: tuple[Codes, Ints]) -> tuple[Co
     domain = Domain(tuple(model.one), tuple(counts.size for counts in model.one.values()))
     triples = [*combinations(model.one, 3)]
     off = np.zeros(len(found))
-    for triple in triples[:: -(-len(triples) // MOST_TRIPLES)]:
+    for triple in triples[:: -(-len(triples) // MAX_TRIPLES)]:
         expected = model.table(triple)
         off += [np.abs(SyntheticRows(domain, *rows).table(triple) - expected).sum() for rows in found]
     return found[int(off.argmin())]

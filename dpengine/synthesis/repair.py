@@ -54,7 +54,7 @@ SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 # itself does worse).
 POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
-MOST = 0.5  # fraction of the helpful changes of a batch that are tried at once
+TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 
 
@@ -245,7 +245,7 @@ def improve(
         (helpful,) = (gain > 0).nonzero()
         if helpful.size == 0:
             continue
-        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(MOST * helpful.size))]
+        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(TRIED_AT_ONCE * helpful.size))]
         moved, there, others = tried[helpful], best[helpful] + starts[a], others.take(helpful, axis=1)
         here, before = own[moved], before.take(moved, axis=1)
         now = before + (there - here)
