@@ -138,6 +138,7 @@ def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
     expect(page.get_by_role("button", name="Upload")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_only_the_tab_that_was_asked_may_hand_over_a_plan(new_page: NewPage, app: Served) -> None:
     page = new_page()
     with page.expect_request("**/tab") as sent:

@@ -100,7 +100,7 @@ def test_an_address_that_nobody_has_checked_opens_no_group(page: Page) -> None:
     expect(page.locator(".st-key-corner")).to_contain_text("your own account")
 
 
-@pytest.mark.by_day(1)
+@pytest.mark.nightly
 def test_without_sign_in_only_the_door_is_drawn_and_nothing_is_taken(closed: Served) -> None:
     with opened(closed) as tab:
         tab.run()

@@ -61,6 +61,7 @@ def put(app: Served, headers: dict[str, str], size: int = 8) -> tuple[int, str]:
     return ask(app, "PUT", headers | {"content-length": str(size)}, b"a,b\n1,2\n")[:2]
 
 
+@pytest.mark.nightly
 def test_a_file_lies_in_a_private_folder_and_goes_with_its_table(
     new_page: NewPage, app: Served, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_an_error_is_shown_in_a_line_for_each_fault() -> None:
     assert len(text.splitlines()) == len(caught.value.faults)
 
 
+@pytest.mark.nightly
 def test_in_jupyter_arrow_comes_without_pandas_and_publishing_prints_nothing() -> None:
     """DuckDB recognises Jupyter by IPython's configuration, and then refuses progress bars without ipywidgets."""
     script = (

@@ -224,6 +224,7 @@ def test_an_unusable_total_is_explained(total: str) -> None:
     assert at.warning
 
 
+@pytest.mark.nightly
 def test_a_planned_price_can_be_taken_into_the_plan(book: Ledger) -> None:
     spend(book, 1)
     at = page(plan())
@@ -252,6 +253,7 @@ def test_a_cap_is_set_only_after_it_was_confirmed(book: Ledger) -> None:
     assert metrics(at)["Left"] == "2"
 
 
+@pytest.mark.nightly
 def test_a_reviewed_cap_can_be_left_alone(book: Ledger) -> None:
     spend(book, 1)
     at = page()

@@ -59,6 +59,7 @@ def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:
     assert visit_of(ann).ledger.address is None, "it is in memory alone"
 
 
+@pytest.mark.nightly
 def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_resources, "here", lambda: "of the visitor")
     page = visit()

@@ -187,6 +187,7 @@ def test_a_missing_marker_goes_before_a_declared_value():
     assert [cell_of(column, text) for text in ("a", "?", " ?", "N/A", "n/a")] == ["a", MISSING, MISSING, MISSING, OTHER]
 
 
+@pytest.mark.nightly
 def test_a_hundred_thousand_categories():
     column = {"kind": "category", "values": [f"v{i}" for i in range(100_000)]}
     assert cell_of(column, "v77777") == "v77777"

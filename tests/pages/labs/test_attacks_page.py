@@ -121,6 +121,7 @@ def test_floating_point_outputs_prove_the_truth_and_ours_prove_nothing(sampler: 
         assert f"the true answer was {proved}.** (It was {proved}.)" in said
 
 
+@pytest.mark.nightly
 def test_more_doubles_can_be_looked_at() -> None:
     at = page("Floating point")
     few = len(at.dataframe[1].value)

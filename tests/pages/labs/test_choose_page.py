@@ -56,6 +56,7 @@ def test_a_larger_epsilon_draws_the_best_more_often() -> None:
     assert not at.exception
 
 
+@pytest.mark.nightly
 def test_a_demonstration_costs_nothing_and_says_so() -> None:
     at = page()
     assert "nothing is charged or kept" in texts(at)

@@ -169,6 +169,7 @@ def test_who_knows_all_others_wins_against_k_anonymity_but_not_against_a_release
     assert "at most 1.106 times as likely" in texts(at)
 
 
+@pytest.mark.nightly
 def test_run_it_again_takes_other_people() -> None:
     at = lesson("Names come back")
     before = metrics(at)

@@ -80,6 +80,7 @@ def test_a_run_stays_until_another_is_asked_for() -> None:
     assert (first(at)[1] != shown).any()
 
 
+@pytest.mark.nightly
 def test_fitting_is_called_post_processing() -> None:
     at = page()
     at.number_input(key="survey_answers").set_value(60).run()

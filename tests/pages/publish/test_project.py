@@ -77,6 +77,7 @@ def test_each_decision_is_undone_and_made_again_by_name(clinic: AppTest) -> None
     assert clinic.button(key="redo").disabled, "another decision takes the place of what was undone"
 
 
+@pytest.mark.nightly
 def test_an_unfinished_project_is_saved_and_opened_before_its_table(clinic: AppTest) -> None:
     choose(clinic, "age", "visit_date")
     labelled(clinic.selectbox, "in detail").set_value("age").run()
@@ -144,6 +145,7 @@ def test_a_sample_asks_before_it_takes_the_place_of_a_plan_and_the_plan_comes_ba
     assert visit_of(clinic).entries == before
 
 
+@pytest.mark.nightly
 def test_an_earlier_release_is_copied_to_next_year() -> None:
     columns = [{"name": "region", "kind": "category", "values": ["North", "South"]}]
     plan = dpe.Plan(dataset="visits-2025", title="Visits 2025", epsilon="0.25", columns=columns, tables=[["region"]],

@@ -103,6 +103,7 @@ def test_what_publish_shows_makes_the_release_of_the_page_in_each_of_three_ways(
     assert ledger().spent("clinic") == 1, "three times the same release, paid once"
 
 
+@pytest.mark.nightly
 def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(folder: Path) -> None:
     page = visit()
     page.button(key="sample_rand").click().run()
@@ -224,6 +225,7 @@ def test_names_that_people_give_are_texts_and_never_code(folder: Path) -> None:
     assert not Path("x").exists()
 
 
+@pytest.mark.nightly
 def test_every_page_has_its_notebook_in_the_documents_and_each_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def test_the_tour_replaces_an_attack_chosen_before() -> None:
     assert at.selectbox(key="attacks_defence").value == "True counts"
 
 
+@pytest.mark.nightly
 def test_the_tour_can_go_back_and_be_ended() -> None:
     at = walk(begun(), "tour_next", "tour_next", "tour_back")
     assert at.selectbox(key="attacks_defence").value == "True counts"
@@ -99,6 +100,7 @@ def test_the_tour_can_go_back_and_be_ended() -> None:
     assert box(press(at, "tour_end")) == ""
 
 
+@pytest.mark.nightly
 def test_the_tour_waits_while_its_visitor_is_on_another_page() -> None:
     at = walk(begun(), "tour_next")
     at.switch_page("pages/labs/learn.py").run()

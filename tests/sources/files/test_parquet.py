@@ -178,6 +178,7 @@ def damaged_at_the_end(tmp_path_factory):
     return path
 
 
+@pytest.mark.nightly
 def test_damage_beyond_what_is_read_at_once_spends_nothing(damaged_at_the_end):
     column = {"name": "n", "kind": "number", "edges": [0, 2**61, 2**62]}
     ledger = Ledger.in_memory()

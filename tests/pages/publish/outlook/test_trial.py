@@ -48,6 +48,7 @@ def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
     assert "is being" not in said
 
 
+@pytest.mark.nightly
 def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Mock(wraps=trial.preview_table)
     monkeypatch.setattr(trial, "preview_table", drawn)
@@ -60,6 +61,7 @@ def test_only_the_last_of_several_moves_is_simulated(adaptive: AppTest, monkeypa
     assert [float(call.args[0].epsilon) for call in drawn.call_args_list] == [0.8]
 
 
+@pytest.mark.nightly
 def test_epsilon_for_an_error_is_simulated_on_request(adaptive: AppTest) -> None:
     adaptive.segmented_control[0].set_value("From an error").run()
     assert not any(button.label.startswith("Use ε") for button in adaptive.button)
