@@ -52,7 +52,6 @@ __all__ = ["pieces_of"]
 _SAMPLE = 1 << 20  # bytes
 _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
-_LINE_END = ord("\n")
 _FEW = 64  # different texts, or an eighth of the sample's rows
 
 
@@ -164,7 +163,7 @@ def _check_lines(content: memoryview, text: TextFile) -> None:
 
     Then the text between quotes has no quote and no line end.
     """
-    lines = np.frombuffer(content if content[-1] == _LINE_END else bytes(content) + b"\n", dtype=np.uint8)
+    lines = np.frombuffer(content if bytes(content[-1:]) == b"\n" else bytes(content) + b"\n", dtype=np.uint8)
     if not all(whole_cells_and_rows(lines, ord(text.delimiter), ord(text.quote))):
         raise pa.ArrowInvalid("quotes or blank lines that the engine has to read")
 
