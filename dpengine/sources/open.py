@@ -244,35 +244,33 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
             path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
             names_given=options.names_given,
         )  # fmt: skip
-        sheet_rows = read_copy(Path(answer["place"]))
-        from_arrow(engine.connection(), sheet_rows)
-        return _Loaded(answer["names"], typed=False, rows=sheet_rows.num_rows)
+        return _of_rows(engine, answer["names"], read_copy(Path(answer["place"])), typed=False)
     if suffix in parquet.ENDINGS:
         return _open_parquet(engine, path, options)
     if suffix in ARROW:
         answer = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
-        frame = read_copy(Path(answer["place"]))
-        from_arrow(engine.connection(), frame)
-        return _Loaded(answer["names"], rows=frame.num_rows, frame=frame)
+        return _of_rows(engine, answer["names"], read_copy(Path(answer["place"])))
     if suffix in STATISTICAL:
         answer = isolated.read(
             "statistical", [path], folder,
             path=str(path), folder=str(folder), suffix=suffix, encoding=options.encoding,
         )  # fmt: skip
-        frame, labels = read_copy(Path(answer["place"])), tuple(answer["columns"])
-        from_arrow(engine.connection(), frame)
-        names = [column["name"] for column in labels]
+        labels, names = tuple(answer["columns"]), [column["name"] for column in answer["columns"]]
         how = mark("{program}, texts in {encoding}"), {"program": answer["program"], "encoding": answer["encoding"]}
-        return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, labels=labels)
+        return _of_rows(engine, names, read_copy(Path(answer["place"])), read_how=how, labels=labels)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(engine.connection(), folder, path, options.table), files=(path,))
     if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
-        names, frame = _read_by(reader, path)
-        from_arrow(engine.connection(), frame)
-        return _Loaded(names, rows=frame.num_rows, frame=frame)
+        return _of_rows(engine, *_read_by(reader, path))
     raise TableError(
         _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
     )
+
+
+def _of_rows(engine: Engine, names: list[str], frame: pa.Table, **more: Any) -> _Loaded:
+    """Return a table whose rows are in memory, or in a copy that is mapped into memory; the engine need not start."""
+    engine.prepare = lambda connection: from_arrow(connection, frame)
+    return _Loaded(names, rows=frame.num_rows, frame=frame, types=known_types(frame.schema), **more)
 
 
 def _open_parquet(engine: Engine, path: Path, options: _Options) -> _Loaded:
