@@ -1,7 +1,8 @@
 """A noisy table of two columns beside guesses at it: how likely each is, and what the table is if it is right.
 
 The columns' counts are known better than the sums of the noisy table. It is shifted to them, shrunk towards a guess
-with the same sums (`shrinkage`), and projected on them. To compare guesses, only likelihoods are needed.
+with the same sums (`shrinkage`), and projected on them; a mostly empty table is only scaled to them, so that empty
+cells stay so. To compare guesses, only likelihoods are needed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ class WeighedGuess:
         merged = self.noisy.merged
         rows, columns = merge(self.noisy.rows, merged[:1]), merge(self.noisy.columns, merged[1:])
         near = RAKED * float(rows.sum())
-        better = project_on_margins(self.weighed.shrunk(), rows, columns, PROJECTING_SWEEPS, near)
+        better = self.weighed.shrunk()
+        if self.weighed.sparse is None:  # of a mostly empty pair, a shift to the margins would fill empty cells
+            better = project_on_margins(better, rows, columns, PROJECTING_SWEEPS, near)
         better = rake_two(better + EMPTY, rows, columns, RAKING_SWEEPS, near)
         if not merged:
             return better
