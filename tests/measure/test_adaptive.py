@@ -177,8 +177,16 @@ def test_a_second_phase_follows_where_columns_nearly_decide_each_other() -> None
 
 
 def test_all_pairs_are_measured_for_less_error_where_their_noise_is_a_small_part_of_the_rows() -> None:
-    assert [_all_at_once(0, noise) for noise in (0.01, 0.15, 0.3, 0.6)] == pytest.approx([1.2, 1.2, 2.1, 3.0])
-    assert [_all_at_once(phase, 0.01) for phase in (1, 2)] == [3.0, 1.2]
+    multiples = [_all_at_once(0, noise, 1.0) for noise in (0.01, 0.15, 0.3, 0.6)]
+    assert multiples == pytest.approx([1.2, 1.2, 2.1, 3.0])
+    assert [_all_at_once(phase, 0.01, 1.0) for phase in (1, 2)] == [3.0, 1.2]
+
+
+def test_all_pairs_are_measured_for_less_error_where_most_of_their_cells_are_empty() -> None:
+    """As they are where columns nearly decide each other; where what pairs gain was not asked, nothing says so."""
+    assert [_all_at_once(0, 0.6, gain) for gain in (1.3, 1.5, math.inf)] == [3.0, 1.5, 3.0]
+    assert _all_at_once(0, 0.01, 1.5) == 1.2
+    assert _all_at_once(1, 0.6, 1.5) == 3.0
 
 
 def test_the_audit_states_its_sensitivity_and_counts_every_cell() -> None:
