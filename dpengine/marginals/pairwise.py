@@ -42,7 +42,8 @@ Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their fir
 TABLE_SWEEPS = 6
 COMPOSITIONS = 2
 MAX_EQUATIONS = 512  # as many as a column has cells
-UNSURE = 2.0  # twice the variance
+MAY_BE_EMPTY = 0.3  # of the rows: a pair that is nearer to independence, noise apart, is not mostly empty
+UNSURE = 2.0  # times the noise of its cells with people: that of a mostly empty pair, as evidence of its columns
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 
 
@@ -126,7 +127,8 @@ def _fit(
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
-            pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
+            noisy = NoisyPair.of(one, single, apart=of_columns is measured)
+            pairs.setdefault((columns[0], columns[1]), []).append(noisy)
     model = _Pairs(total, single, pairs, nearby)
     model.compare(model.as_independent())
     near = model.neighbours()
@@ -315,13 +317,14 @@ def grand_total(measured: Sequence[Measurement]) -> float:
 def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: float) -> Measurement:
     """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others as they are.
 
-    Its sums are far more accurate then. What is empty is uncertain, so they count as having `UNSURE` times the noise
-    of the cells that are left.
+    Its sums are far more accurate then, though which cells are empty is uncertain.
     """
     columns, scale = one.allocation.columns, float(one.allocation.scale)
     if len(columns) != 2 or one.merged:
         return one
     guess = np.outer(single[columns[0]], single[columns[1]]) / total
+    if float(np.abs(one.values - guess).sum()) - guess.size * scale < MAY_BE_EMPTY * total:
+        return one
     weighed = weigh(one.values.astype(np.float64), guess, scale)
     if weighed.sparse is None:
         return one
