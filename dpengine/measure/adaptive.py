@@ -85,7 +85,8 @@ FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
 ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
 FIRST_AT_ONCE = (1.2, 7.0)  # the same in the first phase where noise is small: at least, and times noise per row
-MOSTLY_EMPTY = (1.4, 1.5)  # of the rows: where pairs picked first gain more, of 2 at most, at most this multiple
+MOSTLY_EMPTY = 1.4  # of the rows: where pairs picked first gain more, of 2 at most, most of their cells are empty
+EMPTY_AT_ONCE = 1.5  # there, the multiple of noise for measuring all pairs in the first phase, at most
 NEARLY_DECIDED = 1.6  # of the rows: where pairs picked first gain more, of 2 at most, there is a second phase
 
 
@@ -311,12 +312,9 @@ def _all_at_once(phase: int, noise: float, gain: float) -> float:
     is if columns nearly decide each other, as the `gain` of a pair picked first tells: most cells are empty then, and
     most of the noise is removed from these.
     """
-    most = ALL_AT_ONCE[phase]
     if phase:
-        return most
-    nearly_decided, at_most = MOSTLY_EMPTY
-    if nearly_decided < gain < math.inf:
-        most = at_most
+        return ALL_AT_ONCE[phase]
+    most = EMPTY_AT_ONCE if MOSTLY_EMPTY < gain < math.inf else ALL_AT_ONCE[0]
     return min(most, max(FIRST_AT_ONCE[0], FIRST_AT_ONCE[1] * noise))
 
 
