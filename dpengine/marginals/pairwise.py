@@ -329,7 +329,7 @@ def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: 
     if weighed.sparse is None:
         return one
     counts = np.rint(weighed.shrunk()).astype(np.int64)
-    left = min(1.0, UNSURE * max(1, np.count_nonzero(counts)) / counts.size)
+    left = min(1.0, UNSURE * max(1, int(np.count_nonzero(counts))) / counts.size)
     return Measurement(Allocation(columns, 1 / nearby(scale * math.sqrt(left)), 1), counts)
 
 
