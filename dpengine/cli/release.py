@@ -23,6 +23,7 @@ from dpengine.cli.common import (
     stages,
     warn,
 )
+from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     with stages() as show, open_table(table, **charging.reading) as opened:
         finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
-        finish([f"{output.name} could not be written ({unwritten.strerror}); {AGAIN}"], WRONG_USE)
+        finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
     summary = _summary_of(finished, loaded, ledger, output)
     if as_json:
@@ -86,7 +87,7 @@ def _is_standard_output(path: Path) -> bool:
 
 def _publish(
     table: Table, plan: Plan, ledger: Ledger, output: Path, show: Callable[[str], None], *, other_people: bool
-) -> tuple[Release, OSError | None]:
+) -> tuple[Release, ReleaseError | None]:
     """Publish, and write the bundle; return the release, which is recorded, and why it could not be written, if so.
 
     If it is stopped after the release was recorded, it says so.
@@ -105,7 +106,7 @@ def _publish(
         finished = publish(table, plan, ledger, progress=progress, other_people=other_people)
         try:
             finished.save(output)
-        except OSError as error:
+        except ReleaseError as error:
             return finished, error
     except (KeyboardInterrupt, SystemExit):
         if LAST_STAGE in reached and is_recorded(table, plan, ledger):
