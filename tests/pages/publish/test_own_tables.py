@@ -107,6 +107,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     labelled(people.get("file_uploader"), "a CSV file with").upload("places.csv", LEVELS).run()
     assert not people.exception
     assert visit_of(people).entries.declared["county"]["levels"] == ["state", "county"]
+    assert "Tables can also count by state (of county)." in texts(people)
     by = labelled(people.multiselect, "First table: counts by")
     assert by.options == ["state (of county)", "county", "sex", "income"]
     by.set_value(["county@state", "sex"]).run()
@@ -186,6 +187,7 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     assert not page.exception
     assert visit_of(page).plan == to_plan(from_plan(plan))
     assert page.selectbox(key="preview-table").value == plan.marginals[0]
+    assert ("In a group of typical size: mean " in texts(page)) == bool(plan.amounts(()))
     page.button(key="change-columns").click().run()
     assert not page.exception
     assert to_plan(visit_of(page).entries).key == plan.key, "looking at the tables changes nothing"
