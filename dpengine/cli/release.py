@@ -118,19 +118,22 @@ def _publish(
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
     from dpengine.results.mostly_other import mostly_other
 
+    found = {name: finished.plan.column(name).declared_size for name in finished.plan.finds}
     return {
         "release_id": finished.release_id,
         "epsilon": exact_text(plan.epsilon),
         "output": output.name,
         **charge_of(ledger, finished.release_id),
         "mostly_other": mostly_other(finished),
-    }
+    } | ({"found": found} if found else {})
 
 
 def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
     from dpengine.accounting.entry import same_name
 
     say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
+    if found := summary.get("found"):
+        say(f"cells found: {', '.join(f'{size:,} of {name}' for name, size in found.items())}", err=err)
     say_charge(summary, err=err)
     if same_name(summary["dataset"]) != same_name(plan.dataset):
         say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)
