@@ -47,6 +47,17 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: AppTest) -> None:
+    labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
+    labelled(people.button, "Go on").click().run()
+    labelled(people.selectbox, "One column in detail").set_value("income").run()
+    assert "parts of this range" not in texts(people), "an average has no parts"
+    visit_of(people).change(of_amounts=("mean", "median"))
+    people.run()
+    assert "end where the 20 parts of this range do" in texts(people)
+    assert "write `0 to 200000 by 100 in 40 parts` in the grid" in texts(people)
+
+
 def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("answers.csv", b"ResponseId,answer\nR_1,yes\n").run()
