@@ -95,6 +95,7 @@ def export(bundle: str | Path | bytes, form: str | Export, output: str | Path) -
     """
     write = discovery.find(discovery.EXPORTS, form) if isinstance(form, str) else form
     if write is None:
-        known = ", ".join(discovery.names(discovery.EXPORTS)) or "none is installed"
-        raise ReleaseError(f"no installed package offers the form {form!r}; there is: {known}")
+        known = ", ".join(discovery.names(discovery.EXPORTS))
+        others = f"there is: {known}" if known else "no package that adds forms is installed (docs/plugins.md)"
+        raise ReleaseError(f"no installed package offers the form {form!r}; {others}")
     write(published(bundle), Path(output))

@@ -273,9 +273,9 @@ def check_output(output: Path, *read: Path, url: str | None = None) -> None:
 
 def _files(read: Path) -> Iterator[Path]:
     """Yield the files at a path, in a folder, or that match a pattern."""
-    if read.is_dir():
-        yield from (path for path in read.rglob("*") if path.is_file())
-    elif read.exists() or not has_magic(str(read)):
+    if os.path.isdir(read):  # the methods of a path raise where a folder cannot be looked into
+        yield from filter(os.path.isfile, read.rglob("*"))
+    elif os.path.exists(read) or not has_magic(str(read)):
         yield read
     else:
         yield from map(Path, glob(str(read), recursive=True))
