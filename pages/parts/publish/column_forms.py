@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpengine import owner
 from dpengine.sources.table import Table
+from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
@@ -47,6 +48,7 @@ BANDS = {
 }
 OTHERWISE = "otherwise"
 MAX_SEEN = 20_000  # most values of a column that its owner can look at
+MAX_PARTS = 99  # of an amount
 MAX_TICKS = 40  # with more values there is a search box
 PLAIN: NumberFormat = "1234.5"
 
@@ -116,15 +118,16 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
 
 
 def _say_where_quantiles_end(column: dict[str, Any]) -> None:
-    """Say how fine medians and quartiles can be, and how to have them finer; nothing while the bounds are wrong."""
+    """Say how fine medians and quartiles can be, and how to have them finer, unless the range has too few steps."""
     parts = len((column if column["knots"] else with_even_knots(column))["knots"]) - 1
-    if parts < 1:
+    finer = with_even_knots(column, min(2 * parts, MAX_PARTS))
+    if not 0 < parts < len(finer["knots"]) - 1:
         return
     text = _(
         "Intervals of medians and quartiles end where the {n} parts of this range do. More parts make them narrower, "
         "and those of averages wider: write {example} in the grid.",
         n=number(parts),
-        example=f"`{column['from']} to {column['to']} by {column['step']} in {min(2 * parts, 99)} parts`",
+        example=f"`{notation.write(finer)}`",
     )
     st.caption(f":material/info: {text}")
 

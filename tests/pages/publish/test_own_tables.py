@@ -56,6 +56,9 @@ def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: 
     people.run()
     assert "end where the 20 parts of this range do" in texts(people)
     assert "write `0 to 200000 by 100 in 40 parts` in the grid" in texts(people)
+    labelled(people.text_input, "Rounded to").set_value("9000").run()
+    assert not people.exception
+    assert "parts of this range" not in texts(people), "22 steps have no 40 parts"
 
 
 def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> None:
