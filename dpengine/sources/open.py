@@ -47,6 +47,16 @@ SEPARATED = {
 }
 OTHERWISE = mark("{encoding}, cells separated by {delimiter}")
 STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+_ROWS_ABOVE = (*TEXT, *EXCEL), mark("only text files and workbooks have rows above their names, or none with names")
+# The files that each way to read is for: for any other source it would be ignored, and another table read than meant.
+_FOR = {
+    "encoding": ((*TEXT, *STATISTICAL), mark("only text files, and those of SPSS, Stata and SAS, have an encoding")),
+    "delimiter": (TEXT, mark("only text files have a delimiter")),
+    "sheet": (EXCEL, mark("only workbooks have sheets")),
+    "table": (duckdb_file.ENDINGS, mark("only databases hold tables by name")),
+    "skip_rows": _ROWS_ABOVE,
+    "no_names": _ROWS_ABOVE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,13 @@ class _Options:
     in_full: bool
     skip_rows: int
     names_given: bool
+
+    def check_for(self, suffix: str) -> None:
+        """Raise `TableError` for all that is given and is not for files with this ending; "" is no file."""
+        given = {name: getattr(self, name, None) for name in _FOR} | {"no_names": not self.names_given}
+        faults = dict.fromkeys(_(text) for name, (kinds, text) in _FOR.items() if given[name] and suffix not in kinds)
+        if faults:
+            raise TableError(_("{what}: leave this out", what=each) for each in faults)
 
 
 def open_table(
@@ -119,11 +136,13 @@ def open_table(
 
     Raises `TableError` if the source cannot be read, with advice.
     """
+    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
+    if not isinstance(source, str | Path):
+        options.check_for("")
     if _is_ibis(source) and remote.can_count(source):
         return remote.RemoteTable(source)
     if (frame := _in_memory(source)) is not None:
         return _of_frame(*frame)
-    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
     engine = Engine()
     try:
         with plain_errors():
@@ -148,6 +167,7 @@ def _load(engine: Engine, source: Source, parts: Sequence[parquet.Part], options
     if parts and isinstance(source, str | Path) and Path(source).is_file():
         return _open_file(engine, Path(source), options)
     if parts:
+        options.check_for(parquet.ENDINGS[0])
         paths = [path for path, _ in parts]
         named = [(str(path), values) for path, values in parts]
         isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=options.in_full)
@@ -232,9 +252,8 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     suffix = Path(label.removesuffix(".gz")).suffix
     if packed and suffix not in TEXT:
         raise TableError(_("only text tables may be gzipped ({listed}); unpack this one first", listed=", ".join(TEXT)))
-    if suffix not in (*TEXT, *EXCEL) and (options.skip_rows or not options.names_given):
-        raise TableError(_("only text files and workbooks have rows above their names, or none with names"))
-    if options.skip_rows < 0:
+    options.check_for(suffix)
+    if not isinstance(options.skip_rows, int) or options.skip_rows < 0:
         raise TableError(_("the number of rows above the names is 0 or more"))
     if suffix in TEXT:
         return _open_text(engine, path, packed, options)

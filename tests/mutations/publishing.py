@@ -431,8 +431,8 @@ FAULTS = [
     Fault(
         "a bundle may take the place of the ledger",
         "dpengine/cli/common.py",
-        "if place in _ledger_files(url):",
-        "if place in _ledger_files(url)[1:]:",
+        "for file in _ledger_files(url)):",
+        "for file in _ledger_files(url)[1:]):",
         "tests/test_cli_release.py::test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger",
     ),
     Fault(
