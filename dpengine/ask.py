@@ -21,7 +21,7 @@ from dpengine.exact import exact_text
 from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
 from dpengine.mechanisms.variance import three_sums
 from dpengine.noise.selection import permute_and_flip
-from dpengine.results.answer import Answer, conclude, reopen
+from dpengine.results.answer import Answer, check_given, conclude, reopen
 from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
@@ -56,6 +56,7 @@ def ask(
 
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
     """
+    check_given(question)
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return ask(opened, question, ledger, other_people=other_people, progress=progress)

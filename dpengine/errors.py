@@ -20,16 +20,20 @@ __all__ = [
 class Fault:
     """One thing that is wrong: a sentence, and its place as a path of keys and of positions counted from 1.
 
-    >>> print(Fault(("columns", 2), "list the values"))
-    columns → 2: list the values
+    >>> print(Fault(("columns", 2, "values"), "list the values", column="region"))
+    columns → 2 (region) → values: list the values
     """
 
     path: tuple[str | int, ...]
     text: str
     missing: bool = False  # whether nothing was given at this place
+    column: str = ""  # the name of the column that the place is in, at the second step
 
     def __str__(self) -> str:
-        return f"{' → '.join(map(str, self.path))}: {self.text}" if self.path else self.text
+        steps = [*map(str, self.path)]
+        if self.column:
+            steps[1] += f" ({self.column})"
+        return f"{' → '.join(steps)}: {self.text}" if steps else self.text
 
 
 class PrivateReleaseError(Exception):

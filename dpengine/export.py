@@ -51,7 +51,8 @@ class Published(PublishedTables):
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, as its file holds them."""
         names = header(self.plan, table)
-        blocks = list(safe_csv.read_blocks([self.file(table_files(self.plan)[table])], names))
+        file = table_files(self.plan, self.manifest["schema_version"])[table]
+        blocks = list(safe_csv.read_blocks([self.file(file)], names))
         types = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
         return {
             name: np.concatenate([safe_csv.read_numbers(block[index], type_) for block in blocks])
@@ -72,10 +73,13 @@ def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
     With an expected `key`, the bundle must be signed by it: see `verify`. Raises `ReleaseError` unless it is whole and
     consistent.
     """
+    if not isinstance(bundle, str | Path | bytes):
+        raise ReleaseError("a release file is given as its path or its bytes")
     try:
         content = bundle if isinstance(bundle, bytes) else Path(bundle).read_bytes()
-    except OSError as error:
-        raise ReleaseError(f"the bundle cannot be read ({error.strerror})") from None
+    except (OSError, ValueError) as error:  # ValueError: no path may hold NUL
+        problem = getattr(error, "strerror", None) or "this is no name of a file"
+        raise ReleaseError(f"the bundle cannot be read ({problem})") from None
     manifest = verify(content, key)
     with opened(content) as members:
         return Published(manifest, plan_in(members), content)
@@ -91,6 +95,7 @@ def export(bundle: str | Path | bytes, form: str | Export, output: str | Path) -
     """
     write = discovery.find(discovery.EXPORTS, form) if isinstance(form, str) else form
     if write is None:
-        known = ", ".join(discovery.names(discovery.EXPORTS)) or "none is installed"
-        raise ReleaseError(f"no installed package offers the form {form!r}; there is: {known}")
+        known = ", ".join(discovery.names(discovery.EXPORTS))
+        others = f"there is: {known}" if known else "no package that adds forms is installed (docs/plugins.md)"
+        raise ReleaseError(f"no installed package offers the form {form!r}; {others}")
     write(published(bundle), Path(output))

@@ -24,12 +24,12 @@ from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
 from dpengine.counting.steps import count_steps
-from dpengine.errors import LedgerError, PlanError
+from dpengine.errors import LedgerError, ReleaseError
 from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.search import Exact, search
-from dpengine.measure.strategy import Strategy, decide, resolved
+from dpengine.measure.strategy import Strategy, check_given, decide, resolved
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table
@@ -75,10 +75,17 @@ class Release(Result):
         return manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
-        """Write the release bundle to `path`; make its folder if there is none."""
+        """Write the release bundle to `path`; make its folder if there is none. Raises `ReleaseError` if it cannot."""
+        if not isinstance(path, str | Path) or "\0" in str(path):
+            raise ReleaseError(_("the place of a bundle is given as a path, such as 'release.zip'"))
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write.save(self, path, self.signing_key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write.save(self, path, self.signing_key)
+        except OSError as error:
+            raise ReleaseError(
+                _("{name} cannot be written ({problem}): name another place", name=path.name, problem=error.strerror)
+            ) from None
 
 
 def release(
@@ -132,8 +139,7 @@ def release(
 
 def _check_given(plan: object, ledger: object) -> None:
     """Refuse a path in place of a plan, and an address in place of a ledger, before any work begins."""
-    if not isinstance(plan, Plan):
-        raise PlanError(_("a plan is given as a Plan; Plan.load reads it from a file"))
+    check_given(plan)
     if not isinstance(ledger, Ledger | None):
         raise LedgerError(_("a ledger is given as a Ledger, such as Ledger('sqlite:///ledger.db')"))
 

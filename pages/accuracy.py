@@ -270,6 +270,10 @@ def explore(plan: Plan) -> None:
             visit().change(epsilon=exact_text(epsilon))
             st.switch_page("pages/publish.py")
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{planned}")
+        st.markdown(
+            f"At ε = {exact_text(epsilon)}, someone who is 50 % sure that a person is in the table can become "
+            f"{sure(posterior(0.5, epsilon))}.".replace(" %", "\N{NO-BREAK SPACE}%")
+        )
         table, sized = table_and_size(plan)
     now, name = sized.at(epsilon), heading_of(plan, table)
     row = predict_table(now, table).iloc[0]

@@ -166,7 +166,8 @@ require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title("Verify")
     st.markdown(
-        "See whether a release file is complete and consistent, who signed it, and what it promises to the people."
+        "See whether a release file is complete and consistent, who signed it, and what it promises to the people in "
+        "it."
     )
     bundle = file_box(
         "Release file",

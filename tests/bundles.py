@@ -65,7 +65,7 @@ def with_portals(members: Members) -> Members:
     """The same files, with the descriptions for portals and the Parquet tables that go with them."""
     members, manifest = dict(members), json.loads(members["manifest.json"])
     plan = Plan.loads(members["plan.yaml"].decode())
-    for table, file in table_files(plan).items():
+    for table, file in table_files(plan, manifest["schema_version"]).items():
         members[parquet_name(file)] = parquet.from_csv(plan, table, parquet.facts(manifest)(table), [members[file]])
     _vouch(manifest, members)
     earlier = {name: each for name, each in manifest["files"].items() if name not in PORTALS}

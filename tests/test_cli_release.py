@@ -118,6 +118,32 @@ def test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize("place", ["rows-2.parquet", "twin.zip"])
+def test_a_bundle_never_takes_the_place_of_a_file_that_a_pattern_names(
+    job: tuple[str, str, str], tmp_path: Path, place: str
+) -> None:
+    """Nor that of such a file under another name, which a hard link gives it."""
+    url, plan, _ = job
+    for k in (1, 2):
+        pd.DataFrame({"age": [k]}).to_parquet(tmp_path / f"rows-{k}.parquet")
+    (tmp_path / "twin.zip").hardlink_to(tmp_path / "rows-1.parquet")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run("release", plan, tmp_path / "rows-*.parquet", "-o", tmp_path / place, "--ledger", url)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "would be replaced: name another output" in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_sheet_of_a_file_without_sheets_is_wrong_use_and_costs_nothing(
+    job: tuple[str, str, str], tmp_path: Path
+) -> None:
+    url, plan, table = job
+    done = run("release", plan, table, "-o", tmp_path / "r.zip", "--sheet", "2", "--ledger", url)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "private-release: only workbooks have sheets: leave this out"
+    assert Ledger(url).history() == []
+
+
 @pytest.mark.parametrize("command", ["replicates", "codebook", "export"])
 def test_no_command_writes_over_what_it_reads(command: str, tmp_path: Path) -> None:
     (path := tmp_path / "source.json").write_text("what is read", encoding="utf-8")

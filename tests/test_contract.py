@@ -203,6 +203,20 @@ def test_errors_are_one_family() -> None:
         (lambda plan: dpe.release(ROWS, plan, "sqlite:///budget.db"), dpe.LedgerError),
         (lambda plan: dpe.verify(None), dpe.ReleaseError),
         (lambda plan: dpe.open_table(None), dpe.TableError),
+        (lambda plan: dpe.predict("plan.yaml"), dpe.PlanError),
+        (lambda plan: dpe.predict("plan.yaml", epsilons=[1]), dpe.PlanError),
+        (lambda plan: dpe.predict(plan, epsilons=1), dpe.PlanError),
+        (lambda plan: dpe.predict(plan, epsilons="0.1"), dpe.PlanError),
+        (lambda plan: dpe.epsilon_for("plan.yaml", 10), dpe.PlanError),
+        (lambda plan: dpe.preview(None), dpe.PlanError),
+        (lambda plan: dpe.decide({}), dpe.PlanError),
+        (lambda plan: dpe.Plan.load(None), dpe.PlanError),
+        (lambda plan: dpe.expect(plan), dpe.PlanError),
+        (lambda plan: dpe.ask(ROWS, plan), dpe.PlanError),
+        (lambda plan: dpe.published(None), dpe.ReleaseError),
+        (lambda plan: plan.save(None), dpe.PlanError),
+        (lambda plan: dpe.release(ROWS, plan).save(None), dpe.ReleaseError),
+        (lambda plan: dpe.release(ROWS, plan).save("r\0.zip"), dpe.ReleaseError),
     ],
 )
 def test_a_path_or_nothing_in_place_of_a_value_is_refused_in_plain_words(
@@ -210,3 +224,39 @@ def test_a_path_or_nothing_in_place_of_a_value_is_refused_in_plain_words(
 ) -> None:
     with pytest.raises(error, match="given as"):
         wrong(dpe.Plan.load(plan_file))
+
+
+@pytest.mark.parametrize("place", ["", "nowhere/x", "file/x"])
+def test_a_place_that_takes_no_file_is_refused_by_its_name_alone(place: str, plan_file: Path, tmp_path: Path) -> None:
+    """A folder, a file in a folder that is missing, which only a bundle gets made, and one in a file."""
+    (tmp_path / "file").touch()
+    plan = dpe.Plan.load(plan_file)
+    release = dpe.release(ROWS, plan)
+    with pytest.raises(dpe.PlanError, match="name another place") as of_plan:
+        plan.save(tmp_path / place)
+    assert str(tmp_path) not in str(of_plan.value)
+    if place == "nowhere/x":
+        return release.save(tmp_path / place)
+    with pytest.raises(dpe.ReleaseError, match="name another place") as of_bundle:
+        release.save(tmp_path / place)
+    assert str(tmp_path) not in str(of_bundle.value)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda ledger: ledger.spent(None), dpe.BudgetError),
+        (lambda ledger: ledger.left(7), dpe.BudgetError),
+        (lambda ledger: ledger.set_cap(None, "1"), dpe.BudgetError),
+        (lambda ledger: dpe.Plan.loads(None), dpe.PlanError),
+        (lambda ledger: dpe.verify(b"", key=7), dpe.ReleaseError),
+        (lambda ledger: dpe.open_table(__file__, name="t.csv", skip_rows="1"), dpe.TableError),
+        (lambda ledger: dpe.published("r\0.zip"), dpe.ReleaseError),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_an_error_of_the_family(
+    wrong: Callable[[dpe.Ledger], object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        wrong(dpe.Ledger.in_memory())

@@ -12,9 +12,9 @@ from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
 
 
 def test_a_fault_reads_as_its_place_and_a_sentence() -> None:
-    assert (
-        str(Fault(("columns", 2, "edges"), "give at least two edges")) == "columns → 2 → edges: give at least two edges"
-    )
+    fault = Fault(("columns", 2, "edges"), "give at least two edges", column="age")
+    assert str(fault) == "columns → 2 (age) → edges: give at least two edges"
+    assert str(Fault(("columns", 2), "list the values")) == "columns → 2: list the values"
     assert str(Fault((), "the table has no columns")) == "the table has no columns"
 
 
@@ -43,6 +43,15 @@ def test_the_faults_of_a_plan_name_their_places_from_one() -> None:
         )  # fmt: skip
     places = [fault.path for fault in caught.value.faults]
     assert places == [("epsilon",), ("columns", 1, "edges"), ("columns", 2, "from"), ("columns", 2, "to")]
+    assert [fault.column for fault in caught.value.faults] == ["", "age", "visit", "visit"]
+
+
+@pytest.mark.parametrize("columns", ["age", [7], [{"kind": "number"}], [{"name": ["age"]}], {"age": {}}, None])
+def test_a_column_without_a_name_is_named_by_its_place_alone(columns: object) -> None:
+    with pytest.raises(dpe.PlanError) as caught:
+        dpe.Plan(dataset="clinic", epsilon="1", tables=[["age"]], columns=columns)
+    assert {fault.path[0] for fault in caught.value.faults} == {"columns"}
+    assert {fault.column for fault in caught.value.faults} == {""}
 
 
 def test_every_kind_of_error_can_be_caught_as_one() -> None:

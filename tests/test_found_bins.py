@@ -197,9 +197,13 @@ def test_a_bundle_that_claims_a_search_of_another_column_is_refused(bundle: byte
 
 
 def test_cells_that_are_found_are_not_for_questions_or_mechanisms() -> None:
-    where = [dpe.Condition(column=plan().column("pay"), labels=["[0, 65)"])]
-    with pytest.raises(dpe.PlanError, match="found by a release only"):
-        dpe.Question(dataset="pay", epsilon="1", statistic=dpe.Count(), where=where)
+    column = plan().column("pay")
+    for label in ("[0, 65)", "none of its cells"):
+        with pytest.raises(dpe.PlanError, match="found by a release only"):
+            dpe.Condition(column=column, labels=[label])
+    for asked in ({"by": [column], "statistic": dpe.Count()}, {"statistic": dpe.Mode(of=column)}):
+        with pytest.raises(dpe.PlanError, match="found by a release only"):
+            dpe.Question(dataset="pay", epsilon="1", **asked)
 
 
 def test_shares_leave_half_of_epsilon_to_the_tables() -> None:

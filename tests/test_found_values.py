@@ -20,6 +20,7 @@ from dpengine.spec.categories.universe import NONE_FOUND
 from dpengine.spec.exchange import csvw_eo
 from tests.bundles import members_of, with_search, zipped
 from tests.replay import price, recorded, replayed
+from tests.test_cli import run
 
 PLAN = """
 dataset: post
@@ -59,6 +60,10 @@ def test_a_release_finds_what_people_have_and_readers_find_the_same(tmp_path: Pa
     assert abs(int(table.loc["80331"].sum()) - 900) < 60
     assert abs(int(table.loc["(other)"].sum()) - 609) < 60, "what is not found is counted as other"
     finished.save(tmp_path / "found.zip")
+    read_me = " ".join(members_of(finished.bundle)["README.txt"].decode().split())
+    assert "Nobody listed the values of plz. They are those whose noisy count was 72 or more" in read_me
+    assert "With a chance of at most 0.1 %, one of the listed values is one that nobody has." in read_me
+    assert "The cells of plz were found from noisy counts" in members_of(finished.bundle)["report.html"].decode()
     manifest = dpe.verify(tmp_path / "found.zip")
     assert manifest["domain"]["plz"]["source"] == "found"
     (entry,) = [each for each in manifest["measurements"] if each["columns"] == ["plz"]]
@@ -128,6 +133,18 @@ def test_where_nothing_is_found_one_value_says_so(tmp_path: Path) -> None:
     finished.save(tmp_path / "none.zip")
     assert dpe.verify(tmp_path / "none.zip")
     assert NONE_FOUND in dpe.published(tmp_path / "none.zip").plan.column("plz").labels
+
+
+def test_the_command_line_says_what_finding_costs_and_how_many_were_found(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    people().to_csv(tmp_path / "t.csv", index=False)
+    told = run("predict", tmp_path / "plan.yaml").stdout.splitlines()[1]
+    assert told.startswith("Of this, 0.25 (plz) pays for finding cells, and 0.75 for the tables.")
+    assert told.endswith("errors are predicted for 50 values (plz); a release may find fewer.")
+    command = ["release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip"]
+    done = run(*command, "--ledger", f"sqlite:///{tmp_path}/l.db")
+    found = dpe.published(tmp_path / "r.zip").plan.column("plz").declared_size
+    assert done.stdout.splitlines()[1] == f"cells found: {found} of plz"
 
 
 def test_predictions_are_those_of_the_tables_share() -> None:

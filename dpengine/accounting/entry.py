@@ -8,6 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from dpengine.accounting.sketch import Sketch
+from dpengine.errors import BudgetError
+from dpengine.translation.catalogue import _
 
 __all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "same_name"]
 
@@ -90,7 +92,11 @@ class Entry:
 def same_name(dataset: str) -> str:
     """Normalise a dataset's name, so that a capital letter or a blank opens no second budget.
 
+    Raises `BudgetError` for what is no text.
+
     >>> same_name(" Clinic ") == same_name("CLINIC")
     True
     """
+    if not isinstance(dataset, str):
+        raise BudgetError(_("A dataset is named by a text, such as clinic-2026."))
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()

@@ -13,10 +13,12 @@ from dpengine.bundle.promises import estimator
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.estimate.model_intervals import mean_errors
+from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.result import Result
+from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import people, words_in_files
-from dpengine.translation.catalogue import _, mark
+from dpengine.spec.wording import counted_noun, people, words_in_files
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Entry", "model_errors", "number_columns", "reading", "synthetic"]
 
@@ -281,6 +283,23 @@ SYNTHETIC = Entry(
     ),
     mark("Use them where a program needs rows."),
 )
+FOUND_VALUES = Entry(
+    mark("Values that were found"),
+    mark(
+        "Nobody listed the values of {column}. They are those whose noisy count was {least} or more, so each belongs "
+        "to about that many {what} or more. All other values count as (other). With a chance of at most {chance}, one "
+        "of the listed values is one that nobody has."
+    ),
+    mark("A value that is not listed may still occur."),
+)
+FOUND_BINS = Entry(
+    mark("Bins that were found"),
+    mark(
+        "The bins of {column} were found from noisy counts, so that each holds about the same number of {what}. So "
+        "bins are narrow where values are close to each other."
+    ),
+    mark("Look at the width of a bin before you compare its count with that of another."),
+)
 IN_FILES = Entry(
     mark("Words in the files"),
     mark("The files are the same in every language, and their words are English: {words}."),
@@ -313,7 +332,8 @@ def reading(result: Result) -> list[Entry]:
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
-    return [*_levels(result.plan), *entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]
+    in_files = [IN_FILES.translated(words=", ".join(words))] if words else []
+    return [*_levels(result.plan), *_found(result), *entries, *in_files]
 
 
 def synthetic(plan: Plan) -> Entry:
@@ -325,6 +345,22 @@ def _levels(plan: Plan) -> list[Entry]:
     """Return what the names of levels mean, if a table has them."""
     pairs = zip(plan.released, plan.resolution.declared(plan.released), strict=True)
     return [LEVELS.translated(coarse=name, column=column) for name, column in pairs if name != column][:1]
+
+
+def _found(result: Result) -> list[Entry]:
+    """Return how the cells of columns were found, if a release found some."""
+    entries, what = [], counted_noun(result.plan)
+    for search in result.measured.searches:
+        column = result.plan.column(search.columns[0])
+        if isinstance(search, FoundKeys):
+            assert isinstance(column, Category)
+            assert column.among is not None
+            chance = f"{number(100 * float(column.among.chance), '.3g')} %"
+            least = number(search.least)
+            entries.append(FOUND_VALUES.translated(column=column.heading, what=what, least=least, chance=chance))
+        else:
+            entries.append(FOUND_BINS.translated(column=column.heading, what=what))
+    return entries
 
 
 def model_errors(result: Result) -> str:

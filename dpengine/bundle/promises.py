@@ -21,6 +21,12 @@ __all__ = [
     "PORTALS", "estimator", "file_names", "parquet_name", "promises", "promises_for_readers", "slug", "table_files",
 ]  # fmt: skip
 
+# Latin letters that Unicode does not divide into a plain one and an accent.
+_LATIN = str.maketrans({
+    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ŋ": "n",
+    "ŧ": "t", "ə": "e",
+})  # fmt: skip
+
 PORTALS = ("datapackage.json", "croissant.json", "dcat.jsonld")  # descriptions for portals, since version 5
 
 DEFINITION = mark("pure ε-differential privacy")
@@ -64,12 +70,13 @@ def estimator(plan: Plan) -> Estimator:
     return Estimator.MODEL if plan.strategy == "adaptive" and not plan.resolution.levels else Estimator.LEAST_SQUARES
 
 
-def table_files(plan: Plan) -> dict[Columns, str]:
+def table_files(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[Columns, str]:
     """Map each published table, and then the total, to its file. Names have a number and plain letters."""
+    named = slug if schema_version < 7 else _readable
     digits = max(2, len(str(len(plan.marginals))))
     files: dict[Columns, str] = {}
     for number, table in enumerate(plan.marginals, start=1):
-        name = "-x-".join(filter(None, map(slug, table)))[:80].strip("-")
+        name = "-x-".join(filter(None, map(named, table)))[:80].strip("-")
         files[table] = f"tables/{number:0{digits}}{'-' if name else ''}{name}.csv"
     return files | {(): "tables/total.csv"}
 
@@ -81,7 +88,7 @@ def parquet_name(file: str) -> str:
 
 def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     """Return the names of all files of a bundle of `plan`, in order."""
-    tables, portals = list(table_files(plan).values()), list[str]()
+    tables, portals = list(table_files(plan, schema_version).values()), list[str]()
     if schema_version >= 5:
         tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
     texts = ["report.html", "registry.yaml"]
@@ -92,14 +99,23 @@ def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
 def slug(name: str) -> str:
     """Return the plain small letters and digits of a name, the rest as hyphens.
 
-    Letters without a plain form, such as ß and ø, are dropped. This must stay so: the files of bundles are named by it,
-    and `verify` finds them by it in those of earlier versions too.
+    Letters without a plain form, such as ß and ø, are dropped. This must stay so: `verify` finds by it the files of
+    bundles of earlier versions, and the names of bundles for portals.
 
     >>> slug("Größe (cm)")
     'groe-cm'
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", "-", plain).strip("-")
+
+
+def _readable(name: str) -> str:
+    """Return a name as `slug` does, with every Latin letter; those of other scripts are dropped.
+
+    >>> _readable("Größe (cm)"), _readable("Ærø, Łódź"), _readable("年齢 2024")
+    ('grosse-cm', 'aero-lodz', '2024')
+    """
+    return slug(name.lower().translate(_LATIN))
 
 
 def _guarantee(plan: Plan) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class FileEntry(_Shape):
 class Manifest(_Shape):
     """The entries that every manifest holds, and no other: `counted` and `model_error` since version 3."""
 
-    schema_version: int = Field(ge=1, le=6)
+    schema_version: int = Field(ge=1, le=7)
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
     created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
     title: str

@@ -198,6 +198,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "mostly_noise": guide.MOSTLY_NOISE.translated(),
         "synthetic": guide.synthetic(plan).translated(),
         "tables_published": len(plan.marginals),
+        "apart": len(plan.tallies) > 1,
         "day": result.created[:10],
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {

@@ -69,7 +69,7 @@ def read_key(text: str | bytes) -> str:
 
     Raises `ReleaseError` if it is neither.
     """
-    raw = text.encode() if isinstance(text, str) else text
+    raw = text.encode(errors="replace") if isinstance(text, str) else text if isinstance(text, bytes) else b""
     if (match := _PEM.search(raw)) is not None:
         try:
             key = load_pem_public_key(match[0])

@@ -201,7 +201,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("strategy")
     files = [
         (list(table), file, plan.cells(table), plan.tallies[plan.tally_of(table)].cells)
-        for table, file in table_files(plan).items()
+        for table, file in table_files(plan, checked.schema_version).items()
     ]
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
@@ -228,7 +228,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
         measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
         modelled = estimator(plan) is Estimator.MODEL
         cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled)
-        tables = {file: table for table, file in table_files(plan).items()}
+        tables = {file: table for table, file in table_files(plan, checked.schema_version).items()}
         if direct:  # else most half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
             half_widths |= level_half_widths(checked, plan)

@@ -51,7 +51,7 @@ class Wording:
     found: str = ""
 
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 # Since version 3: which rows are counted, without and with a bound on the rows of a person.
 ALL_ROWS = "Counts, totals and their intervals are of rows."
@@ -372,7 +372,8 @@ def _divided(wording: Wording) -> Wording:
     return replace(wording, post_processing={**lines, **{k: (each, *lines[k][1:]) for k, each in _DIVIDED.items()}})
 
 
-# Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles.
+# Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles;
+# version 7 names files of tables with all Latin letters (`promises.table_files`).
 _VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS, 6: _CHOICES}
 _BESIDE = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}
-WORDINGS: Mapping[int, Wording] = {**_BESIDE, 6: _divided(_BESIDE[6])}
+WORDINGS: Mapping[int, Wording] = {**_BESIDE, **dict.fromkeys((6, 7), _divided(_BESIDE[6]))}

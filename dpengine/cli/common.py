@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
+from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -262,23 +263,39 @@ def check_address(url: str | None) -> None:
 def check_output(output: Path, *read: Path, url: str | None = None) -> None:
     """Exit with the status of wrong use if `output` would replace what is `read`, or the ledger at `url`.
 
-    What is read may be a folder of files.
+    What is read may be a folder of files, or a pattern of their names.
     """
-    place = os.path.realpath(output)
-    for each in map(os.path.realpath, read):
-        if place == each or (os.path.isfile(place) and os.path.commonpath([place, each]) == each):
-            finish([f"{output.name} is what this command reads, and would be replaced: name another output"], WRONG_USE)
-    if place in _ledger_files(url):
+    if any(_is_same(output, file) for each in read for file in _files(each)):
+        finish([f"{output.name} is what this command reads, and would be replaced: name another output"], WRONG_USE)
+    if any(_is_same(output, file) for file in _ledger_files(url)):
         finish([f"{output.name} is the ledger, and would be replaced: name another output"], WRONG_USE)
 
 
-def _ledger_files(url: str | None) -> list[str]:
+def _files(read: Path) -> Iterator[Path]:
+    """Yield the files at a path, in a folder, or that match a pattern."""
+    if os.path.isdir(read):  # the methods of a path raise where a folder cannot be looked into
+        yield from filter(os.path.isfile, read.rglob("*"))
+    elif os.path.exists(read) or not has_magic(str(read)):
+        yield read
+    else:
+        yield from map(Path, glob(str(read), recursive=True))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file, also by links; one that is not there yet has its path alone."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _ledger_files(url: str | None) -> list[Path]:
     from dpengine.accounting.database import address_of
 
     address = option(address_of, url)
     if address.get_backend_name() != "sqlite":
         return []
-    return [os.path.realpath(f"{address.database}{end}") for end in ("", "-wal", "-shm")]
+    return [Path(f"{address.database}{end}") for end in ("", "-wal", "-shm")]
 
 
 def shown_address(url: str) -> str:

@@ -23,6 +23,7 @@ from dpengine.cli.common import (
     stages,
     warn,
 )
+from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     with stages() as show, open_table(table, **charging.reading) as opened:
         finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
-        finish([f"{output.name} could not be written ({unwritten.strerror}); {AGAIN}"], WRONG_USE)
+        finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
     summary = _summary_of(finished, loaded, ledger, output)
     if as_json:
@@ -86,7 +87,7 @@ def _is_standard_output(path: Path) -> bool:
 
 def _publish(
     table: Table, plan: Plan, ledger: Ledger, output: Path, show: Callable[[str], None], *, other_people: bool
-) -> tuple[Release, OSError | None]:
+) -> tuple[Release, ReleaseError | None]:
     """Publish, and write the bundle; return the release, which is recorded, and why it could not be written, if so.
 
     If it is stopped after the release was recorded, it says so.
@@ -105,7 +106,7 @@ def _publish(
         finished = publish(table, plan, ledger, progress=progress, other_people=other_people)
         try:
             finished.save(output)
-        except OSError as error:
+        except ReleaseError as error:
             return finished, error
     except (KeyboardInterrupt, SystemExit):
         if LAST_STAGE in reached and is_recorded(table, plan, ledger):
@@ -117,19 +118,22 @@ def _publish(
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
     from dpengine.results.mostly_other import mostly_other
 
+    found = {name: finished.plan.column(name).declared_size for name in finished.plan.finds}
     return {
         "release_id": finished.release_id,
         "epsilon": exact_text(plan.epsilon),
         "output": output.name,
         **charge_of(ledger, finished.release_id),
         "mostly_other": mostly_other(finished),
-    }
+    } | ({"found": found} if found else {})
 
 
 def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
     from dpengine.accounting.entry import same_name
 
     say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
+    if found := summary.get("found"):
+        say(f"cells found: {', '.join(f'{size:,} of {name}' for name, size in found.items())}", err=err)
     say_charge(summary, err=err)
     if same_name(summary["dataset"]) != same_name(plan.dataset):
         say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)

@@ -146,13 +146,12 @@ def digest_of_texts(table: Table) -> bytes:
 def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> tuple[bytes, list[Ints] | None]:
     """Return the table's `digest` and, if one pass over the rows serves both, the counts of `count`; else None.
 
-    One pass serves both if the rows are in a file or in another engine, the unit is a row, and none of `marginals` is
-    `Stepped`: choosing a person's rows takes a key that depends on the digest. Raises `TableError` as `count` does.
+    One pass serves both if the unit is a row and none of `marginals` is `Stepped`: choosing a person's rows takes a key
+    that depends on the digest. Raises `TableError` as `count` does.
     """
     rows = _rows(table)
     one_pass = plan.unit.id is None and not any(isinstance(each, Stepped) for each in marginals)
-    in_memory = isinstance(rows, LocalRows) and rows.table.frame is not None
-    if table.digest or in_memory or not one_pass:
+    if table.digest or not one_pass:
         return digest(table), None
     check(table, plan)
     joints = JointTables(plan, marginals)

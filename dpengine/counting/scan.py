@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -23,7 +22,7 @@ from dpengine.counting.encoding.local_sql import LISTS, code_of, identity, key_t
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
 from dpengine.counting.fingerprint import HashedColumn, RowSums, hashed_columns
 from dpengine.counting.joint_tables import JointTables
-from dpengine.counting.pieces import parquet_file, text_file
+from dpengine.counting.pieces import arrow_table, parquet_file, text_file
 from dpengine.counting.text_digest import digest_of_text_sums, text_sums
 from dpengine.counting.totals import Totals
 from dpengine.counting.universe_keys import counts_by_place, held_keys, universe_of
@@ -41,6 +40,7 @@ __all__ = ["LocalRows", "prepared_connection"]
 _BATCH = 1 << 15  # rows
 _WORKERS = 4  # each holds a few batches
 _KEPT = 8 << 20  # bytes
+_KINDS = arrow_table, parquet_file, text_file  # of tables that are counted in pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,7 @@ class LocalRows:
             if (counts := self._in_pieces(joints, digest=False, progress=progress)) is not None:
                 return counts[1]
             totals = Totals(self._codings(joints), joints)
-            batches = None
-            if self.table.frame is not None:
-                places = [self._places()[column.name] for column in joints.columns]
-                batches, totals.columns = _frame_batches(self.table, self.table.frame, totals.columns, places)
-            self._scan(totals.columns, [totals], progress, batches)
+            self._scan(totals.columns, [totals], progress)
             return totals.counts
         # The choice among a person's rows depends on their codes, so the engine needs all codes.
         codings = [code_of(column, *self._place_and_type(column.name)) for column in joints.columns]
@@ -162,14 +158,14 @@ class LocalRows:
     def _in_pieces(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]] | None:
-        """Return the requested digest and counts of a text or Parquet file; None if rows need SQL."""
+        """Return the requested digest and counts, found in pieces; None if rows need SQL."""
         places = self._places()
         columns = [(places[column.name], column) for column in joints.columns] if joints is not None else []
         hashed = [places[name] for name in sorted(places)] if digest else []
         with plain_errors():
             try:
-                kind = parquet_file if self.table.parquet is not None else text_file
-                pieces = kind.pieces_of(self.table, columns, hashed, self._codes_of_texts)
+                of_kind = (kind.pieces_of(self.table, columns, hashed, self._codes_of_texts) for kind in _KINDS)
+                pieces = next(filter(None, of_kind), None)
                 if pieces is None:
                     return None
                 totals = [] if joints is None else [Totals(pieces.codings, joints)]
@@ -295,40 +291,8 @@ def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress:
             progress(done)
 
 
-def _frame_batches(
-    table: LocalTable, frame: pa.Table, columns: Sequence[BatchCoding], places: Sequence[int]
-) -> tuple[Iterator[Any] | None, Sequence[BatchCoding]]:
-    """Return batches of a table in memory, and the columns' codings for them; None for batches if SQL is needed.
-
-    Numbers, booleans and dates need no SQL. Nor do the rows of a dictionary-encoded column: the engine encodes its
-    entries, and each row looks up the code of its entry.
-    """
-    frame = frame.select(places)
-    try:
-        frame = frame.unify_dictionaries()
-    except pa.ArrowException:  # the dictionaries of some chunks hold a null
-        return None, columns
-    codings = []
-    for column, place, values in zip(columns, places, frame.columns, strict=True):
-        if pa.types.is_dictionary(values.type) and values.num_chunks:
-            with prepared_connection(table, [column]) as connection:
-                codings.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
-        elif column.bare and not pa.types.is_date64(values.type):
-            codings.append(column)
-        else:
-            return None, columns
-    return iter(frame.to_batches(_BATCH)), codings
-
-
-def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> BatchCoding:
-    """Return the coding of a dictionary-encoded column by the codes of its `entries`."""
-    codes = _codes_of_all(connection, column, place, entries)
-    return BatchCoding({}, ("entry",), partial(_codes_of_entries, codes), column.complete)
-
-
 def _codes_of_all(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> Codes:
-    """Return the codes of some cells of a column, followed by that of a null."""
-    entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last one is for rows without an entry
+    """Return the codes of some cells of a column, by SQL."""
     order = arrow.from_numpy(np.arange(len(entries), dtype=np.int64))
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
     numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, outputs=(*column.outputs, "of_entry"))
@@ -341,11 +305,3 @@ def _codes_of_all(connection: Any, column: BatchCoding, place: int, entries: pa.
     codes = np.empty(len(entries), dtype=np.int32)  # the engine returns rows in any order
     codes[arrow.to_numpy(at)] = column.codes([arrow.one_chunk(array) for array in arrays])
     return codes
-
-
-def _codes_of_entries(codes: Codes, arrays: Sequence[Any]) -> Codes:
-    places, null = arrow.values_and_nulls(arrays[0].indices)
-    row_codes: Codes = codes.take(places, mode="clip")
-    if null is not None:
-        row_codes[null] = codes[-1]
-    return row_codes

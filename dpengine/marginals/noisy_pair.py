@@ -1,7 +1,8 @@
 """A noisy table of two columns beside guesses at it: how likely each is, and what the table is if it is right.
 
 The columns' counts are known better than the sums of the noisy table. It is shifted to them, shrunk towards a guess
-with the same sums (`shrinkage`), and projected on them. To compare guesses, only likelihoods are needed.
+with the same sums (`shrinkage`), and projected on them; a mostly empty table is only scaled to columns that were
+measured apart from it, so that empty cells stay so. To compare guesses, only likelihoods are needed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TOUCH_UP_SWEEPS = 3
 class NoisyPair:
     """A noisy table of two columns of known counts, shifted to these, in `merged` bins if there are any.
 
-    `scale` is that of the noise that is left.
+    `scale` is that of the noise that is left. The columns may have been measured `apart`, with noise of their own.
     """
 
     values: Floats
@@ -40,14 +41,15 @@ class NoisyPair:
     rows: Floats
     columns: Floats
     merged: tuple[Ints, ...]
+    apart: bool = False
 
     @classmethod
-    def of(cls, measured: Measurement, one: Mapping[str, Floats]) -> NoisyPair:
+    def of(cls, measured: Measurement, one: Mapping[str, Floats], *, apart: bool) -> NoisyPair:
         """Return a measurement of two columns, given the counts of each."""
         rows, columns = (one[name] for name in measured.allocation.columns)
         values = measured.values.astype(np.float64)
         scale = float(measured.allocation.scale) * _noise_beside_margins(values)
-        return cls.shifted(values, scale, rows, columns, measured.merged)
+        return replace(cls.shifted(values, scale, rows, columns, measured.merged), apart=apart)
 
     @classmethod
     def shifted(
@@ -81,7 +83,9 @@ class WeighedGuess:
         merged = self.noisy.merged
         rows, columns = merge(self.noisy.rows, merged[:1]), merge(self.noisy.columns, merged[1:])
         near = RAKED * float(rows.sum())
-        better = project_on_margins(self.weighed.shrunk(), rows, columns, PROJECTING_SWEEPS, near)
+        better = self.weighed.shrunk()
+        if self.weighed.sparse is None or not self.noisy.apart:  # a shift to the margins would fill empty cells
+            better = project_on_margins(better, rows, columns, PROJECTING_SWEEPS, near)
         better = rake_two(better + EMPTY, rows, columns, RAKING_SWEEPS, near)
         if not merged:
             return better

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import combinations
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from dpengine.marginals.latent_classes import LatentClasses, find_latent_classes
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import EMPTY, NoisyPair, WeighedGuess, touch_up
-from dpengine.marginals.shrinkage import shrink
+from dpengine.marginals.shrinkage import shrink, weigh
 from dpengine.marginals.smoothing import smooth
 from dpengine.noise.moments import nearby
 
@@ -41,6 +42,8 @@ Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their fir
 TABLE_SWEEPS = 6
 COMPOSITIONS = 2
 MAX_EQUATIONS = 512  # as many as a column has cells
+MAY_BE_EMPTY = 0.3  # of the rows: a pair that is nearer to independence, noise apart, is not mostly empty
+UNSURE = 2.0  # times the noise of its cells with people: that of a mostly empty pair, as evidence of its columns
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 
 
@@ -118,10 +121,14 @@ def _fit(
     """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
     total = max(1.0, grand_total(measured))
     single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
+    clearer = [_without_empty_cells(one, single, total) for one in of_columns]
+    if any(map(is_not, clearer, of_columns)):
+        single = {name: _single(name, size, clearer, total) for name, size in sizes.items()}
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
-            pairs.setdefault((columns[0], columns[1]), []).append(NoisyPair.of(one, single))
+            noisy = NoisyPair.of(one, single, apart=of_columns is measured)
+            pairs.setdefault((columns[0], columns[1]), []).append(noisy)
     model = _Pairs(total, single, pairs, nearby)
     model.compare(model.as_independent())
     near = model.neighbours()
@@ -305,6 +312,25 @@ def grand_total(measured: Sequence[Measurement]) -> float:
         if len(one.allocation.columns) < 2
     ]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
+
+
+def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: float) -> Measurement:
+    """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others as they are.
+
+    Its sums are far more accurate then, though which cells are empty is uncertain.
+    """
+    columns, scale = one.allocation.columns, float(one.allocation.scale)
+    if len(columns) != 2 or one.merged:
+        return one
+    guess = np.outer(single[columns[0]], single[columns[1]]) / total
+    if float(np.abs(one.values - guess).sum()) - guess.size * scale < MAY_BE_EMPTY * total:
+        return one
+    weighed = weigh(one.values.astype(np.float64), guess, scale)
+    if weighed.sparse is None:
+        return one
+    counts = np.rint(weighed.shrunk()).astype(np.int64)
+    left = min(1.0, UNSURE * max(1, int(np.count_nonzero(counts))) / counts.size)
+    return Measurement(Allocation(columns, 1 / nearby(scale * math.sqrt(left)), 1), counts)
 
 
 def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:

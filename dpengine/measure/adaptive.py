@@ -85,6 +85,8 @@ FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
 ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
 FIRST_AT_ONCE = (1.2, 7.0)  # the same in the first phase where noise is small: at least, and times noise per row
+MOSTLY_EMPTY = 1.4  # of the rows: where pairs picked first gain more, of 2 at most, most of their cells are empty
+EMPTY_AT_ONCE = 1.5  # there, the multiple of noise for measuring all pairs in the first phase, at most
 NEARLY_DECIDED = 1.6  # of the rows: where pairs picked first gain more, of 2 at most, there is a second phase
 
 
@@ -296,20 +298,24 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: 
     answer says that some pairs gain.
     """
     independent = phase.number == 0 and math.isinf(phase.gain) and wrong < BY_CHANCE * _by_chance(pairs)
-    noise = _seen_noise(run, pairs, run.left / len(pairs))
-    if wrong > (1.0 if independent else _all_at_once(phase.number, noise / run.model().total)) * noise:
+    noise, total = _seen_noise(run, pairs, run.left / len(pairs)), run.model().total
+    if wrong > (1.0 if independent else _all_at_once(phase.number, noise / total, phase.gain / total)) * noise:
         _measure_pairs(run, pairs, run.left)
         return True
     return independent
 
 
-def _all_at_once(phase: int, noise: float) -> float:
+def _all_at_once(phase: int, noise: float, gain: float) -> float:
     """Return the multiple of noise by which the model must be off to measure all pairs.
 
-    In the first phase it is smaller if `noise`, as a fraction of the rows, is small: weak pairs are worth it too.
+    In the first phase it is smaller if `noise`, as a fraction of the rows, is small: weak pairs are worth it too. So it
+    is if columns nearly decide each other, as the `gain` of a pair picked first tells: most cells are empty then, and
+    most of the noise is removed from these.
     """
-    most = ALL_AT_ONCE[phase]
-    return most if phase else min(most, max(FIRST_AT_ONCE[0], FIRST_AT_ONCE[1] * noise))
+    if phase:
+        return ALL_AT_ONCE[phase]
+    most = EMPTY_AT_ONCE if MOSTLY_EMPTY < gain < math.inf else ALL_AT_ONCE[0]
+    return min(most, max(FIRST_AT_ONCE[0], FIRST_AT_ONCE[1] * noise))
 
 
 def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float) -> bool:

@@ -57,7 +57,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
+__all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
 FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
 MAX_SYNTHETIC = 20_000_000  # rows
@@ -325,12 +325,13 @@ class Adaptive(Private):
 
 
 def decide(plan: Plan) -> Strategy:
-    """Return the strategy by which `plan` is measured, resolving *auto*.
+    """Return the strategy by which `plan` is measured, resolving *auto*. Raises `PlanError` for what is no plan.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> decide(plan).why
     'Direct: the tables can be measured and made to agree as they are.'
     """
+    check_given(plan)
     if plan.strategy != "auto" or plan.tallied:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
@@ -340,6 +341,12 @@ def decide(plan: Plan) -> Strategy:
     if not (_has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
+
+
+def check_given(plan: object) -> None:
+    """Refuse a path, or anything else in place of a plan. Raises `PlanError`."""
+    if not isinstance(plan, Plan):
+        raise PlanError(_("a plan is given as a Plan; Plan.load reads it from a file"))
 
 
 def resolved(plan: Plan) -> Strategy:

@@ -174,10 +174,10 @@ def basis_from(source: Source) -> Basis:
                 )
             )
         check_tallies(plan)
-        files = table_files(plan)
+        checked = read_manifest(json.dumps(manifest).encode())[1]
+        files = table_files(plan, checked.schema_version)
         check_size(cells_drawn(plan, list(files)))
         numbers = {table: _numbers(members, files[table], table, plan) for table in files}
-    checked = read_manifest(json.dumps(manifest).encode())[1]
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
         for entry in checked.measurements

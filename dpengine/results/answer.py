@@ -16,6 +16,7 @@ from dpengine.estimate.error_distribution import sum_error
 from dpengine.mechanisms.scalar_queries import ratio_half_width, ratio_interval, selection_error
 from dpengine.mechanisms.variance import MEAN_CONFIDENCE, VARIANCE_CONFIDENCE, variance_interval
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.translation.catalogue import _
 from dpengine.version import VERSION
 
 __all__ = ["Answer", "Expected", "Group", "conclude", "expect", "reopen"]
@@ -88,6 +89,12 @@ class Answer:
         return json.dumps({"kind": Kind.ANSWER, **payload}, default=str, ensure_ascii=False).encode()
 
 
+def check_given(question: object) -> None:
+    """Refuse anything else in place of a question. Raises `PlanError`."""
+    if not isinstance(question, Question):
+        raise PlanError(_("a question is given as a Question, made of a statistic, a dataset and ε"))
+
+
 def expect(question: Question) -> Expected:
     """Return the expected error of the answer, computed exactly from the noise's distribution and the question alone.
 
@@ -98,6 +105,7 @@ def expect(question: Question) -> Expected:
     >>> expect(Question(dataset="clinic-2026", epsilon="1", statistic=Count())).half_width
     3.0
     """
+    check_given(question)
     noise = sum_error(1, question.scale)
     rows = (question.rows_about or 0) / question.groups
     match question.statistic:

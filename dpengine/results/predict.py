@@ -25,7 +25,7 @@ from dpengine.estimate.estimates import ModelledEstimates, derive_estimates
 from dpengine.estimate.quantiles import quantile_half_widths
 from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import Strategy, check_given, decide
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.results.published_columns import quantile_kind
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
@@ -59,11 +59,14 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     from dpengine.results.views.prediction import Prediction
 
+    check_given(plan)
     if epsilons is None:
         frame = predict_by_trials(plan)
         prediction = Prediction(frame)
         prediction.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
         return prediction
+    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
+        raise PlanError(_("values of ε are given as a list, such as [0.1, 1, 10]"))
     frames = []
     for epsilon in epsilons:
         at = plan.at(epsilon)

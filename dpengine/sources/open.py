@@ -47,6 +47,16 @@ SEPARATED = {
 }
 OTHERWISE = mark("{encoding}, cells separated by {delimiter}")
 STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+_ROWS_ABOVE = (*TEXT, *EXCEL), mark("only text files and workbooks have rows above their names, or none with names")
+# The files that each way to read is for: for any other source it would be ignored, and another table read than meant.
+_FOR = {
+    "encoding": ((*TEXT, *STATISTICAL), mark("only text files, and those of SPSS, Stata and SAS, have an encoding")),
+    "delimiter": (TEXT, mark("only text files have a delimiter")),
+    "sheet": (EXCEL, mark("only workbooks have sheets")),
+    "table": (duckdb_file.ENDINGS, mark("only databases hold tables by name")),
+    "skip_rows": _ROWS_ABOVE,
+    "no_names": _ROWS_ABOVE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,13 @@ class _Options:
     in_full: bool
     skip_rows: int
     names_given: bool
+
+    def check_for(self, suffix: str) -> None:
+        """Raise `TableError` for all that is given and is not for files with this ending; "" is no file."""
+        given = {name: getattr(self, name, None) for name in _FOR} | {"no_names": not self.names_given}
+        faults = dict.fromkeys(_(text) for name, (kinds, text) in _FOR.items() if given[name] and suffix not in kinds)
+        if faults:
+            raise TableError(_("{what}: leave this out", what=each) for each in faults)
 
 
 def open_table(
@@ -119,11 +136,13 @@ def open_table(
 
     Raises `TableError` if the source cannot be read, with advice.
     """
+    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
+    if not isinstance(source, str | Path):
+        options.check_for("")
     if _is_ibis(source) and remote.can_count(source):
         return remote.RemoteTable(source)
     if (frame := _in_memory(source)) is not None:
         return _of_frame(*frame)
-    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
     engine = Engine()
     try:
         with plain_errors():
@@ -148,6 +167,7 @@ def _load(engine: Engine, source: Source, parts: Sequence[parquet.Part], options
     if parts and isinstance(source, str | Path) and Path(source).is_file():
         return _open_file(engine, Path(source), options)
     if parts:
+        options.check_for(parquet.ENDINGS[0])
         paths = [path for path, _ in parts]
         named = [(str(path), values) for path, values in parts]
         isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=options.in_full)
@@ -232,9 +252,8 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     suffix = Path(label.removesuffix(".gz")).suffix
     if packed and suffix not in TEXT:
         raise TableError(_("only text tables may be gzipped ({listed}); unpack this one first", listed=", ".join(TEXT)))
-    if suffix not in (*TEXT, *EXCEL) and (options.skip_rows or not options.names_given):
-        raise TableError(_("only text files and workbooks have rows above their names, or none with names"))
-    if options.skip_rows < 0:
+    options.check_for(suffix)
+    if not isinstance(options.skip_rows, int) or options.skip_rows < 0:
         raise TableError(_("the number of rows above the names is 0 or more"))
     if suffix in TEXT:
         return _open_text(engine, path, packed, options)
@@ -244,35 +263,33 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
             path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
             names_given=options.names_given,
         )  # fmt: skip
-        sheet_rows = read_copy(Path(answer["place"]))
-        from_arrow(engine.connection(), sheet_rows)
-        return _Loaded(answer["names"], typed=False, rows=sheet_rows.num_rows)
+        return _of_rows(engine, answer["names"], read_copy(Path(answer["place"])), typed=False)
     if suffix in parquet.ENDINGS:
         return _open_parquet(engine, path, options)
     if suffix in ARROW:
         answer = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
-        frame = read_copy(Path(answer["place"]))
-        from_arrow(engine.connection(), frame)
-        return _Loaded(answer["names"], rows=frame.num_rows, frame=frame)
+        return _of_rows(engine, answer["names"], read_copy(Path(answer["place"])))
     if suffix in STATISTICAL:
         answer = isolated.read(
             "statistical", [path], folder,
             path=str(path), folder=str(folder), suffix=suffix, encoding=options.encoding,
         )  # fmt: skip
-        frame, labels = read_copy(Path(answer["place"])), tuple(answer["columns"])
-        from_arrow(engine.connection(), frame)
-        names = [column["name"] for column in labels]
+        labels, names = tuple(answer["columns"]), [column["name"] for column in answer["columns"]]
         how = mark("{program}, texts in {encoding}"), {"program": answer["program"], "encoding": answer["encoding"]}
-        return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, labels=labels)
+        return _of_rows(engine, names, read_copy(Path(answer["place"])), read_how=how, labels=labels)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(engine.connection(), folder, path, options.table), files=(path,))
     if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
-        names, frame = _read_by(reader, path)
-        from_arrow(engine.connection(), frame)
-        return _Loaded(names, rows=frame.num_rows, frame=frame)
+        return _of_rows(engine, *_read_by(reader, path))
     raise TableError(
         _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
     )
+
+
+def _of_rows(engine: Engine, names: list[str], frame: pa.Table, **more: Any) -> _Loaded:
+    """Return a table whose rows are in memory, or in a copy that is mapped into memory; the engine need not start."""
+    engine.prepare = lambda connection: from_arrow(connection, frame)
+    return _Loaded(names, rows=frame.num_rows, frame=frame, types=known_types(frame.schema), **more)
 
 
 def _open_parquet(engine: Engine, path: Path, options: _Options) -> _Loaded:

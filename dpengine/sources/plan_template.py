@@ -21,6 +21,9 @@ dataset: {dataset}          # whose budget is spent; keep the name for as long a
 epsilon: "1"                # what the whole release costs
 unit: {{rows: 1}}             # one row is one person; or {{id: column_that_names_the_person, rows: 3}}
 # rows_about: 10000         # rough public size, for previews only
+# If nobody can list the values of a column, a release finds those that many people have, for a quarter of ε:
+#   {{name: post_code, kind: category, values: found, among: {{pattern: "#####"}}}}      (# is a digit)
+#   {{name: waited, kind: number, from: 0, to: 5000, step: 10, bins: 20}}              (bins of a number, for a tenth)
 columns:                    # keep those that stand in a table below
 """
 BLANKS = {

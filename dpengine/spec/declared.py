@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -86,17 +86,31 @@ NumberFormat = Literal["1234.5", "1,234.5", "1.234,5"]
 Texts = Annotated[tuple[Annotated[Text, at_most(10_000)], ...], FailFast()]
 
 
-def readable_faults(error: ValidationError) -> Iterator[Fault]:
-    """Yield each fault in plain words, with its place in the plan, and after `MAX_FAULTS` how many more."""
+def readable_faults(error: ValidationError, given: Mapping[str, Any] | None = None) -> Iterator[Fault]:
+    """Yield each fault in plain words, with its place in what was given, and after `MAX_FAULTS` how many more."""
     faults = error.errors(include_url=False, include_input=False)
     for fault in faults[:MAX_FAULTS]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is none
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
         place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps)
-        yield Fault(place, _sentence(fault), missing=fault["type"] == "missing")
+        yield Fault(place, _sentence(fault), missing=fault["type"] == "missing", column=_column_at(place, given or {}))
     if len(faults) > MAX_FAULTS:
         yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
+
+
+def _column_at(place: tuple[str | int, ...], given: Mapping[str, Any]) -> str:
+    """Return the name of the column that a place is in, if it is in one that has a name: people do not count entries.
+
+    >>> _column_at(("columns", 2, "kind"), {"columns": [{"name": "age"}, {"name": "visit", "kind": "day"}]})
+    'visit'
+    """
+    match place, given.get("columns"):
+        case ("columns", int(position), *_rest), [*entries]:
+            entry = entries[position - 1]
+            name = entry.get("name") if isinstance(entry, Mapping) else getattr(entry, "name", None)
+            return name[:200] if isinstance(name, str) else ""
+    return ""
 
 
 # Sentences of the validation library by its names for faults; all others stay English.
@@ -163,7 +177,7 @@ class Declared(BaseModel):
             try:
                 self.__pydantic_validator__.validate_python(fields, self_instance=self)
             except ValidationError as error:
-                raise PlanError(readable_faults(error)) from None
+                raise PlanError(readable_faults(error, fields)) from None
 
         # Marks __init__ as equal to the library's own, so that a nested value reports its faults
         # with the path to it (plan → column 3 → edges) instead of stopping at the first.

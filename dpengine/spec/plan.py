@@ -369,8 +369,8 @@ class Plan(WithTallies, WithParts, Declared):
         return strict_yaml.dump(self.as_written.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """Write a plan file."""
-        Path(path).write_text(self.dumps(), encoding="utf-8")
+        """Write a plan file. Raises `PlanError` if it cannot be written."""
+        strict_yaml.write(path, self.dumps(), mark("plan"))
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
@@ -385,5 +385,5 @@ class Plan(WithTallies, WithParts, Declared):
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file and the codebooks beside it. Raises `PlanError` with every fault found."""
-        path = Path(path)
+        path = strict_yaml.path_of(path, mark("plan"))
         return cls.loads(strict_yaml.read(path, mark("plan")), folder=path.parent)

@@ -17,7 +17,7 @@ import yaml
 from dpengine.errors import PlanError
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["dump", "mapping", "read"]
+__all__ = ["dump", "mapping", "path_of", "read", "write"]
 
 MAX_BYTES = 20_000_000
 MAX_VALUES = 1_100_000  # texts, lists and mappings of one file: a column may list a million edges
@@ -35,6 +35,8 @@ def mapping(text: str, what: str) -> dict[str, Any]:
     >>> mapping("region: No\\nedges: [0, 1e3]", "a plan")
     {'region': 'No', 'edges': ['0', '1e3']}
     """
+    if not isinstance(text, str):
+        raise PlanError(_("this is not {what}: write a YAML mapping such as 'title: …'", what=_(what)))
     if len(text) > MAX_BYTES:
         raise PlanError(_("this is too long for {what}: {limit}", what=_(what), limit=_limit()))
     try:
@@ -165,6 +167,26 @@ def dump(content: dict[str, Any]) -> str:
         if len(text) <= MAX_KEPT:
             _written[known] = text
     return text
+
+
+def path_of(given: object, what: str) -> Path:
+    """Return the path that a caller gives; `what` names the kind of file. Raises `PlanError` for anything else."""
+    if not isinstance(given, str | Path):
+        raise PlanError(_("the {what} file is given as its path", what=_(what)))
+    return Path(given)
+
+
+def write(path: str | Path, text: str, what: str) -> None:
+    """Write a UTF-8 file; `what` names its kind. Raises `PlanError`, which names the file but not its folder."""
+    path = path_of(path, what)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or _("this is no name of a file")
+        raise PlanError(
+            _("the {what} file {name} cannot be written ({problem}): name another place", what=_(what), name=path.name,
+              problem=problem)
+        ) from None  # fmt: skip
 
 
 def read(path: Path, what: str) -> str:

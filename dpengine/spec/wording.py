@@ -325,18 +325,20 @@ def found_in_words(plan: Plan) -> str:
     """Say which shares of ε find cells, and what predictions assume until then; nothing if all cells are declared."""
     if not plan.finds:
         return ""
-    shares = (f"{localised(exact_text(plan.epsilon * plan.column(name).share))} ({name})" for name in plan.finds)
-    until = {
-        Number: _("Errors are predicted for bins of one width, as many as will be found."),
-        Category: _("Errors are predicted for as many values as can be found."),
-    }
-    kinds = {type(plan.column(name)) for name in plan.finds}
-    price = _(
-        "Of this, {shares} finds cells that the plan does not state, and the tables get {rest}.",
-        shares=" + ".join(shares),
+    columns = [plan.column(name) for name in plan.finds]
+    assumed = [
+        _("{n} bins of one width ({name})", n=number(column.declared_size), name=column.name)
+        if isinstance(column, Number)
+        else _("{n} values ({name})", n=number(column.declared_size), name=column.name)
+        for column in columns
+    ]
+    return _(
+        "Of this, {shares} pays for finding cells, and {rest} for the tables. Until cells are found, errors are "
+        "predicted for {assumed}; a release may find fewer.",
+        shares=" + ".join(f"{localised(exact_text(plan.epsilon * each.share))} ({each.name})" for each in columns),
         rest=localised(exact_text(plan.for_tables)),
+        assumed=", ".join(assumed),
     )
-    return " ".join([price, *(text for kind, text in until.items() if kind in kinds)])
 
 
 def unit_in_words(plan: Plan) -> str:

@@ -232,8 +232,9 @@ def meaning(epsilon: Fraction) -> None:
 require_entry()
 st.title("Definition")
 st.markdown(
-    "Differential privacy compares two tables that differ in one person. No answer may be more than "
-    "e^ε times as likely from one table as from the other: 2.72 times at ε = 1."
+    "Whether one person is in the table or not should hardly change what is published. Differential privacy puts a "
+    "number on *hardly*: no answer may be more than e^ε times as likely from one of the two tables as from the other. "
+    "At ε = 1, that is 2.72 times."
 )
 tour.invite()
 lab()

@@ -48,6 +48,10 @@ def show_sample() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.dataframe(patients_frame(TABLES[chosen]), height="content", alt=f"The inpatient table, {chosen}")
+        st.caption(
+            "Patients who agree on zip code, age and nationality form a *class*. Whoever is alone in one can be found "
+            "by anybody who knows these three, such as a neighbour."
+        )
         st.caption("Made up by Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, ℓ-Diversity, ACM TKDD 2007.")
     with right:
         classes = textbook_patients.classes(TABLES[chosen])

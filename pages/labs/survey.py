@@ -192,8 +192,9 @@ def lab() -> None:
 require_entry()
 st.title("Survey")
 st.markdown(
-    "People randomise their own answers with coins before they send them. Nobody has to be trusted, but the error "
-    "grows with the square root of the number of people."
+    "People randomise their own answers with coins before they send them, so nobody has to be trusted with the true "
+    "ones. The price: counts are much less exact than if one trusted office, the *curator*, held all answers and added "
+    "noise once. The error grows with the square root of the number of people."
 )
 lab()
 st.subheader("What this means for your release")

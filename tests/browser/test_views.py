@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
-from tests.browser.actions import BUY, PATIENCE, clinic_csv, load, press, publish, rest, upload
-from tests.browser.conftest import NewPage
+from tests.browser.actions import BUY, PATIENCE, SENT, clinic_csv, load, press, publish, rest, upload
+from tests.browser.conftest import NewPage, wait_until
 from tests.plans import letters_plan
 
 LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
@@ -182,3 +182,21 @@ def test_numbers_too_small_to_read_are_left_out_and_others_stand(new_page: NewPa
     page.evaluate("window.dispatchEvent(new Event('resize'))")
     shown.first.evaluate("e => e.style.fontSize = '7px'")
     expect(shown.first).to_be_hidden()
+
+
+@pytest.mark.nightly
+def test_a_grid_turns_dark_with_the_system(new_page: NewPage) -> None:
+    """With less motion, too, which is how the pages of these tests are."""
+    page = new_page("/definition")
+    page.locator(".stDataFrame canvas").first.wait_for(state="attached")
+    rest(page)
+    ground = """() => {
+        const canvas = document.querySelector(".stDataFrame canvas");
+        return canvas.getContext("2d").getImageData(canvas.width - 8, canvas.height - 8, 1, 1).data[1];
+    }"""
+    assert page.evaluate(ground) > 200
+    page.emulate_media(color_scheme="dark")
+    wait_until(page, "() => getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    page.wait_for_timeout(SENT)
+    rest(page)
+    assert page.evaluate(ground) < 80

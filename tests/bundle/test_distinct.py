@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from dpengine import Ledger, Plan, ReleaseError, predict, preview, release, verify
+from dpengine.bundle import report
+from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import promises
 from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
@@ -177,3 +179,15 @@ def test_a_preview_is_of_the_same_tables() -> None:
     assert [int(frame["count"].sum()) for frame in drawn.tables.values()] == pytest.approx(
         [3000, 1000, 2000, 3000], abs=9
     )
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [([["c", "a"], PERSONS], "those that count the same agree"), ([["a"], ["b"]], "all agree with each other"),
+     ([["a"]], None)],
+)  # fmt: skip
+def test_the_report_says_which_tables_agree_if_there_are_several(tables: list[Any], said: str | None) -> None:
+    result = preview(plan_of(*tables))
+    page = b"".join(report.render(result, describe(result))).decode()
+    sentences = ("those that count the same agree", "all agree with each other")
+    assert [each for each in sentences if f">{each}</dd>" in page] == ([] if said is None else [said])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -15,18 +16,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from dpengine import safe_csv
+from dpengine import export, safe_csv
 from dpengine.bundle import report, write
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
+from dpengine.errors import ReleaseError
+from dpengine.replicates.files import draw_replicates
 from dpengine.results import result as results
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
 from dpengine.synthesis.generate_rows import SyntheticRows
-from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
+from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of, with_portals, zipped
 from tests.plans import CLINIC, letters_plan, plans
 
 
@@ -233,10 +236,32 @@ def test_file_names_are_plain_and_distinct() -> None:
     columns = [{"name": name, "kind": "yesno"} for name in names]
     plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[[name] for name in names])
     assert list(table_files(plan).values()) == [
-        "tables/01-groe.csv",
+        "tables/01-grosse.csv",
         "tables/02-groesse.csv",
         "tables/03-x.csv",
         "tables/04.csv",
         "tables/05-con.csv",
         "tables/total.csv",
     ]
+
+
+def test_files_of_an_earlier_version_are_found_under_their_earlier_names() -> None:
+    """Version 6 dropped letters without a plain form; the names are the same otherwise."""
+    plan = Plan(dataset="d", epsilon=1, columns=[{"name": "Größe", "kind": "yesno"}], tables=[["Größe"]])
+    members = members_of(write.pack(preview(plan)))
+    manifest = json.loads(members["manifest.json"])
+    earlier = {"tables/01-grosse.csv": "tables/01-groe.csv", "tables/01-grosse.parquet": "tables/01-groe.parquet"}
+    assert earlier.keys() <= members.keys()
+    manifest["schema_version"] = 6
+    for table in manifest["tables"]:
+        table["file"] = earlier.get(table["file"], table["file"])
+    manifest["files"] = {earlier.get(name, name): each for name, each in manifest["files"].items()}
+    members = {earlier.get(name, name): each for name, each in members.items()}
+    members["manifest.json"] = json.dumps(manifest).encode()
+    bundle = zipped(with_portals(members))
+    assert verify(bundle)["schema_version"] == 6
+    assert len(export.published(bundle).tables["Größe",]) == len(draw_replicates(bundle)["Größe",]) == 4
+    manifest["schema_version"] = 7
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with pytest.raises(ReleaseError, match=r"tables/01-groe\.csv does not belong in this bundle"):
+        verify(zipped(members))

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from dpengine.counting.count import count, digest, digest_and_count
+from dpengine.counting.fingerprint import words_of_texts
 from dpengine.counting.pieces import text_file
+from dpengine.counting.pieces.numerals import Numerals
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.sources.table import LocalTable
@@ -45,10 +47,10 @@ def results_of(path: Path, plan: Plan, *, pieces: bool) -> tuple[object, ...]:
 
 def in_pieces(path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan = PLAN) -> int:
     """Assert that both readers give the same result; return how many pieces were parsed."""
-    parsed: list[bytes] = []
+    parsed: list[memoryview] = []
     parse = text_file._parse
 
-    def seen(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
+    def seen(table: LocalTable, content: memoryview, kinds: Mapping[int, str]) -> pa.Table:
         parsed.append(content)
         return parse(table, content, kinds)
 
@@ -85,6 +87,16 @@ def test_pieces_are_counted_and_digested_as_by_sql(tmp_path, monkeypatch, quote,
     with open_table(path) as table:
         assert table.text.whole_cells == simple
         assert text_file._kinds(table)[1] == ["numerals", "numerals", "few", "few", "texts"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["1.5", "7"], ["1.5", "x.y", "7"], ["1.5", "2.5", "nan"], ["1.5", None, "0.50"], ["a.b.c", "1.5", "7", "8"]],
+    ids=["a whole number", "a point in a word", "a word", "an empty cell", "points in a word"],
+)
+def test_numerals_are_hashed_as_any_texts(texts):
+    hashed = text_file._HashedNumerals()(Numerals(pa.array(texts)))
+    assert hashed.tolist() == words_of_texts(pa.array(texts))[0].tolist()
 
 
 @pytest.mark.parametrize("knots", [[], [0, 10, 40]], ids=["two ends", "knots"])

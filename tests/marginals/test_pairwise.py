@@ -130,6 +130,18 @@ def test_merged_bins_of_pairs_make_single_columns_more_exact() -> None:
     assert fit(wide, [*measured(table, "a"), *singles, coarse]).one["c"] == pytest.approx(np.full(600, 100), abs=1)
 
 
+def test_mostly_empty_pairs_make_single_columns_more_exact() -> None:
+    """Columns have noise of 200, and sums of 40 noisy cells of 80; all but one of these cells are empty."""
+    counts = np.diag(100 * (np.arange(40) % 7) + 50)
+    column = counts.sum(axis=0)
+    singles = [Measurement(Allocation((name,), Fraction(1, 200), 1), (column + noise_of(200, column.shape)).astype(int))
+               for name in "ab"]  # fmt: skip
+    pair = Measurement(Allocation(("a", "b"), Fraction(1, 9), 1), (counts + noise_of(9, counts.shape)).astype(int))
+    total = Measurement(Allocation((), EXACT, 1), np.asarray(column.sum()))
+    model = fit({"a": 40, "b": 40}, [total, *singles, pair])
+    assert all(np.abs(model.one[name] - column).mean() < 25 for name in "ab")
+
+
 def test_cells_of_a_pair_may_follow_what_is_around_them() -> None:
     """Two columns of 30 cells whose strength of dependence changes slowly; the noise is given, of scale 30."""
     steps = np.linspace(-1, 1, 30)

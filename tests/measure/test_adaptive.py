@@ -22,7 +22,9 @@ from dpengine.measure import adaptive
 from dpengine.measure.adaptive import (
     NOISE_OF_A_PICK,
     _all_at_once,
+    _all_or_nothing,
     _later_picks,
+    _Phase,
     _phases,
     _smaller_by_gain,
 )
@@ -177,8 +179,30 @@ def test_a_second_phase_follows_where_columns_nearly_decide_each_other() -> None
 
 
 def test_all_pairs_are_measured_for_less_error_where_their_noise_is_a_small_part_of_the_rows() -> None:
-    assert [_all_at_once(0, noise) for noise in (0.01, 0.15, 0.3, 0.6)] == pytest.approx([1.2, 1.2, 2.1, 3.0])
-    assert [_all_at_once(phase, 0.01) for phase in (1, 2)] == [3.0, 1.2]
+    multiples = [_all_at_once(0, noise, 1.0) for noise in (0.01, 0.15, 0.3, 0.6)]
+    assert multiples == pytest.approx([1.2, 1.2, 2.1, 3.0])
+    assert [_all_at_once(phase, 0.01, 1.0) for phase in (1, 2)] == [3.0, 1.2]
+
+
+def test_all_pairs_are_measured_for_less_error_where_most_of_their_cells_are_empty() -> None:
+    """As they are where columns nearly decide each other; where what pairs gain was not asked, nothing says so."""
+    assert [_all_at_once(0, 0.6, gain) for gain in (1.3, 1.5, math.inf)] == [3.0, 1.5, 3.0]
+    assert _all_at_once(0, 0.01, 1.5) == 1.2
+    assert _all_at_once(1, 0.6, 1.5) == 3.0
+
+
+def test_that_cells_are_empty_is_told_by_what_was_answered_not_by_counts() -> None:
+    names = dict.fromkeys("abc", 10)
+    two = {pair: np.full((10, 10), 10.0) for pair in combinations(names, 2)}
+    model = Pairwise(1000.0, {name: np.full(10, 100.0) for name in names}, two)
+
+    def all_at_once(counts: np.ndarray, gain: float) -> bool:
+        run = Run(Workload(names, [*two]), {}, Fraction(1), 1, fitted=((0, False), model))
+        pairs = [Candidate(pair, (), counts, model.pair(*pair)) for pair in two]
+        return _all_or_nothing(run, _Phase(0, 2, 0.5, run.left // 2, 0.01, 1000 * gain), pairs, 600)
+
+    tables = np.diag(np.full(10, 100)), np.full((10, 10), 10)
+    assert [all_at_once(counts, gain) for counts in tables for gain in (1.0, 1.5)] == [False, True] * 2
 
 
 def test_the_audit_states_its_sensitivity_and_counts_every_cell() -> None:

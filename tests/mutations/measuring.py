@@ -74,6 +74,13 @@ FAULTS = [
         BY_REPLAY,
     ),
     Fault(
+        "whether pairs are mostly empty is told by their exact counts",
+        ADAPTIVE,
+        "noise / total, phase.gain / total)) * noise:\n",
+        "noise / total, int(pairs[0].wrong().sum()) / GRAIN / total)) * noise:\n",
+        OF_ADAPTIVE + "::test_that_cells_are_empty_is_told_by_what_was_answered_not_by_counts",
+    ),
+    Fault(
         "the part of single columns and the number of phases follow from the exact number of rows",
         ADAPTIVE,
         "gained = gain / total\n",

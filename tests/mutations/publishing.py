@@ -431,8 +431,8 @@ FAULTS = [
     Fault(
         "a bundle may take the place of the ledger",
         "dpengine/cli/common.py",
-        "if place in _ledger_files(url):",
-        "if place in _ledger_files(url)[1:]:",
+        "for file in _ledger_files(url)):",
+        "for file in _ledger_files(url)[1:]):",
         "tests/test_cli_release.py::test_a_bundle_never_takes_the_place_of_what_is_read_or_of_the_ledger",
     ),
     Fault(
@@ -848,9 +848,23 @@ FAULTS = [
     Fault(
         "all texts of a column of numerals are recognised by their numbers",
         "dpengine/counting/pieces/text_file.py",
-        "if short.all():",
-        "if len(short):",
-        "tests/counting/test_pieces_of_text.py::test_pieces_are_counted_and_digested_as_by_sql",
+        "np.flatnonzero(~cells.shortest)",
+        "np.flatnonzero(cells.lengths == 0)",
+        "tests/counting/test_pieces_of_text.py::test_numerals_are_hashed_as_any_texts",
+    ),
+    Fault(
+        "a whole number beside a word with a point is recognised as a fraction",
+        "dpengine/counting/pieces/numerals.py",
+        " - self._odd_points() <",
+        " <",
+        "tests/counting/test_pieces_of_text.py::test_numerals_are_hashed_as_any_texts",
+    ),
+    Fault(
+        "milliseconds of a table in memory are counted as days",
+        "dpengine/counting/pieces/arrow_table.py",
+        'return "" if pa.types.is_date64(cells.type) else kind',
+        "return kind",
+        "tests/counting/test_pieces_of_memory.py::test_other_columns_are_left_to_sql",
     ),
     Fault(
         "texts that are no plain numerals are counted as numbers",

@@ -40,6 +40,7 @@ def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
     at = page()
     assert "You have no plan yet" in texts(at)
     assert [link.proto.page for link in at.get("page_link")]
+    assert "At ε = 1, someone who is 50\N{NO-BREAK SPACE}% sure that a person is in the table" in texts(at)
     first = metrics(at)["Typically off by"]
     at.get_by_key("accuracy_sample").set_value("Health insurance sample").run()
     assert not at.exception

@@ -168,6 +168,16 @@ BAD = {
     "damaged old workbook": ("t.xls", b"\xd0\xcf\x11\xe0" + CANARY.encode() * 99, {}, "cannot be read"),
     "CSV named Arrow": ("t.arrow", f"a,b\n{CANARY},2\n".encode(), {}, "damaged"),
     "empty Arrow": ("t.arrow", b"", {}, "write it again"),
+    "sheet of a text file": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"sheet": "2"}, "only workbooks have sheets"),
+    "table of a text file": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"table": "t"}, "only databases hold tables"),
+    "delimiter of a workbook": ("t.xlsx", CANARY.encode(), {"delimiter": ";"}, "only text files have a delimiter"),
+    "encoding of Parquet": ("t.parquet", CANARY.encode(), {"encoding": "utf-8"}, "only text files, and those of SPSS"),
+    "rows above the names of Parquet": (
+        "t.parquet",
+        CANARY.encode(),
+        {"skip_rows": 1},
+        "only text files and workbooks",
+    ),
     "unknown ending": ("t.docx", CANARY.encode(), {}, "use CSV, Parquet"),
     "no ending": ("t", CANARY.encode(), {}, "use CSV, Parquet"),
 }
@@ -186,6 +196,16 @@ def test_bad_files_are_refused_in_words_that_help_and_leak_nothing(case, tmp_pat
     assert str(tmp_path) not in message
     assert caught.value.__cause__ is None
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["a frame", "a pattern", "a list"])
+def test_how_to_read_a_text_file_is_refused_for_what_is_none(source, tmp_path):
+    """It would be ignored, and another table read than the one that was meant."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "rows-1.parquet")
+    sources = {"a frame": pa.table({"a": [1]}), "a pattern": tmp_path / "rows-*.parquet",
+               "a list": [tmp_path / "rows-1.parquet"]}  # fmt: skip
+    with pytest.raises(TableError, match=r"only workbooks have sheets: leave this out\nonly text files and workbooks"):
+        open_table(sources[source], sheet="2", names_given=False)
 
 
 TYPED = pa.table(

@@ -56,7 +56,7 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ('epsilon: "1"', "epsilon: 1e9", "between"),
         ('epsilon: "1"', "epsilon: 1/0", "a decimal or a fraction"),
         ("epsilon", "epsylon", "not known here"),
-        ("kind: date", "kind: dat", "columns → 3: kind must be one of number, category, yesno, date"),
+        ("kind: date", "kind: dat", r"columns → 3 \(visit\): kind must be one of number, category, yesno, date"),
         ("[age, region]", "[age, regoin]", "there is no column 'regoin'"),
         ("[age, region]", "[age, age]", "named twice"),
         ("[region, visit]", "[region, age]", "listed twice"),
@@ -184,7 +184,7 @@ def test_a_plan_in_code_may_name_a_standard_list_and_no_other_codebook() -> None
 
     assert plan("months").cells(("m",)) == 14
     for wanted in ["x.csv", "no-such-list"]:
-        with pytest.raises(PlanError, match="columns → 1: "):
+        with pytest.raises(PlanError, match=r"columns → 1 \(m\): "):
             plan(wanted)
 
 

@@ -82,24 +82,25 @@ def plan(**changed: Any) -> Plan:
          "epsilon: ε muss eine Zahl sein: eine Dezimalzahl mit Punkt oder ein Bruch, etwa 0.5 oder 1/3"),
         ({"tables": [["sex"]]}, "Tabelle sex: Es gibt keine Spalte 'sex'; geben Sie sie unter 'columns' an"),
         ({"tables": []}, "nennen Sie mindestens eine Tabelle"),
-        ({"columns": [{**AGE, "edges": [18, 0]}]}, "columns → 1 → edges: Grenzen müssen steigen, aber 0 folgt auf 18"),
+        ({"columns": [{**AGE, "edges": [18, 0]}]},
+         "columns → 1 (age) → edges: Grenzen müssen steigen, aber 0 folgt auf 18"),
         ({"columns": [{**AGE, "edges": [0, "x"]}]},
-         "columns → 1 → edges: Grenze 2: das ist keine Zahl: Schreiben Sie etwa 18 oder 0.5"),
+         "columns → 1 (age) → edges: Grenze 2: das ist keine Zahl: Schreiben Sie etwa 18 oder 0.5"),
         ({"columns": [{**AGE, "other": "vielleicht"}]},
-         "columns → 1 → other: hier wird Ja oder Nein (true oder false) erwartet"),
+         "columns → 1 (age) → other: hier wird Ja oder Nein (true oder false) erwartet"),
         ({"columns": [{**AGE, "colour": "red"}]},
-         "columns → 1 → colour: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
+         "columns → 1 (age) → colour: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
         ({"columns": [{"name": "age", "kind": "number"}]},
-         "columns → 1 → edges: diese Angabe fehlt und wird gebraucht"),
+         "columns → 1 (age) → edges: diese Angabe fehlt und wird gebraucht"),
         ({"columns": [{"name": "age", "kind": "date", "from": "2020-13-01", "to": "2021-01-01", "by": "eon"}]},
-         "columns → 1 → from: hier wird ein Datum wie 2024-12-31 erwartet "
+         "columns → 1 (age) → from: hier wird ein Datum wie 2024-12-31 erwartet "
          "(month value is outside expected range of 1-12)\n"
-         "columns → 1 → by: erlaubt ist hier 'day', 'week', 'month', 'quarter' oder 'year'"),
+         "columns → 1 (age) → by: erlaubt ist hier 'day', 'week', 'month', 'quarter' oder 'year'"),
         ({"columns": [{**AGE, "edges": {"from": 0, "to": 1, "bins": 2_000_000}}]},
-         "columns → 1 → edges: 2.000.000 Zellen in einer Spalte sind zu viele (höchstens 1.000.000)"),
+         "columns → 1 (age) → edges: 2.000.000 Zellen in einer Spalte sind zu viele (höchstens 1.000.000)"),
         ({"columns": [{**AGE, "kind": "date", "from": "2020-01-01T12:00", "to": "2021-01-01", "by": "day"}]},
-         "columns → 1 → from: hier wird ein Datum ohne Uhrzeit erwartet\n"
-         "columns → 1 → edges: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
+         "columns → 1 (age) → from: hier wird ein Datum ohne Uhrzeit erwartet\n"
+         "columns → 1 (age) → edges: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
         ({"unit": {"rows": 0}}, "unit → rows: der Wert muss mindestens 1 sein"),
     ],
 )  # fmt: skip

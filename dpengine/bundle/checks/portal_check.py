@@ -34,7 +34,7 @@ def wrong_portals(members: Archive, manifest: Mapping[str, Any], plan: Plan, *, 
     from dpengine.bundle.portals import parquet  # loaded only where a bundle has such files
 
     facts, most = parquet.facts(manifest), sizes.manifest_bytes(plan)
-    for table, file in table_files(plan).items():
+    for table, file in table_files(plan, manifest["schema_version"]).items():
         name = parquet_name(file)
         expected = parquet.from_csv(
             plan, table, facts(table), members.pieces(file, sizes.file_bytes(plan, file, table))

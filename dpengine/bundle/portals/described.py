@@ -101,7 +101,7 @@ def described(plan: Plan, manifest: Mapping[str, Any]) -> Release:
         time=manifest["created"],
         keywords=("differential privacy", "statistics", *list(headings)[:MAX_KEYWORDS]),
         citation=plan.about.cite_as or f"{by}{title}. Differentially private release of {day}, {identifier}.",
-        files=tuple(_files(plan)),
+        files=tuple(_files(plan, manifest["schema_version"])),
         sealed=manifest["files"],
     )
 
@@ -141,9 +141,9 @@ def _text(plan: Plan, manifest: Mapping[str, Any]) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _files(plan: Plan) -> Iterator[Described]:
+def _files(plan: Plan, schema_version: int) -> Iterator[Described]:
     """Yield the published tables, the total, and the synthetic rows."""
-    for table, path in table_files(plan).items():
+    for table, path in table_files(plan, schema_version).items():
         by = " × ".join(plan.column(name).heading for name in table)
         yield Described(
             name=path.removeprefix("tables/").removesuffix(".csv"),

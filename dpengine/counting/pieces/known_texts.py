@@ -95,7 +95,7 @@ def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
 def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -> tuple[KnownTexts, BatchCoding]:
     """Return the cache of codes of the column's texts, and the SQL coding."""
     by_sql = coding_of(column, place, table.columns[place].type)
-    return KnownTexts(partial(_codes_of_texts, _here(column), lambda rest: encode(by_sql, place, rest)[:-1])), by_sql
+    return KnownTexts(partial(_codes_of_texts, _here(column), partial(encode, by_sql, place))), by_sql
 
 
 def _here(column: Column) -> Callable[[Any], tuple[Codes, Bools | None]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpengine import arrow
 from dpengine.array_types import Bools, Ints
@@ -52,16 +53,24 @@ class Numerals:
     @property
     def shortest(self) -> Bools:
         """Which texts are fractions, and the shortest texts of their numbers."""
-        points = np.flatnonzero(self.buffer[:-8] == _POINT)
-        if self.lacking is None and len(points) == len(self.values):  # a plain numeral has at most one
-            return is_shortest(self.buffer, self.starts, self.lengths, self.values)
-        fraction = np.zeros(len(self.values), dtype=bool)
-        fraction[self._rows_of(points)] = True
+        shortest = is_shortest(self.buffer, self.starts, self.lengths, self.values)
+        points = self.buffer[:-8] == _POINT
+        plain = len(self.values) if self.lacking is None else np.count_nonzero(~self.lacking)
+        if np.count_nonzero(points) - self._odd_points() < plain:
+            fraction = np.zeros(len(self.values), dtype=bool)
+            fraction[self._rows_of(np.flatnonzero(points))] = True
+            shortest &= fraction
         if self.lacking is not None:
-            fraction &= ~self.lacking
-        some = np.flatnonzero(fraction)
-        fraction[some] = is_shortest(self.buffer, self.starts[some], self.lengths[some], self.values[some])
-        return fraction
+            shortest &= ~self.lacking
+        return shortest
+
+    def _odd_points(self) -> int:
+        """Return the number of points in texts that are not plain numerals; each plain one has at most one point."""
+        if not len(self.odd):
+            return 0
+        odd = self.odd_texts
+        points, _ = arrow.values_and_nulls(pc.count_substring(odd.dictionary, "."))
+        return int(points[arrow.values_and_nulls(odd.indices)[0]].sum())
 
     def _rows_of(self, positions: Ints) -> Ints:
         """Return the rows whose texts contain the bytes at these positions."""

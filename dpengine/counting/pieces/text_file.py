@@ -11,6 +11,7 @@ The first rows decide how a column is read. This affects only the time that coun
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -72,7 +73,7 @@ def pieces_of(
         codings.append(coding)
     words = [_hashed(kinds[place]) for place in hashed]
     order = [*(place for place, _ in columns), *hashed]
-    size = len(sample) * _ROWS // max(1, sample.count(b"\n"))
+    size = len(sample) * _ROWS // max(1, bytes(sample).count(b"\n"))
     parse = partial(_parse, table, kinds={place: kinds[place] for place in order})
     batches = (
         _Piece(content, parse, order, kinds) for content in _contents(table, min(max(size, _BYTES[0]), _BYTES[1]))
@@ -84,35 +85,40 @@ class _Piece:
     """Whole lines, parsed by the thread that asks for their columns."""
 
     def __init__(
-        self, content: bytes, parse: Callable[[bytes], pa.Table], order: Sequence[int], kinds: Sequence[str]
+        self, content: memoryview, parse: Callable[[memoryview], pa.Table], order: Sequence[int], kinds: Sequence[str]
     ) -> None:
         self._content, self._parse, self._order, self._kinds = content, parse, order, kinds
         self._cells: dict[int, Any] | None = None  # no cached_property: in Python 3.11, all pieces would share its lock
 
     def column(self, output: int) -> Any:
         if self._cells is None:
-            parsed, self._content = self._parse(self._content), b""
+            parsed, self._content = self._parse(self._content), memoryview(b"")
             self.num_rows = parsed.num_rows
             chunks = {int(name[1:]): arrow.one_chunk(parsed.column(name)) for name in parsed.column_names}
             self._cells = {k: Numerals(each) if self._kinds[k] == "numerals" else each for k, each in chunks.items()}
         return self._cells[self._order[output]]
 
 
-def _contents(table: LocalTable, size: int) -> Iterator[bytes]:
+def _contents(table: LocalTable, size: int) -> Iterator[memoryview]:
     """Yield the file after its header in pieces of whole lines. Raises `TableError` once the table is interrupted."""
     assert table.text is not None
     before = table.interrupts
     with table.text.path.open("rb") as raw:
         raw.readline()
         while content := raw.read(size):
-            yield content + raw.readline()
+            end = content.rfind(b"\n") + 1
+            if end:  # reading the begun line again is faster than copying the piece to append its end
+                raw.seek(end - len(content), os.SEEK_CUR)
+                yield memoryview(content)[:end]
+            else:
+                yield memoryview(content + raw.readline())
             if table.interrupts != before:
                 raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
 
 
-def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
+def _kinds(table: LocalTable) -> tuple[memoryview, list[str]]:
     """Return the first lines and each column's kind, inferred from them: few texts, numerals or texts."""
-    sample = next(_contents(table, _SAMPLE), b"")
+    sample = next(_contents(table, _SAMPLE), memoryview(b""))
     parsed = _parse(table, sample, dict.fromkeys(range(len(table.columns)), "texts"))
     few = max(_FEW, parsed.num_rows // 8)
     kinds = []
@@ -124,7 +130,7 @@ def _kinds(table: LocalTable) -> tuple[bytes, list[str]]:
     return sample, kinds
 
 
-def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Table:
+def _parse(table: LocalTable, content: memoryview, kinds: Mapping[int, str]) -> pa.Table:
     """Parse whole lines to texts, null if empty.
 
     Raises `pa.ArrowInvalid` if a line has the wrong number of cells, or if its quotes are not simple.
@@ -152,12 +158,12 @@ def _parse(table: LocalTable, content: bytes, kinds: Mapping[int, str]) -> pa.Ta
     )  # fmt: skip
 
 
-def _check_lines(content: bytes, text: TextFile) -> None:
+def _check_lines(content: memoryview, text: TextFile) -> None:
     """Raise `pa.ArrowInvalid` unless no line is blank and quotes are only around whole cells.
 
     Then the text between quotes has no quote and no line end.
     """
-    lines = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
+    lines = np.frombuffer(content if bytes(content[-1:]) == b"\n" else bytes(content) + b"\n", dtype=np.uint8)
     if not all(whole_cells_and_rows(lines, ord(text.delimiter), ord(text.quote))):
         raise pa.ArrowInvalid("quotes or blank lines that the engine has to read")
 
@@ -198,11 +204,9 @@ class _HashedNumerals:
         self._known = known_words()
 
     def __call__(self, cells: Numerals) -> Words:
-        short = cells.shortest
-        if short.all():
-            return words_of_numbers(cells.values)
-        words = words_of_bytes(cells.buffer, cells.starts, cells.lengths)  # 0 for an empty text
-        words[short] = words_of_numbers(cells.values[short])
+        others = np.flatnonzero(~cells.shortest)
+        words = words_of_numbers(cells.values)
+        words[others] = words_of_bytes(cells.buffer, cells.starts[others], cells.lengths[others])  # 0 for an empty text
         if len(cells.odd):
             words[cells.odd] = by_entry(self._known, cells.odd_texts, 0)
         return words

@@ -15,9 +15,17 @@ from dpengine.spec.declared import Declared, Text
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.translation.catalogue import _
 
-__all__ = ["Condition", "all_of"]
+__all__ = ["Condition", "all_of", "check_stated"]
 
 _BEYOND = Decimal(10) ** 30  # the bound of an open range
+
+
+def check_stated(column: Column) -> None:
+    """Raise ValueError if the cells of a column are known only once a release has found them."""
+    if column.share:
+        raise ValueError(
+            _("the cells of {name!r} are found by a release only: state them to ask about it", name=column.name)
+        )
 
 
 class Condition(Declared):
@@ -42,6 +50,7 @@ class Condition(Declared):
     @model_validator(mode="after")
     def _check_labels(self) -> Condition:
         name, known = self.column.name, set(self.column.labels)
+        check_stated(self.column)
         if isinstance(self.column, Amount):
             raise ValueError(_("{name!r} is an amount and has no cells; give a range of its values", name=name))
         if not self.labels:

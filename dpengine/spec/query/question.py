@@ -23,7 +23,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.declared import Declared
 from dpengine.spec.domain import Amount, Column, cells_payload
 from dpengine.spec.plan import Dataset, Epsilon, Unit
-from dpengine.spec.query.condition import Condition, all_of
+from dpengine.spec.query.condition import Condition, all_of, check_stated
 from dpengine.spec.query.statistic import (
     Count,
     Mean,
@@ -71,13 +71,8 @@ class Question(Declared):
     def _check_question(self) -> Question:
         if self.by:
             self._check_groups()
-        columns = [*self.by, *(condition.column for condition in self.where)]
-        columns += [self.statistic.of] if isinstance(self.statistic, Mode) else []
-        for column in columns:
-            if column.share:
-                raise ValueError(
-                    _("the cells of {name!r} are found by a release only: state them to ask about it", name=column.name)
-                )
+        for column in [*self.by, *([self.statistic.of] if isinstance(self.statistic, Mode) else [])]:
+            check_stated(column)
         if self.scale > MAX_SCALE:
             raise ValueError(_("the noise would be wider than can be drawn; choose a larger step, or a larger ε"))
         return self

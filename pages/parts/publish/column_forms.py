@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpengine import owner
 from dpengine.sources.table import Table
+from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
@@ -24,7 +25,7 @@ from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import has_found_bins, is_found, listed
+from pages.parts.visit.plan.column_entry import has_found_bins, is_found, listed, with_even_knots
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]
@@ -47,6 +48,7 @@ BANDS = {
 }
 OTHERWISE = "otherwise"
 MAX_SEEN = 20_000  # most values of a column that its owner can look at
+MAX_PARTS = 99  # of an amount
 MAX_TICKS = 40  # with more values there is a search box
 PLAIN: NumberFormat = "1234.5"
 
@@ -110,7 +112,24 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         )
     )
     knots = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
+    if any(name in table.quantiles for table in plan_form.published(visit().entries)):
+        _say_where_quantiles_end({**column, **typed, "knots": knots})
     return {**typed, "knots": knots} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+
+
+def _say_where_quantiles_end(column: dict[str, Any]) -> None:
+    """Say how fine medians and quartiles can be, and how to have them finer, unless the range has too few steps."""
+    parts = len((column if column["knots"] else with_even_knots(column))["knots"]) - 1
+    finer = with_even_knots(column, min(2 * parts, MAX_PARTS))
+    if not 0 < parts < len(finer["knots"]) - 1:
+        return
+    text = _(
+        "Intervals of medians and quartiles end where the {n} parts of this range do. More parts make them narrower, "
+        "and those of averages wider: write {example} in the grid.",
+        n=number(parts),
+        example=f"`{notation.write(finer)}`",
+    )
+    st.caption(f":material/info: {text}")
 
 
 def _numbers_written(name: str, now: str) -> dict[str, Any]:

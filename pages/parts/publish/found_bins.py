@@ -34,6 +34,8 @@ def ask_bins(column: Mapping[str, Any], key: str) -> dict[str, Any]:
         }  # fmt: skip
         wanted = st.number_input(_("Bins"), 2, 1_000, int(bins.get("count") or 20), key=f"{key}-count")
     fields |= {"bins": {**bins, "count": wanted}}
+    if "" in fields.values():
+        st.caption(_("Between which values the bins are found is public knowledge; values outside count as (other)."))
     with suppress(PlanError):  # the faults are shown below the card
         st.caption(_price(Number(name="x", **{each: value for each, value in fields.items() if value != ""})))
     return {"edges": []} | fields

@@ -54,7 +54,7 @@ def _price(among: Universe) -> str:
     return _(
         "{share} of ε finds the values: at ε = {epsilon}, those that about {least} people or more have. Values that "
         "fewer people have count as (other). With a chance of {chance}, a value is shown that nobody has. The "
-        "predictions are for {most} values.",
+        "predictions are for {most} values: if you expect fewer, add “, at most 50”, or the most that you expect.",
         share=_percent(float(among.share)),
         least=number(none.least),
         epsilon=entries.epsilon,

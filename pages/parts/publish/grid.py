@@ -15,7 +15,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.spec import notation
-from dpengine.translation.catalogue import _, mark, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_card import FOUND, KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.checked import Checked, checked
@@ -244,6 +244,8 @@ def _state(column: Mapping[str, Any], check: Checked) -> str:
         return "✗ " + _(UNWRITTEN if wrong == plan_form.HOW_WRITTEN else wrong)
     if column["kind"] == "amount":
         return "✓ " + _("averages and totals")
+    if finds_cells(column):
+        return "✓ " + _("up to {n} cells", n=number(size))
     cells, levels = plural("{n} cell", "{n} cells", size), len(plan_form.coarser(column))
     return f"✓ {cells} · " + plural("{n} coarser level", "{n} coarser levels", levels) if levels else f"✓ {cells}"
 

@@ -29,13 +29,14 @@ def show_profile(
     with st.grid(across, min_column_width=150):
         share = f"{percent(unique / people)} of people"
         st.metric("Alone", f"{unique:,}", share, help="People with whom no one else agrees on these columns.", **BESIDE)
-        st.metric("k", f"{profile.k:,}", help=term("k-anonymity"), border=True)
+        st.metric("Smallest class, k", f"{profile.k:,}", help=term("k-anonymity"), border=True)
         if profile.distinct is not None:
             note = "Different sensitive values in the class with the fewest; beside it, two stricter definitions."
             stricter = f"entropy {profile.entropy:.2g}, (c, ℓ) {profile.recursive}"
-            st.metric("ℓ", f"{profile.distinct:,}", stricter, help=note, **BESIDE)
+            st.metric("Fewest values in a class, ℓ", f"{profile.distinct:,}", stricter, help=note, **BESIDE)
             note = "The largest distance of a class's sensitive values from those of the whole table."
-            st.metric("t", f"{profile.t_equal:.2g}", f"ordered {profile.t_ordered:.2g}", help=note, **BESIDE)
+            ordered = f"ordered {profile.t_ordered:.2g}"
+            st.metric("Class farthest from all, t", f"{profile.t_equal:.2g}", ordered, help=note, **BESIDE)
     bands = syntactic.size_bands(classes)
     classes_in_all = plural(profile.classes, "class", "classes")
     line = (

@@ -26,6 +26,8 @@ ROWS = pd.DataFrame(
     }
 )
 
+K, L = "Smallest class, k", "Fewest values in a class, ℓ"
+
 
 def page(table: Table | None = None, entries: Entries | None = None) -> AppTest:
     at = visit()
@@ -52,7 +54,7 @@ def test_nothing_of_the_owners_table_is_shown_before_it_is_asked_for() -> None:
     with open_table(ROWS) as table:
         at = page(table, Entries(chosen=("zip", "age")))
         assert at.multiselect[0].value == ["zip", "age"]
-        assert not {"k", "Alone"} & set(metrics(at))
+        assert not {K, "Alone"} & set(metrics(at))
         assert not [frame for frame in at.dataframe if "alone" in frame.value]
 
 
@@ -68,7 +70,7 @@ def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table
     at = whole(page().segmented_control(key="risk_form").set_value(form).run())
     found = syntactic.profile(textbook_patients.classes(table))
     shown = metrics(at)
-    assert (shown["k"], shown["ℓ"], shown["Alone"]) == (str(found.k), str(found.distinct), str(found.unique))
+    assert [shown[name] for name in ("Alone", K, L)] == [str(found.unique), str(found.k), str(found.distinct)]
     assert "Machanavajjhala" in texts(at)
 
 
@@ -82,7 +84,7 @@ def test_the_owners_table_is_shown_for_the_owners_eyes_only() -> None:
         expected = syntactic.profile(class_sizes(table, ["zip", "age"], "ill"))
         assert "For your eyes only" in texts(at)
         shown = metrics(at)
-        assert (shown["Alone"], shown["k"], shown["ℓ"]) == ("1", "1", str(expected.distinct))
+        assert [shown[name] for name in ("Alone", K, L)] == ["1", "1", str(expected.distinct)]
         assert "1 of 6 people is alone; 3 classes" in texts(at)
 
 

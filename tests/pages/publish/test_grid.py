@@ -80,6 +80,7 @@ def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_s
         card = next(box for box in page.selectbox if box.label == "How you know")
         assert card.disabled
         assert card.options == [FOUND]
+    assert [grid(page)[STATE][name] for name in ("region", "score")] == ["✓ up to 1,002 cells", "✓ up to 22 cells"]
     assert grid(page)[SOURCE]["age"] == "a standard list"
     before = page.data_editor[0].key
     edit(page, {"age": {SOURCE: FOUND}, "region": {SOURCE: "I typed it"}})

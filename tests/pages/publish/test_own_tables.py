@@ -47,6 +47,20 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: AppTest) -> None:
+    labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
+    labelled(people.button, "Go on").click().run()
+    labelled(people.selectbox, "One column in detail").set_value("income").run()
+    assert "parts of this range" not in texts(people), "an average has no parts"
+    visit_of(people).change(of_amounts=("mean", "median"))
+    people.run()
+    assert "end where the 20 parts of this range do" in texts(people)
+    assert "write `0 to 200000 by 100 in 40 parts` in the grid" in texts(people)
+    labelled(people.text_input, "Rounded to").set_value("9000").run()
+    assert not people.exception
+    assert "parts of this range" not in texts(people), "22 steps have no 40 parts"
+
+
 def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("answers.csv", b"ResponseId,answer\nR_1,yes\n").run()
@@ -107,6 +121,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     labelled(people.get("file_uploader"), "a CSV file with").upload("places.csv", LEVELS).run()
     assert not people.exception
     assert visit_of(people).entries.declared["county"]["levels"] == ["state", "county"]
+    assert "Tables can also count by state (of county)." in texts(people)
     by = labelled(people.multiselect, "First table: counts by")
     assert by.options == ["state (of county)", "county", "sex", "income"]
     by.set_value(["county@state", "sex"]).run()
@@ -186,6 +201,7 @@ def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> Non
     assert not page.exception
     assert visit_of(page).plan == to_plan(from_plan(plan))
     assert page.selectbox(key="preview-table").value == plan.marginals[0]
+    assert ("In a group of typical size: mean " in texts(page)) == bool(plan.amounts(()))
     page.button(key="change-columns").click().run()
     assert not page.exception
     assert to_plan(visit_of(page).entries).key == plan.key, "looking at the tables changes nothing"

@@ -18,7 +18,7 @@ __all__ = ["measure_facts"]
 
 
 def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> list[str]:
-    """Return a sentence for each mean, sum and quantile of a table; `predicted` holds their half-widths."""
+    """Return a sentence on the means, sums and quantiles of a table, if it has any; `predicted` holds half-widths."""
     facts = []
     for measure in measures(plan, table):
         amount = plan.amount(measure.amount)
@@ -26,16 +26,14 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
             width = float(predicted.get(f"{name}_half_width_95", math.nan))
             if math.isnan(width):
                 continue
-            what = plain(heading[:1].upper() + heading[1:])
+            what = plain(heading)
             whole = float(amount.high - amount.low)
             if measure.pair is not None:
                 on = plan.amount(measure.on)
                 whole = 2 * unit_of(measure.pair, amount, on) * limit_of(measure.pair, on)
             if measure.kind != "sum" and 2 * width > MAX_WIDTH * whole:
-                facts.append(_("{what} would be mostly noise in a group of typical size.", what=what))
+                facts.append(_("{what} **mostly noise**", what=what))
             else:
                 within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")
-                facts.append(
-                    _("{what}: within **±{half_width}** in a group of typical size.", what=what, half_width=within)
-                )
-    return facts
+                facts.append(_("{what} within **±{half_width}**", what=what, half_width=within))
+    return [_("In a group of typical size: {facts}.", facts="; ".join(facts))] if facts else []

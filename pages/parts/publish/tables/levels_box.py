@@ -13,6 +13,7 @@ from pages.parts.publish import codebook_box
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.level_entry import bins_text, longer_periods, wider_bins
+from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.state import visit
 
 __all__ = ["PERIODS", "ask_levels", "show"]
@@ -33,8 +34,12 @@ def show(chosen: Sequence[str]) -> None:
     categories = [name for name in chosen if declared[name]["kind"] == "category"]
     if not with_periods_or_bins and not categories:
         return
+    coarser = [level_of(name, level) for name in chosen for level in plan_form.coarser(declared[name])]
     title = _("Levels, such as counties in states, or months in years")
-    with st.popover(title, icon=":material/account_tree:", key=visit().key("levels-box"), on_change="rerun") as box:
+    box = st.popover(title, icon=":material/account_tree:", key=visit().key("levels-box"), on_change="rerun")
+    if coarser:
+        st.caption(_("Tables can also count by {levels}.", levels=plain(", ".join(coarser))))
+    with box:
         if not box.open:
             return
         st.caption(

@@ -270,11 +270,11 @@ def alone(column: Column | Mapping[str, Any], name: str) -> Plan:
     return Plan(dataset="x", epsilon="1", columns=[column, {"name": by, "kind": "yesno"}], tables=[table])
 
 
-def with_even_knots(column: Mapping[str, Any]) -> dict[str, Any]:
+def with_even_knots(column: Mapping[str, Any], parts: int = PARTS) -> dict[str, Any]:
     """Return the entry of an amount with knots at equal distances; the same entry if its bounds are wrong."""
     try:
         low, high, step = (decimal(column.get(key, "1")) for key in ("from", "to", "step"))
-        fits = step > 0 and (high - low) / step >= PARTS
+        fits = step > 0 and (high - low) / step >= parts
     except (ValueError, ArithmeticError):
         fits = False
-    return {**column, "knots": [f"{knot:f}" for knot in even_knots(low, high, step, PARTS)]} if fits else {**column}
+    return {**column, "knots": [f"{knot:f}" for knot in even_knots(low, high, step, parts)]} if fits else {**column}
