@@ -57,9 +57,9 @@ COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MAX_TRIPLES = 40  # tables of three columns that are compared
-# Repairs of rows of weight 1, one after the other: the power of the error's weight, and the effort. Beside that of a model,
-# it is little that people leave only cells with too many. Even errors are small: more batches and passes
-# come nearer, for each of two powers. Before them, each column is repaired alone.
+# Repairs of rows of weight 1, one after the other: the power of an error's weight (`cell_weights_of`), and the effort.
+# Beside the error of a model, it is little that people leave only cells with too many. Even errors are small: more
+# batches and passes come nearer, for each of two powers. Before them, each column is repaired alone.
 OF_MODEL = ((POWER, Effort(8, 0.5, 32, 0.4, 0.0)),)
 EVEN = tuple((power, Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in EVEN_POWERS)
 EVEN_COLUMN = Effort(12, 2.0, 64, enough=0.01)
