@@ -21,9 +21,9 @@ dataset: {dataset}          # whose budget is spent; keep the name for as long a
 epsilon: "1"                # what the whole release costs
 unit: {{rows: 1}}             # one row is one person; or {{id: column_that_names_the_person, rows: 3}}
 # rows_about: 10000         # rough public size, for previews only
-# Nobody can list the values of a column, or say how to bin its numbers? A release finds them, for a part of ε:
-#   kind: category, values: found, among: {{pattern: "#####"}}     (the codes of five digits that many people have)
-#   kind: number, from: 0, to: 5000, step: 10, bins: 20          (bins that hold about the same number of people)
+# If nobody can list the values of a column, write   values: found, among: {{pattern: "#####"}}   (# is a digit): a
+# release finds those that many people have, for a quarter of ε. Bins of a number are found, for a tenth of ε, by
+#   from: 0, to: 5000, step: 10, bins: 20   instead of edges.
 columns:                    # keep those that stand in a table below
 """
 BLANKS = {

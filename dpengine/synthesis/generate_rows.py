@@ -57,10 +57,16 @@ COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MAX_TRIPLES = 40  # tables of three columns that are compared
-# Of rows of weight 1. Beside a model's error, it is little that people leave only cells with too many. Even errors are
-# small: more batches and passes come nearer, for each of the powers. Before them, each column is repaired alone.
-OF_MODEL = Effort(8, 0.5, 32, 0.4, 0.0)
-EVEN, EVEN_COLUMN = Effort(16, 2.0, 64, 0.4, enough=0.02), Effort(6, 2.0, 64, enough=0.01)
+# Repairs of rows of weight 1, one after the other: the power of an error's weight (`cell_weights_of`), and the effort.
+# Beside the error of a model, it is little that people leave only cells with too many. Even errors are small: more
+# batches and passes come nearer, for each of two powers. Before them, each column is repaired alone.
+OF_MODEL = ((POWER, Effort(8, 0.5, 32, 0.4, 0.0)),)
+EVEN = tuple((power, Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in EVEN_POWERS)
+EVEN_COLUMN = Effort(12, 2.0, 64, enough=0.01)
+# So few rows follow a model's many tables less well. All are tried, first with so large a power that hardly anything
+# but small cells counts: those are filled while rows can still move. With many rows, large cells would end far off.
+MAX_FEW = 2**12
+OF_FEW = ((1.5, Effort(2, 0.5, 12, 1.0, 0.0)), (POWER, Effort(3, 0.5, 12, 1.0, 0.0)))
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -160,8 +166,8 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
         excess = excess_of(model, starts, codes, np.ones(rows))
-        for power in EVEN_POWERS if model.even else (POWER,):
-            repair(codes, 1, excess, of_pairs(model, starts, power), starts, EVEN if model.even else OF_MODEL)
+        for power, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
+            repair(codes, 1, excess, of_pairs(model, starts, power), starts, effort)
     return codes, np.ones(people, dtype=np.int64)
 
 

@@ -145,12 +145,13 @@ def repair(
             order = greatest(scores(codes, np.clip(price, -limit, limit), starts), max(1, int(part * rows)))
         order = order[shuffled(order.size, columns + salt)]
         size = _batch_size(order.size, batches)
-        values = codes[:, order] + starts[:-1, None]
+        values = codes.take(order, axis=1) + starts[:-1, None]
         gained = 0.0
         for start in range(0, order.size, size):
             batch = slice(start, start + size)
             gained += improve(values[:, batch], price, step, starts, np.float32(limit), at_least, only) * weight
-        codes[:, order] = values - starts[:-1, None]
+        for column in range(columns) if only is None else only:
+            codes[column, order] = values[column] - starts[column]
         np.divide(price - step / 2, cell_weights, out=excess, where=cell_weights > 0)
         if gained < enough * _objective(excess, cell_weights, limit):
             break

@@ -108,6 +108,6 @@ def test_cells_that_only_noise_filled_become_empty(monkeypatch: pytest.MonkeyPat
         return float(sum(np.abs(realise(model, 2).table(pair) - table).sum() for pair, table in exact.items()))
 
     given_up = off()
-    monkeypatch.setattr(module, "OF_MODEL", module.OF_MODEL._replace(limit=np.inf))
-    monkeypatch.setattr(module, "POWER", 0.5)
+    squares = tuple((0.5, effort._replace(limit=np.inf)) for _, effort in module.OF_FEW)
+    monkeypatch.setattr(module, "OF_FEW", squares)
     assert given_up < 0.9 * off()
