@@ -54,7 +54,7 @@ LARGE_EPSILON = 3  # above it a likelihood ratio may exceed 20, and "much the sa
 SOURCES = {
     "typed": mark("typed by a person"),
     "codebook": mark("from a codebook"),
-    "standard": mark("from a standard list"),
+    "standard": mark("a standard list, or a usual range"),
     "found": mark("found privately, with a part of ε"),
     "confirmed": mark("seen in the data, confirmed as public by the owner"),
 }

@@ -29,8 +29,9 @@ SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
 
 SOURCE_HELP = mark(
     "Readers will see this. *I typed it*: you knew the values without the data. *A codebook*: a document about the "
-    "table lists them. *A standard list*: anyone can look it up, such as the states of the USA. *Found "
-    "for a part of ε*: nobody has to know the values or bins, since the release finds them privately."
+    "table lists them. *A standard list*: anyone can look it up, such as the states of the USA; or it is a usual "
+    "range, such as ages up to 120. *Found for a part of ε*: nobody has to know the values or bins, since the release "
+    "finds them privately."
 )
 
 

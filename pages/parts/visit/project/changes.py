@@ -20,7 +20,7 @@ CHANGED = mark("changed")
 WAYS = {
     "typed": mark("typed"),
     "codebook": mark("from a codebook"),
-    "standard": mark("from a standard list"),
+    "standard": mark("a standard list, or a usual range"),
     "confirmed": mark("confirmed"),
 }
 
