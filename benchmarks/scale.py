@@ -218,8 +218,8 @@ def main() -> int:
         report("  over splitting it into cells by DuckDB", mine / once, 2, of_processor=work / once_work)
         lines, lines_work, _ = measured(count_lines_of_csv, text)
         report("  over finding its rows by DuckDB", mine / lines, 3, of_processor=work / lines_work)
-        whole, work, memory = measured(released(PAIRS), text)
-        print(f"the same released: {whole:.2f} s, {memory:.0f} MB")
+        whole, work, _ = measured(released(PAIRS), text)
+        print(f"the same released: {whole:.2f} s")
         report("  over splitting it into cells by DuckDB", whole / once, 3, of_processor=work / once_work)
         text.unlink()
         if "--large" in sys.argv:
