@@ -202,7 +202,7 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     million = Fraction(1, 10**6)
     assert shown.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
     at.number_input(key="planner_a_year").set_value(200).run()
-    assert "A ledger that allows a δ could spend" in texts(at)
+    assert "One that allows a δ could spend" in texts(at)
     at.number_input(key="planner_group").set_value(2).run()
     assert "For a group of 2, one release multiplies the odds by at most 1.007 " in texts(at)  # e^0.006 = 1.00602
     assert "With the ε = 1 that is spent already, **at most 98.3 % sure**." in texts(at)  # e⁴ / (1 + e⁴)

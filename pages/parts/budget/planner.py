@@ -57,7 +57,7 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
     `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
     st.subheader("Plan ahead", help=term("composition"))
-    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    first, second, third = st.columns(3, vertical_alignment="bottom")
     a_year = first.number_input("Releases a year", 1, 366, 4, key="planner_a_year")
     years = second.number_input("For how many years", 1, 100, 5, key="planner_years")
     if st.session_state.get("planner_of") != (dataset, left) or "planner_total" not in st.session_state:
@@ -68,39 +68,42 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
         key="planner_total",
         help="The limit for all of them together. It starts at what is left under the cap.",
     )
-    delta = DELTAS[fourth.selectbox("δ, for the rules that use one", list(DELTAS), index=1, key="planner_delta")]
     times = a_year * years
     if left == 0 and typed.strip() == "0":
         st.info("0 is left under the cap. To plan for a larger cap, type a total.", icon=":material/edit:")
         return
     try:
         total = rational(decimal(typed), "ε")
-        each = {rule: allowance(rule, total, times, delta) for rule in Rule}
+        each = allowance(Rule.BASIC, total, times, Fraction(0))  # adding up needs no δ
     except (ValueError, PlanError) as error:
         st.warning(plain(str(error)), icon=":material/edit:")
         return
-    _headline(times, total, each)
-    _draw(times, total, delta, each)
-    _list(times, total, delta, each)
-    _meaning(times, total, each[Rule.BASIC], spent)
-    usable = _rounded_down(each[Rule.BASIC])
+    usable = _rounded_down(each)
+    st.markdown(
+        f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {exact_text(usable)}**"
+    )
+    _meaning(times, total, each, spent)
     if plan is not None and usable != plan.epsilon:
         text = exact_text(usable)
         if st.button(f"Use ε = {text} in my plan", key="planner_adopt", icon=":material/edit_note:"):
             visit().change(epsilon=text)
             st.switch_page("pages/publish.py")
-    with st.expander("How costs add up", icon=":material/school:"):
-        st.markdown(CURIOUS)
+    with st.expander("How costs add up, and rules that allow a δ", icon=":material/school:"):
+        _compare_rules(times, total)
 
 
-def _headline(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
-    price = exact_text(_rounded_down(each[Rule.BASIC]))
-    line = f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {price}**"
+def _compare_rules(times: int, total: Fraction) -> None:
+    """Show what each release may cost by the rule of this ledger and by two others."""
+    chosen = st.selectbox("δ, for the rules that use one", list(DELTAS), index=1, key="planner_delta", width=240)
+    delta = DELTAS[chosen]
+    each = {rule: allowance(rule, total, times, delta) for rule in Rule}
     best = max(each, key=lambda rule: each[rule])
     if best is not Rule.BASIC:
         price = _as_epsilon(each[best])
-        line += f" This ledger adds ε up. A ledger that allows a δ could spend {price} on each, by {NAMES[best]}."
-    st.markdown(line)
+        st.markdown(f"This ledger adds ε up. One that allows a δ could spend {price} on each, by {NAMES[best]}.")
+    _draw(times, total, delta, each)
+    _list(times, total, delta, each)
+    st.markdown(CURIOUS)
 
 
 def _as_epsilon(epsilon: Fraction) -> str:
@@ -147,18 +150,20 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
 
 
 def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> None:
+    before = "" if spent == 0 else (
+        f" With the ε = {exact_text(spent)} that is spent already, **{sure(posterior(0.5, spent + total))}**."
+    )  # fmt: skip
+    st.markdown(
+        f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
+        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**.{before}"
+    )
     size = st.number_input(
         "A family or group of", 2, 1000, 4, key="planner_group", width=240,
         help="People who are either all in the data or all absent.",
     )  # fmt: skip
-    before = "" if spent == 0 else (
-        f" With the ε = {exact_text(spent)} that is spent already, **{sure(posterior(0.5, spent + total))}**."
-    )  # fmt: skip
     together, one = group_epsilon(total, size), group_epsilon(each, size)
     st.markdown(
-        f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
-        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**.{before} For a group of "
-        f"{size}, one release multiplies the odds by at most {factor(one)} (50 % sure becomes "
+        f"For a group of {size}, one release multiplies the odds by at most {factor(one)} (50 % sure becomes "
         f"{sure(posterior(0.5, one))}); all of them, by at most {factor(together)} (50 % sure becomes "
         f"{sure(posterior(0.5, together))})."
     )
