@@ -38,7 +38,7 @@ NEAR = 0.6  # of the rows: those that earlier passes left nearest to another val
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
-WORST_PASSES, WORST_BATCHES = 6, 8
+WORST_PASSES, WORST_BATCHES = 6, 8  # of these rows, at least
 # Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer) and so many
 # rows times tables; up to about `ENOUGH_LOOKED` of these in all passes together, but at least once. So many prices are
 # looked at in each of several passes, and more in a single one. Set on seven public tables of 1,800 to 200,000 people.
@@ -177,7 +177,8 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int
             prices = columns * values * math.comb(columns - 1, 2)
             count = max(1, min(int(WORST * rows), most // prices))
             worst = greatest(full[column], count)
-            for batch in np.array_split(worst[shuffled(count, salt)], min(WORST_BATCHES, count)):
+            batches = min(max(WORST_BATCHES, count // LARGE_BATCH), count)
+            for batch in np.array_split(worst[shuffled(count, salt)], batches):
                 moved = places[:, batch].astype(np.int64)
                 move_along(column, moved, shape, tables)
                 places[column, batch] = moved[column]

@@ -120,13 +120,13 @@ def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("widest", [2, pytest.param(3, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("times", [7, 10, 500, 123_457])
 def test_with_weights_few_people_are_in_a_wrong_cell(times: int, widest: int) -> None:
-    """Fewer than 1 in 1,000 people, or 2.2 if tables of three columns are counted: rows that suit these are chosen."""
+    """Fewer than 1 in 1,000 people, or 2 if tables of three columns are counted: rows that suit these are chosen."""
     model = larger(model_of(people(20_000, 12), 12), times)
     generated = realise(model, widest)
     assert isinstance(generated, SyntheticRows)
     assert generated.table(()) == generated.weights.sum() == 20_000 * times
     assert generated.weights.min() >= 1
-    assert off(generated, model) < {2: 0.001, 3: 0.0022}[widest]
+    assert off(generated, model) < {2: 0.001, 3: 0.002}[widest]
     if generated.weights.max() > 1:
         assert np.unique(generated.codes, axis=1).shape[1] == generated.weights.size, "each row stands there once"
 
