@@ -8,13 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpengine.counting.count import count, digest, digest_and_count
+from dpengine.counting.count import count, digest
 from dpengine.counting.pieces import arrow_table
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
-from dpengine.sources.table import LocalTable
 from dpengine.spec.plan import Plan
-from tests.counting.test_pieces_of_parquet import COLUMNS, PLAN, ROWS, TEXTS, made
+from tests.counting.test_pieces_of_parquet import COLUMNS, PLAN, ROWS, TEXTS, made, results_of
 
 OBJECTS = ["yes", "day"]  # in pandas, objects, which are mixed types to the engine
 OF_PANDAS = Plan(
@@ -23,22 +22,6 @@ OF_PANDAS = Plan(
 )  # fmt: skip
 
 DICTIONARY_WITH_NULL = pa.DictionaryArray.from_arrays(pa.array([0, 1, None] * (ROWS // 3)), pa.array(["a", None]))
-
-
-def results_of(table: Any, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, ...]:
-    """Return digest, counts and histograms of a table in memory, found in pieces or by SQL."""
-    with open_table(table) as opened, open_table(table) as again:
-        assert isinstance(opened, LocalTable)
-        assert isinstance(again, LocalTable)
-        if not pieces:
-            opened.frame = again.frame = None
-        key, counts = digest_and_count(opened, plan, plan.supports)
-        assert counts is not None
-        assert opened.histograms is not None
-        assert digest(again) == key
-        single = count(again, plan, plan.supports, truncation_key=b"")
-        assert [each.tolist() for each in single] == [each.tolist() for each in counts]
-        return key, [each.tolist() for each in counts], opened.histograms.tolist()
 
 
 @pytest.fixture

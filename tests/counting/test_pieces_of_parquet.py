@@ -68,14 +68,14 @@ def made(more: Mapping[str, pa.Array] = {}) -> pa.Table:
     return pa.table(columns | dict(more))
 
 
-def results_of(path: Path, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, ...]:
-    """Return digest, counts and histograms of a Parquet file, found in pieces or by SQL."""
-    with open_table(path) as table, open_table(path) as again:
-        assert isinstance(table, LocalTable)
-        assert isinstance(again, LocalTable)
-        assert table.parquet is not None
-        if not pieces:
-            table.parquet = again.parquet = None
+def results_of(source: Any, *, pieces: bool, plan: Plan = PLAN) -> tuple[object, ...]:
+    """Return digest, counts and histograms of a Parquet file or a table in memory, found in pieces or by SQL."""
+    with open_table(source) as table, open_table(source) as again:
+        for each in (table, again):
+            assert isinstance(each, LocalTable)
+            assert (each.parquet is None) != (each.frame is None)
+            if not pieces:
+                each.parquet = each.frame = None
         key, counts = digest_and_count(table, plan, plan.supports)
         assert counts is not None
         assert table.histograms is not None
