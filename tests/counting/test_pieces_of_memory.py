@@ -66,6 +66,7 @@ LEFT_TO_SQL = {
     "a type that is hashed as text": pa.array([1.5] * ROWS, pa.float32()),
     "times": pa.array([0] * ROWS, pa.timestamp("us")),
     "days in milliseconds": pa.array([0] * ROWS, pa.date64()),
+    "such days in a dictionary": pa.array([0] * ROWS, pa.date64()).dictionary_encode(),
     "bytes": pa.array([b"a"] * ROWS),
     "nested": pa.array([{"a": 1}] * ROWS),
 }

@@ -862,7 +862,7 @@ FAULTS = [
     Fault(
         "milliseconds of a table in memory are counted as days",
         "dpengine/counting/pieces/arrow_table.py",
-        'return "" if pa.types.is_date64(cells.type) else kind',
+        'return "" if pa.types.is_date64(value_type) else kind',
         "return kind",
         "tests/counting/test_pieces_of_memory.py::test_other_columns_are_left_to_sql",
     ),

@@ -74,9 +74,9 @@ def _pieces(table: LocalTable, frame: pa.Table, few: frozenset[int], order: Sequ
 def _kind(table: LocalTable, cells: pa.ChunkedArray, place: int) -> str:
     """Return how a column is read: few texts, many texts, or its type in DuckDB; empty if only SQL reads it."""
     kind = table.columns[place].type
-    if kind != "VARCHAR":
-        return "" if pa.types.is_date64(cells.type) else kind
     value_type = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if kind != "VARCHAR":
+        return "" if pa.types.is_date64(value_type) else kind
     if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         return ""
     first = _encoded(arrow.one_chunk(cells.slice(0, _ROWS)))
