@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import access
-from tests.browser.actions import press, rest
+from tests.browser.actions import open_help, press, rest
 from tests.browser.conftest import NewPage, wait_until
 
 
@@ -32,8 +32,7 @@ def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -
     page.get_by_test_id("stMain").get_by_role("link", name="Attacks").click()
     expect(page.get_by_role("heading", name="Attacks", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile("/attacks$"))
-    rest(page)  # what the page still draws would take the help away again
-    page.get_by_role("button", name="Help for Ask how many people").click()  # as a tap, it takes the focus
+    open_help(page.get_by_role("button", name="Help for Ask how many people"))
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="More in the glossary").first.click()
     expect(opened.value).to_have_url(re.compile("/glossary[?]term=differencing$"))
