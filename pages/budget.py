@@ -6,26 +6,26 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.entry import Entry, Kind, Resemblance
+from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import signing_key
 from dpengine.bundle.signature import fingerprint, public_text
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.exact import exact_text, rational
+from dpengine.exact import rational
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.access.accounts import May
 from pages.parts.budget.charts import spending_figure
+from pages.parts.budget.history import show_history
 from pages.parts.budget.planner import planner
-from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.entries_table import kinds_in_words, offer_files, show_entries
+from pages.parts.shared.entries_table import kinds_in_words
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, plain, sure
+from pages.parts.shared.wording import bound, decimal, exactly, plain, sure
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
 from pages.parts.visit.recognition import is_published
@@ -34,26 +34,28 @@ from pages.parts.visit.state import require_entry, visit
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40
-PUBLISHED = "Your plan is published already. Opening it again costs nothing."
-PUBLISHED_BEFORE = "Your plan was published before. Of the same data it is opened again at no cost."
+PUBLISHED = mark("Your plan is published already. Opening it again costs nothing.")
+PUBLISHED_BEFORE = mark("Your plan was published before. Of the same data it is opened again at no cost.")
 
 
 def short(epsilon: Fraction) -> str:
     """Return ε as a decimal of at most four digits, with ≈ if that is not exact."""
     text = f"{float(epsilon):.4g}"
-    return text if Fraction(text) == epsilon else f"≈ {text}"
+    return localised(text if Fraction(text) == epsilon else f"≈ {text}")
 
 
 def explain() -> None:
     """Explain what a budget is to someone who has none yet."""
     with st.container(border=True):
         st.markdown(
-            "Every release of a table reveals a little about each person in it. ε measures how much, and the ε of "
-            "several releases adds up. A budget is the total ε that a dataset may ever spend. This page keeps the "
-            "account; nothing is ever removed from it."
+            _(
+                "Every release of a table reveals a little about each person in it. ε measures how much, and the ε of "
+                "several releases adds up. A budget is the total ε that a dataset may ever spend. This page keeps the "
+                "account; nothing is ever removed from it."
+            )
         )
-        st.markdown("Nothing has been spent yet.")
-        st.page_link(PUBLISH, label="Plan a first release on Publish", icon=":material/edit_note:")
+        st.markdown(_("Nothing has been spent yet."))
+        st.page_link(PUBLISH, label=_("Plan a first release on Publish"), icon=":material/edit_note:")
 
 
 def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
@@ -63,13 +65,13 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         names = sorted([*names, plan.dataset])
     if len(names) < 2:
         if names:
-            st.markdown(f"Dataset **{plain(names[0])}**")
+            st.markdown(_("Dataset **{name}**", name=plain(names[0])))
         return names[0] if names else None
     latest = book.history()[-1:]  # a visitor most likely looks for the latest release
     named = plan.dataset if plan is not None else latest[0].dataset if latest else names[0]
     first = names.index(named) if named in names else 0
     return st.selectbox(
-        "Dataset",
+        _("Dataset"),
         names,
         index=first,
         key="budget_dataset",
@@ -82,38 +84,38 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     """Show what is spent and left, and the cap, in numbers and one bar."""
     spent, cap, left = book.spent(dataset), book.cap(dataset), book.left(dataset)
     with st.grid(4, min_column_width=150):
-        st.metric("Spent, in ε", short(spent), border=True, help=term("epsilon"))
-        st.metric("Left", "no cap" if left is None else short(left), border=True)
+        st.metric(_("Spent, in ε"), short(spent), border=True, help=term("epsilon"))
+        st.metric(_("Left"), _("no cap") if left is None else short(left), border=True)
+        st.metric(_("Cap"), _("no cap") if cap is None else short(cap), border=True, help=term("cap"))
         st.metric(
-            "Cap",
-            "none" if cap is None else short(cap),
+            _("Entries"),
+            number(len(history)),
             border=True,
-            help=term("cap"),
-        )
-        st.metric(
-            "Entries",
-            f"{len(history):,}",
-            border=True,
-            help="Releases of tables, answers to questions, and private choices.",
+            help=_("Releases of tables, answers to questions, and private choices."),
         )
     here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
     known = plan is not None and here and is_published(plan)
     price = plan.epsilon if plan is not None and here and not known else None
     if plan is not None and price is not None and visit().table is None and is_published(plan, of_any_data=True):
         price = None  # after a reload, whether it is the same data is not known yet
-        published = [PUBLISHED_BEFORE]
+        published = [_(PUBLISHED_BEFORE)]
     else:
-        published = [PUBLISHED] if known else []
+        published = [_(PUBLISHED)] if known else []
     paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
-        paid = [(f"{len(earlier)} earlier entries", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
-    of = "" if cap is None else f" of {short(cap)}"
-    line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
+        together = math.fsum(each for _name, each in earlier)
+        paid = [(_("{n} earlier entries", n=number(len(earlier))), together), *paid[1 - SEGMENTS :]]
+    kinds = kinds_in_words(entry.kind for entry in history)
+    if cap is None:
+        line = _("ε {spent} spent by {kinds}", spent=short(spent), kinds=kinds)
+    else:
+        line = _("ε {spent} of {cap} spent by {kinds}", spent=short(spent), cap=short(cap), kinds=kinds)
     st.markdown(f"**{line}**")
     if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare it with
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
-        draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
+        no_cap = _("no cap")
+        draw(figure, f"{line}, {no_cap}." if cap is None else f"{line}.", "spending", height=150)
     st.markdown(" ".join([*published, *_still_fits(left, price), _taken_together(spent)]))
 
 
@@ -122,23 +124,38 @@ def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
     if price is None:
         return []
     if left is None:
-        return [f"Your plan would add ε = {exact_text(price)} (hatched). Without a cap no release is refused."]
+        return [
+            _(
+                "Your plan would add ε = {price} (hatched). Without a cap no release is refused.",
+                price=exactly(price),
+            )
+        ]
     fits = left // price
     if fits == 0:
         return [
-            f"Your plan asks for ε = {exact_text(price)} (hatched), but only {short(left)} is left: it would be "
-            "refused. Earlier releases can be opened again at no cost."
+            _(
+                "Your plan asks for ε = {price} (hatched), but only {left} is left: it would be refused. Earlier "
+                "releases can be opened again at no cost.",
+                price=exactly(price),
+                left=short(left),
+            )
         ]
-    times = "One more release" if fits == 1 else f"{fits:,} more releases"
-    return [f"{times} like your plan, at ε = {exact_text(price)} (hatched), {'fits' if fits == 1 else 'fit'}."]
+    return [
+        plural(
+            "One more release like your plan, at ε = {price} (hatched), fits.",
+            "{n} more releases like your plan, at ε = {price} (hatched), fit.",
+            fits,
+            price=exactly(price),
+        )
+    ]
 
 
 def _taken_together(spent: Fraction) -> str:
     if spent == 0:
-        return "Nothing was released yet."
-    return (
-        "From all releases together, someone who is 50 % sure that a person is in this data can become "
-        f"{sure(posterior(0.5, spent))}."
+        return _("Nothing was released yet.")
+    return _(
+        "From all releases together, someone who is 50 % sure that a person is in this data can become {belief}.",
+        belief=sure(posterior(0.5, spent)),
     )
 
 
@@ -148,8 +165,11 @@ def show_other_names(book: Ledger, dataset: str, history: list[Entry], every: li
     if others:
         names = ", ".join(f"**{plain(name)}**" for name in others)
         st.info(
-            f"The same data was also published as {names}. These names share one account, since the people are the "
-            "same: what one spends counts for all, and the smallest of their caps holds.",
+            _(
+                "The same data was also published as {names}. These names share one account, since the people are the "
+                "same: what one spends counts for all, and the smallest of their caps holds.",
+                names=names,
+            ),
             icon=":material/link:",
         )
     ids = {entry.release_id for entry in history}
@@ -158,7 +178,8 @@ def show_other_names(book: Ledger, dataset: str, history: list[Entry], every: li
     ]
     _warn_of_statements(book, dataset, ids, [(entry, each) for entry, each in recognised if each.other_people])
     if recognised:
-        with st.expander(f"Tables recognised by their rows ({len(recognised)})", icon=":material/group:"):
+        label = _("Tables recognised by their rows ({n})", n=number(len(recognised)))
+        with st.expander(label, icon=":material/group:"):
             st.markdown("\n".join(f"- {_recognised(entry, each)}" for entry, each in recognised))
 
 
@@ -173,96 +194,53 @@ def _warn_of_statements(book: Ledger, dataset: str, ids: set[str], stated: list[
         return
     tables = ", ".join(f"**{plain(name)}** ({alike_in_words(each)})" for name, each in elsewhere.items())
     together = book.spent(dataset, alike=list(elsewhere.values()))
-    were = "A table that looks like this one was" if len(elsewhere) == 1 else "Tables that look like this one were"
     st.warning(
-        f"{were} stated to be of other people: {tables}. The account below does not count what was spent there. If the "
-        f"people are the same, ε = {exact_text(together)} was spent on them in all, and someone who is 50 % sure that "
-        f"a person is in this data can become {sure(posterior(0.5, together))}.",
+        plural(
+            "A table that looks like this one was stated to be of other people: {tables}. The account below does not "
+            "count what was spent there. If the people are the same, ε = {together} was spent on them in all, and "
+            "someone who is 50 % sure that a person is in this data can become {belief}.",
+            "Tables that look like this one were stated to be of other people: {tables}. The account below does not "
+            "count what was spent there. If the people are the same, ε = {together} was spent on them in all, and "
+            "someone who is 50 % sure that a person is in this data can become {belief}.",
+            len(elsewhere),
+            tables=tables,
+            together=exactly(together),
+            belief=sure(posterior(0.5, together)),
+        ),
         icon=":material/group:",
     )
 
 
 def _recognised(entry: Entry, like: Resemblance) -> str:
-    rows = f"its rows and those of **{plain(like.dataset)}** are {alike_in_words(like)}"
-    statement = "stated to be other people: no shared account" if like.other_people else "the same people: one account"
-    return f"{entry.created[:10]}, **{plain(entry.dataset)}**: {rows}; {statement}."
-
-
-def list_releases(book: Ledger, history: list[Entry], dataset: str) -> None:
-    """List every release with its contents, let the visitor open one again, and offer the ledger as a file."""
-    st.subheader("What was paid for")
-    if not history:
-        st.markdown("None yet.")
-        return
-    rows = [
-        {
-            "created": entry.created,
-            "epsilon": exact_text(entry.epsilon),
-            "title": entry.title,
-            "bought": entry.summary,
-            "dataset": entry.dataset,
-            "recognised": "; ".join(
-                f"{each.dataset} ({alike_in_words(each)}{', other people' if each.other_people else ''})"
-                for each in entry.recognised
-            ),
-            "release_id": entry.release_id,
-        }
-        for entry in history
-    ]
-    shown = pd.DataFrame(rows).rename(columns={"created": "when"})
-    if shown["dataset"].nunique() == 1:
-        shown = shown.drop(columns="dataset")
-    if not any(entry.recognised for entry in history):
-        shown = shown.drop(columns="recognised")
-    columns = {
-        "epsilon": st.column_config.TextColumn("ε", alignment="right"),
-        "bought": st.column_config.TextColumn("contents", width="large"),
-        "recognised": st.column_config.TextColumn(
-            "looks like", help="Earlier tables of the same people, recognised by their rows."
-        ),
-        "release_id": st.column_config.TextColumn("release", help="The identifier in the release's own files."),
-    }
-    show_entries(shown, "All entries, the latest first", columns)
-    pick, link = st.columns([3, 1], vertical_alignment="bottom")
-    entry = pick.selectbox(
-        "Open one again",
-        history[::-1],
-        format_func=lambda e: f"{e.created[:10]} · ε {exact_text(e.epsilon)} · {e.title or e.summary}",
-        key="budget_release",
-        help="What was paid for can be opened again, byte for byte the same, at no cost.",
+    rows = _("its rows and those of **{other}** are {alike}", other=plain(like.dataset), alike=alike_in_words(like))
+    statement = (
+        _("stated to be other people: no shared account") if like.other_people else _("the same people: one account")
     )
-    payload = book.payload(entry.release_id)
-    if payload is not None and entry.kind is not Kind.RELEASE:
-        show_entry(entry.kind, payload)
-    else:
-        link.page_link(
-            PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}
-        )
-    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
-    offer_files("ledger", f"{name}-budget", rows)
+    return f"{bound(entry.created[:10])}, **{plain(entry.dataset)}**: {rows}; {statement}."
 
 
 def cap_form(book: Ledger, dataset: str) -> None:
     """Set a cap in two steps: type it, then confirm what it means."""
-    st.subheader("Cap")
+    st.subheader(_("Cap"))
     old, spent = book.cap(dataset), book.spent(dataset)
     st.markdown(
-        "No cap is set. Every release is recorded, and none is refused."
+        _("No cap is set. Every release is recorded, and none is refused.")
         if old is None
-        else f"At most ε = {exact_text(old)} may ever be spent. A release that would exceed it is refused."
+        else _("At most ε = {cap} may ever be spent. A release that would exceed it is refused.", cap=exactly(old))
     )
     if May.CAP not in visit().account.may:
-        st.caption(f"Stewards of {plain(visit().account.title)} set it; its owners, if it has none.")
+        group = plain(visit().account.title)
+        st.caption(_("Stewards of {group} set it; its owners, if it has none.", group=group))
         return
     with st.form("budget_cap_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom")
         text = field.text_input(
-            "Total ε that this data may ever spend",
-            placeholder="such as 4 or 2.5",
+            _("Total ε that this data may ever spend"),
+            placeholder=_("such as 4 or 2.5"),
             key="budget_cap_text",
-            help="A decimal or a fraction. It limits all releases together, including past ones.",
+            help=_("A decimal or a fraction. It limits all releases together, including past ones."),
         )
-        if button.form_submit_button("Review the cap", icon=":material/rule:"):
+        if button.form_submit_button(_("Review the cap"), icon=":material/rule:"):
             visit().keep("cap", dataset, text)
     if (reviewed := visit().recall("cap", dataset)) is not None:
         confirm(book, dataset, reviewed, spent)
@@ -271,51 +249,54 @@ def cap_form(book: Ledger, dataset: str) -> None:
 def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
     """Show what a typed cap would mean, and set it when that is confirmed."""
     try:
-        cap = rational(decimal(text), "it")
+        cap = rational(decimal(text), mark("it"))
         if cap <= 0:
-            raise ValueError("the cap must be above 0")
+            raise ValueError(_("the cap must be above 0"))
     except ValueError as error:
-        st.warning(f"That cannot be a cap: {error}.", icon=":material/edit:")
+        st.warning(_("That cannot be a cap: {fault}.", fault=error), icon=":material/edit:")
         return
     with st.container(border=True):
         left = max(cap - spent, Fraction(0))
-        st.markdown(f"A cap of **ε = {exact_text(cap)}** would leave **{short(left)}** to spend.")
+        st.markdown(_("A cap of **ε = {cap}** would leave **{left}** to spend.", cap=exactly(cap), left=short(left)))
         if left == 0:
-            st.markdown("That much is spent already, so nothing more could be published.")
+            st.markdown(_("That much is spent already, so nothing more could be published."))
         st.caption(
-            "Raising the cap later is up to whoever is responsible for the data. What is published stays published."
+            _("Raising the cap later is up to whoever is responsible for the data. What is published stays published.")
         )
         with st.container(horizontal=True):
-            if st.button(f"Set the cap to {exact_text(cap)}", type="primary", key="budget_cap_set"):
+            if st.button(_("Set the cap to {cap}", cap=exactly(cap)), type="primary", key="budget_cap_set"):
                 visit().set_cap(dataset, cap)
                 visit().forget("cap")
-                st.toast("The cap is set.", icon=":material/check:")
+                st.toast(_("The cap is set."), icon=":material/check:")
                 st.rerun()
-            if st.button("Leave it as it is", key="budget_cap_leave"):
+            if st.button(_("Leave it as it is"), key="budget_cap_leave"):
                 visit().forget("cap")
                 st.rerun()
 
 
 def for_the_curious(history: list[Entry]) -> None:
     """Explain in detail what the ledger proves, and what it cannot notice."""
-    with st.expander("How far this account can be trusted", icon=":material/fact_check:"):
+    with st.expander(_("How far this account can be trusted"), icon=":material/fact_check:"):
         st.markdown(
-            "Every entry seals the one before it, and the whole chain was checked when this page was drawn. A changed "
-            "or removed entry would have been reported. No ledger can notice by itself that it was replaced by an "
-            "older copy. To notice that, keep the number of releases and the name of the last one somewhere else."
+            _(
+                "Every entry seals the one before it, and the whole chain was checked when this page was drawn. A "
+                "changed or removed entry would have been reported. No ledger can notice by itself that it was "
+                "replaced by an older copy. To notice that, keep the number of releases and the name of the last one "
+                "somewhere else."
+            )
         )
         st.markdown(
-            "A budget follows people as far as tables show who they are. The same table under another name shares its "
-            "account. So does a near copy, with rows or columns left out, added, renamed or changed, as long as it has "
-            "about three in five of its rows in common with an earlier table, in the columns that are published or in "
-            "most columns. Not recognised are the same people in another table (another year, another survey), and "
-            "tables of fewer than about forty rows: give these the same dataset name."
+            _(
+                "A budget follows people as far as tables show who they are. The same table under another name shares "
+                "its account. So does a near copy, with rows or columns left out, added, renamed or changed, as long "
+                "as it has about three in five of its rows in common with an earlier table, in the columns that are "
+                "published or in most columns. Not recognised are the same people in another table (another year, "
+                "another survey), and tables of fewer than about forty rows: give these the same dataset name."
+            )
         )
         if history:
-            st.code(
-                f"{kinds_in_words(entry.kind for entry in history)}, the last one {history[-1].release_id}",
-                language=None,
-            )
+            kinds = kinds_in_words(entry.kind for entry in history)
+            st.code(_("{kinds}, the last one {id}", kinds=kinds, id=history[-1].release_id), language=None)
 
 
 def show_key(book: Ledger) -> None:
@@ -323,16 +304,18 @@ def show_key(book: Ledger) -> None:
     key = signing_key(book)
     if key is None:
         return
-    st.subheader("Key")
+    st.subheader(_("Key"))
     public = key.public_key()
     st.markdown(
-        "Every release file is signed with the key of this ledger. Give readers its fingerprint by another route than "
-        "the files, such as your own site: then they see on Verify that a file is yours, and unchanged."
+        _(
+            "Every release file is signed with the key of this ledger. Give readers its fingerprint by another route "
+            "than the files, such as your own site: then they see on Verify that a file is yours, and unchanged."
+        )
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.code(fingerprint(public), language=None, width="content")
         st.download_button(
-            "Download the public key",
+            _("Download the public key"),
             public_text(public),
             "private-release-key.pem",
             "application/x-pem-file",
@@ -343,8 +326,10 @@ def show_key(book: Ledger) -> None:
 
 
 require_entry()
-st.title("Budget")
-st.markdown("What each dataset has spent, on which releases, and what is left. Nothing is ever refunded or forgotten.")
+st.title(_("Budget"))
+st.markdown(
+    _("What each dataset has spent, on which releases, and what is left. Nothing is ever refunded or forgotten.")
+)
 try:
     account = visit().ledger
     mine = visit().plan
@@ -355,7 +340,7 @@ try:
         bought = account.history(selected)
         show_other_names(account, selected, bought, account.history())
         show_overview(account, selected, bought, mine)
-        list_releases(account, bought, selected)
+        show_history(account, bought, selected)
         cap_form(account, selected)
         planner(mine, selected, account.left(selected), account.spent(selected))
         show_key(account)

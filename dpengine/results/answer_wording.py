@@ -11,6 +11,7 @@ from dpengine.results.answer import Answer, Expected, Group
 from dpengine.spec.query import Mean, Mode, Proportion, Question, Statistic, Variance, quantile_name
 from dpengine.spec.query.statistic import Quantile
 from dpengine.spec.wording import percent
+from dpengine.translation.catalogue import _, localised, plural
 
 __all__ = ["answer_interval", "answer_value", "describe", "describe_expected", "group_rows", "number", "root_words"]
 
@@ -25,14 +26,14 @@ def number(value: float | Decimal, error: float) -> str:
     while digits < 8 and error * 10**digits < 10:
         digits += 1
     text = f"{float(value):,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return localised(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def answer_value(answer: Answer | Group, statistic: Statistic) -> str:
     """Return the value of an answer, or of one of its groups."""
     if answer.value is None:
         assert isinstance(answer, Answer)
-        return f"{answer.question.groups:,} groups"
+        return plural("{n} group", "{n} groups", answer.question.groups)
     if isinstance(answer.value, str):
         return answer.value
     if isinstance(statistic, Proportion):
@@ -47,7 +48,8 @@ def answer_interval(answer: Answer | Group, statistic: Statistic) -> str:
     half, unit, factor = _half(answer), "", 1
     if isinstance(statistic, Proportion):
         half, unit, factor = 100 * half, " %", 100
-    return f"{number(factor * answer.low, half)}{unit} to {number(factor * answer.high, half)}{unit}"
+    low, high = (f"{number(factor * end, half)}{unit}" for end in (answer.low, answer.high))
+    return _("{low} to {high}", low=low, high=high)
 
 
 def root_words(answer: Answer | Group) -> str:
@@ -57,7 +59,12 @@ def root_words(answer: Answer | Group) -> str:
     assert answer.high is not None
     value, low, high = (math.sqrt(max(0.0, float(part))) for part in (answer.value, answer.low, answer.high))
     half = max((high - low) / 2, 1e-9)
-    return f"standard deviation {number(value, half)} (95 %: {number(low, half)} to {number(high, half)})"
+    return _(
+        "standard deviation {value} (95 %: {low} to {high})",
+        value=number(value, half),
+        low=number(low, half),
+        high=number(high, half),
+    )
 
 
 def group_rows(answer: Answer) -> list[dict[str, str | float]]:
@@ -124,12 +131,13 @@ def _line(answer: Answer | Group, question: Question) -> str:
 
 
 def _nearness(answer: Answer) -> str:
-    return f"within {_steps(answer.reach or 0, answer.question.statistic)}"
+    return _("within {steps}", steps=_steps(answer.reach or 0, answer.question.statistic))
 
 
 def _steps(count: int, statistic: Statistic) -> str:
-    noun = "row" if isinstance(statistic, Mode) else "rank"
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    if isinstance(statistic, Mode):
+        return plural("{n} row", "{n} rows", count)
+    return plural("{n} rank", "{n} ranks", count)
 
 
 def _half(answer: Answer | Group) -> float:

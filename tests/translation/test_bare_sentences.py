@@ -1,4 +1,4 @@
-"""Publish shows no sentence that the files of translations do not know, by a look at its code.
+"""A translated page shows no sentence that the files of translations do not know, by a look at its code.
 
 Two words with a blank between them are taken for a sentence wherever they stand. A single word is, where a widget shows
 it: as its label or help. A text in an f-string is not found by the tool that collects texts, even inside ``_()``.
@@ -17,11 +17,10 @@ from pages.parts.visit.project.file import HEAD
 
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
-ELSEWHERE = {
-    "answer_wording.py", "entries_table.py", "figures.py", "picture_buttons.py", "search.py", "wording.py",
-}  # fmt: skip
-FOLDERS = ("publish", "release", "visit")
-FILES = ["pages/publish.py", *(
+ELSEWHERE = {"figures.py", "picture_buttons.py", "search.py", "wording.py"}
+PAGES = ("publish", "budget")
+FOLDERS = ("publish", "budget", "release", "visit")
+FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
     str(file.relative_to(ROOT)) for file in sorted((ROOT / "pages/parts/shared").rglob("*.py"))
@@ -33,6 +32,7 @@ NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
 EXCEPT = {
     "app.py": {"private-release: …"},
     "pages/parts/visit/plan/column_entry.py": {"yes, no"},
+    "pages/parts/budget/history.py": {r"one choice among ([\d,]+) candidates"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
     "pages/parts/publish/project/menu.py": {"private-release ledger approval send plan.yaml"},
@@ -134,7 +134,7 @@ def _reads_as_text(text: str, *, shown: bool) -> bool:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_sentence_on_publish_can_be_translated(file: str) -> None:
+def test_every_sentence_on_these_pages_can_be_translated(file: str) -> None:
     known = NAMES | EXCEPT.get(file, set())
     untranslated = [each for each in bare((ROOT / file).read_text()) if each.split(": ", 1)[1] not in known]
     assert not untranslated, f"{file}: put these into _(), mark() or plural() of dpengine.translation.catalogue"

@@ -13,7 +13,8 @@ from dpengine.errors import PlanError
 from dpengine.exact import DecimalLike
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
-from dpengine.translation.catalogue import _
+from dpengine.spec.wording import shown_labels
+from dpengine.translation.catalogue import ENGLISH, _, language, localised, number, speaking
 
 __all__ = ["Condition", "all_of", "check_stated"]
 
@@ -97,21 +98,36 @@ class Condition(Declared):
         return tuple(sorted(index[label] for label in self.labels))
 
     @property
+    @speaking(ENGLISH)
     def description(self) -> str:
-        """The condition in a few words, such as 'age is from 18 to 64'."""
+        """The condition in a few English words, such as 'age is from 18 to 64'."""
+        return self.in_words
+
+    @property
+    def in_words(self) -> str:
+        """The condition in a few words of the current language."""
         name = self.column.name
         if isinstance(self.column, Number) and self.column.size == 1:
-            low, high = self.column.edges
-            if low == -_BEYOND or high == _BEYOND:
-                return f"{name} is at most {high:f}" if high != _BEYOND else f"{name} is at least {low:f}"
-            return f"{name} is from {low:f} to {high:f}"
-        shown = [self.column.labels[code] for code in self.codes]
+            low, high = (localised(f"{edge:f}") for edge in self.column.edges)
+            if self.column.edges[0] == -_BEYOND:
+                return _("{column} is at most {high}", column=name, high=high)
+            if self.column.edges[-1] == _BEYOND:
+                return _("{column} is at least {low}", column=name, low=low)
+            return _("{column} is from {low} to {high}", column=name, low=low, high=high)
+        labels = self.column.labels if language() == ENGLISH else shown_labels(self.column)
+        shown = [labels[code] for code in self.codes]
         if len(shown) <= 4:
-            return f"{name} is {' or '.join(shown)}"
-        rest = [label for label in self.column.labels if label not in set(shown)]
+            return _("{column} is {values}", column=name, values=_(" or ").join(shown))
+        rest = [label for code, label in enumerate(labels) if code not in set(self.codes)]
         if 0 < len(rest) <= 3:
-            return f"{name} is not {' or '.join(rest)}"
-        return f"{name} is one of {len(shown)} values, {shown[0]} to {shown[-1]}"
+            return _("{column} is not {values}", column=name, values=_(" or ").join(rest))
+        return _(
+            "{column} is one of {n} values, {first} to {last}",
+            column=name,
+            n=number(len(shown)),
+            first=shown[0],
+            last=shown[-1],
+        )
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -121,4 +137,4 @@ class Condition(Declared):
 
 def all_of(conditions: Sequence[Condition]) -> str:
     """Join conditions in a few words, such as 'region is North and age is at least 18'."""
-    return " and ".join(condition.description for condition in conditions)
+    return _(" and ").join(condition.in_words for condition in conditions)

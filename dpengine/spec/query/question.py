@@ -35,7 +35,7 @@ from dpengine.spec.query.statistic import (
     Variance,
     quantile_name,
 )
-from dpengine.translation.catalogue import _, mark, number
+from dpengine.translation.catalogue import ENGLISH, _, mark, number, speaking
 
 __all__ = ["MAX_GROUPS", "Question"]
 
@@ -179,26 +179,32 @@ class Question(Declared):
         return "question " + hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
     @property
+    @speaking(ENGLISH)  # the ledger keeps it
     def description(self) -> str:
-        """The question in a few words, such as 'average of age, where region is North'."""
+        """The question in a few English words, such as 'average of age, where region is North'."""
+        return self.in_words
+
+    @property
+    def in_words(self) -> str:
+        """The question in a few words of the current language."""
         match self.statistic:
             case Count():
-                name = "number of rows"
+                name = _("number of rows")
             case Proportion(of=conditions):
-                name = f"share of rows with {all_of(conditions)}"
+                name = _("share of rows with {conditions}", conditions=all_of(conditions))
             case Sum(of=grid):
-                name = f"sum of {grid.name}"
+                name = _("sum of {column}", column=grid.name)
             case Mean(of=grid):
-                name = f"average of {grid.name}"
+                name = _("average of {amount}", amount=grid.name)
             case Variance(of=grid):
-                name = f"variance of {grid.name}"
+                name = _("variance of {column}", column=grid.name)
             case Quantile(of=grid, level=level):
-                name = f"{quantile_name(level)} of {grid.name}"
+                name = _("{quantile} of {name}", quantile=quantile_name(level), name=grid.name)
             case Mode(of=column):
-                name = f"most common value of {column.name}"
+                name = _("most common value of {column}", column=column.name)
         if self.by:
-            name += f" by {' and '.join(column.name for column in self.by)}"
-        return name + (f", where {all_of(self.where)}" if self.where else "")
+            name = _("{what} by {columns}", what=name, columns=_(" and ").join(column.name for column in self.by))
+        return _("{what}, where {conditions}", what=name, conditions=all_of(self.where)) if self.where else name
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``Question(**values)`` reads them back."""

@@ -13,7 +13,7 @@ from dpengine.spec.declared import Declared
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query.condition import Condition
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, localised, number
 
 __all__ = [
     "MAX_CANDIDATES", "Count", "Mean", "Mode", "Proportion", "Quantile", "Statistic", "Sum", "Variance",
@@ -133,6 +133,8 @@ def quantile_name(level: Fraction) -> str:
     ('median', '90 % quantile', '1/3 quantile')
     """
     if level == Fraction(1, 2):
-        return "median"
+        return _("median")
     percent = 100 * level
-    return f"{exact_text(percent)} % quantile" if 10**4 % percent.denominator == 0 else f"{level} quantile"
+    if 10**4 % percent.denominator == 0:
+        return _("{percent} % quantile", percent=localised(exact_text(percent)))
+    return _("{level} quantile", level=level)

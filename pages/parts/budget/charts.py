@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpengine.translation.catalogue import _, number
 from pages.parts.shared.figures import mark, tones
 
 __all__ = ["allowance_figure", "spending_figure"]
@@ -30,20 +31,21 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
             x=[next_price],
             y=[""],
             orientation="h",
-            name="the current plan",
+            name=_("the current plan"),
             marker={
                 "color": tone["soft"],
                 "line": {"color": tone["accent"], "width": 1.5},
                 "pattern": {"shape": "/", "fgcolor": tone["accent"], "size": 6},
             },
-            hovertemplate="%{x:g}<extra>the current plan would add</extra>",
+            hovertemplate="%{x:g}<extra>" + _("the current plan would add") + "</extra>",
         )
-    full = sum(price for _, price in paid) + (next_price or 0)
+    full = sum(price for _name, price in paid) + (next_price or 0)
     if cap is not None:
         figure.add_vline(x=cap, line={"color": tone["other"], "width": 3, "dash": "dash"})
-        figure.add_annotation(x=cap, y=1, yref="paper", yanchor="bottom", text=f"cap {cap:g}", showarrow=False)
+        text = _("cap {cap}", cap=number(cap, "g"))
+        figure.add_annotation(x=cap, y=1, yref="paper", yanchor="bottom", text=text, showarrow=False)
     figure.update_layout(barmode="stack", showlegend=False, bargap=0.35)
-    figure.update_xaxes(title_text="ε spent", range=[0, 1.06 * max(full, cap or 0, 1e-9)])
+    figure.update_xaxes(title_text=_("ε spent"), range=[0, 1.06 * max(full, cap or 0, 1e-9)])
     return figure
 
 
@@ -60,9 +62,9 @@ def allowance_figure(rows: pd.DataFrame, now: int) -> go.Figure:
             mode="lines+markers",
             line={"color": tone[colour], "dash": dash, "width": 2.2},
             marker={"symbol": symbol, "size": 6},
-            hovertemplate="%{x:,} releases: ε = %{y:.3~g} each<extra>" + name + "</extra>",
+            hovertemplate=_("%{x:,} releases: ε = %{y:.3~g} each") + f"<extra>{name}</extra>",
         )
     mark(figure, now)
-    figure.update_xaxes(title_text="number of releases", type="log", dtick=1, tickformat=",~g")
-    figure.update_yaxes(title_text="ε that each may cost", type="log", dtick=1, tickformat="~g")
+    figure.update_xaxes(title_text=_("number of releases"), type="log", dtick=1, tickformat=",~g")
+    figure.update_yaxes(title_text=_("ε that each may cost"), type="log", dtick=1, tickformat="~g")
     return figure

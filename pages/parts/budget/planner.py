@@ -12,20 +12,21 @@ from dpengine.accounting.composition import Rule, allowance, group_epsilon, post
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import decimal, factor, plain, plural, sure
+from pages.parts.shared.wording import decimal, exactly, factor, plain, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["planner"]
 
-NAMES = {Rule.BASIC: "added up", Rule.ADVANCED: "advanced composition", Rule.ZCDP: "zCDP"}
+NAMES = {Rule.BASIC: mark("added up"), Rule.ADVANCED: mark("advanced composition"), Rule.ZCDP: "zCDP"}
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 MAX_RELEASES = 10_000
-CURIOUS = r"""
+CURIOUS = mark(r"""
 - **Added up** (basic composition): $\varepsilon_1 + \varepsilon_2 + \ldots$, exactly. It needs no $\delta$. This ledger
   uses it.
 - **Advanced composition** (Dwork, Rothblum and Vadhan 2010): $k$ releases at $\varepsilon$ are together
@@ -39,7 +40,7 @@ is never exceeded.
 
 A group of $s$ people who are all in the data or all absent is protected by $s\varepsilon$: odds change by a factor of
 at most $e^{s\varepsilon}$.
-"""
+""")
 
 
 def _rounded_down(epsilon: Fraction) -> Fraction:
@@ -56,21 +57,21 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
 
     `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
-    st.subheader("Plan ahead", help=term("composition"))
+    st.subheader(_("Plan ahead"), help=term("composition"))
     first, second, third = st.columns(3, vertical_alignment="bottom")
-    a_year = first.number_input("Releases a year", 1, 366, 4, key="planner_a_year")
-    years = second.number_input("For how many years", 1, 100, 5, key="planner_years")
+    a_year = first.number_input(_("Releases a year"), 1, 366, 4, key="planner_a_year")
+    years = second.number_input(_("For how many years"), 1, 100, 5, key="planner_years")
     if st.session_state.get("planner_of") != (dataset, left) or "planner_total" not in st.session_state:
         st.session_state["planner_of"] = dataset, left
-        st.session_state["planner_total"] = "4" if left is None else exact_text(left)
+        st.session_state["planner_total"] = "4" if left is None else exactly(left)
     typed = third.text_input(
-        "Total ε",
+        _("Total ε"),
         key="planner_total",
-        help="The limit for all of them together. It starts at what is left under the cap.",
+        help=_("The limit for all of them together. It starts at what is left under the cap."),
     )
     times = a_year * years
     if left == 0 and typed.strip() == "0":
-        st.info("0 is left under the cap. To plan for a larger cap, type a total.", icon=":material/edit:")
+        st.info(_("0 is left under the cap. To plan for a larger cap, type a total."), icon=":material/edit:")
         return
     try:
         total = rational(decimal(typed), "ε")
@@ -80,90 +81,119 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
         return
     usable = _rounded_down(each)
     st.markdown(
-        f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {exact_text(usable)}**"
+        plural(
+            "**{n} release within ε = {total} in all: each may cost ε = {each}**",
+            "**{n} releases within ε = {total} in all: each may cost ε = {each}**",
+            times,
+            total=exactly(total),
+            each=exactly(usable),
+        )
     )
     _meaning(times, total, each, spent)
     if plan is not None and usable != plan.epsilon:
-        text = exact_text(usable)
-        if st.button(f"Use ε = {text} in my plan", key="planner_adopt", icon=":material/edit_note:"):
-            visit().change(epsilon=text)
+        label = _("Use ε = {epsilon} in my plan", epsilon=exactly(usable))
+        if st.button(label, key="planner_adopt", icon=":material/edit_note:"):
+            visit().change(epsilon=exact_text(usable))
             st.switch_page("pages/publish.py")
-    with st.expander("How costs add up, and rules that allow a δ", icon=":material/school:"):
+    with st.expander(_("How costs add up, and rules that allow a δ"), icon=":material/school:"):
         _compare_rules(times, total)
 
 
 def _compare_rules(times: int, total: Fraction) -> None:
     """Show what each release may cost by the rule of this ledger and by two others."""
-    chosen = st.selectbox("δ, for the rules that use one", list(DELTAS), index=1, key="planner_delta", width=240)
+    chosen = st.selectbox(_("δ, for the rules that use one"), list(DELTAS), index=1, key="planner_delta", width=240)
     delta = DELTAS[chosen]
     each = {rule: allowance(rule, total, times, delta) for rule in Rule}
     best = max(each, key=lambda rule: each[rule])
     if best is not Rule.BASIC:
-        price = _as_epsilon(each[best])
-        st.markdown(f"This ledger adds ε up. One that allows a δ could spend {price} on each, by {NAMES[best]}.")
+        st.markdown(
+            _(
+                "This ledger adds ε up. One that allows a δ could spend {price} on each, by {rule}.",
+                price=_as_epsilon(each[best]),
+                rule=_(NAMES[best]),
+            )
+        )
     _draw(times, total, delta, each)
     _list(times, total, delta, each)
-    st.markdown(CURIOUS)
+    st.markdown(_(CURIOUS))
 
 
 def _as_epsilon(epsilon: Fraction) -> str:
-    return f"ε = {exact_text(_rounded_down(epsilon))}"
+    return f"ε = {exactly(_rounded_down(epsilon))}"
 
 
 def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MAX_RELEASES, times})
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
-        rows[name] = [float(allowance(rule, total, count, delta)) for count in counts]
-    prices = "; ".join(f"{NAMES[rule]}: {_as_epsilon(price)}" for rule, price in each.items())
-    alt = f"The more releases, the less each may cost. Of {plural(times, 'release')} each may cost, by {prices}."
+        rows[_(name)] = [float(allowance(rule, total, count, delta)) for count in counts]
+    alt = plural(
+        "The more releases, the less each may cost. Of {n} release each may cost, by {prices}.",
+        "The more releases, the less each may cost. Of {n} releases each may cost, by {prices}.",
+        times,
+        prices="; ".join(f"{_(NAMES[rule])}: {_as_epsilon(price)}" for rule, price in each.items()),
+    )
     draw(allowance_figure(rows, times), alt, "planner", 300)
-    number = st.column_config.NumberColumn
-    twin(rows, "planner", {name: number(name, format="%.4g") for name in NAMES.values()})
+    column = st.column_config.NumberColumn
+    columns = {name: column(name, format="%.4g") for name in rows.columns[1:]}
+    twin(rows, "planner", {"releases": column(_("releases"), format="%,d")} | columns)
 
 
 def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     rows = [
         {
-            "rule": NAMES[rule],
+            "rule": _(NAMES[rule]),
             "each": float(price),
             "together": float(total_cost(rule, price, times, delta)),
             "odds": factor(price),
             "sure": sure(posterior(0.5, price)),
-            "promise": "always" if rule is Rule.BASIC else "except with chance δ",
+            "promise": _("always") if rule is Rule.BASIC else _("except with chance δ"),
         }
         for rule, price in each.items()
     ]
-    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
+    text, column = st.column_config.TextColumn, st.column_config.NumberColumn
     columns = {
-        "each": number("each may cost, ε", format="%.2g"),
-        "together": number("all together, ε", format="%.3g"),
+        "rule": text(_("rule")),
+        "each": column(_("each may cost, ε"), format="%.2g"),
+        "together": column(_("all together, ε"), format="%.3g"),
         "odds": text(
-            "odds grow at most ×",
+            _("odds grow at most ×"),
             alignment="right",
-            help="By one release: the factor e^ε on the odds that a person is in the data.",
+            help=_("By one release: the factor e^ε on the odds that a person is in the data."),
         ),
-        "sure": text("after one, 50 % sure becomes", alignment="right"),
-        "promise": text("the total holds"),
+        "sure": text(_("after one, 50 % sure becomes"), alignment="right"),
+        "promise": text(_("the total holds")),
     }
-    show_numbers(pd.DataFrame(rows), columns, alt="What each release may cost, by three rules")
+    show_numbers(pd.DataFrame(rows), columns, alt=_("What each release may cost, by three rules"))
 
 
 def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> None:
-    before = "" if spent == 0 else (
-        f" With the ε = {exact_text(spent)} that is spent already, **{sure(posterior(0.5, spent + total))}**."
-    )  # fmt: skip
-    st.markdown(
-        f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
-        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**.{before}"
+    meaning = plural(
+        "All {n} release together multiply the odds that a person is in the data by at most **{factor}**: 50 % sure "
+        "becomes **{belief}**.",
+        "All {n} releases together multiply the odds that a person is in the data by at most **{factor}**: 50 % sure "
+        "becomes **{belief}**.",
+        times,
+        factor=factor(total),
+        belief=sure(posterior(0.5, total)),
     )
+    if spent:
+        belief = sure(posterior(0.5, spent + total))
+        meaning += _(" With the ε = {spent} that is spent already, **{belief}**.", spent=exactly(spent), belief=belief)
+    st.markdown(meaning)
     size = st.number_input(
-        "A family or group of", 2, 1000, 4, key="planner_group", width=240,
-        help="People who are either all in the data or all absent.",
+        _("A family or group of"), 2, 1000, 4, key="planner_group", width=240,
+        help=_("People who are either all in the data or all absent."),
     )  # fmt: skip
     together, one = group_epsilon(total, size), group_epsilon(each, size)
     st.markdown(
-        f"For a group of {size}, one release multiplies the odds by at most {factor(one)} (50 % sure becomes "
-        f"{sure(posterior(0.5, one))}); all of them, by at most {factor(together)} (50 % sure becomes "
-        f"{sure(posterior(0.5, together))})."
+        _(
+            "For a group of {size}, one release multiplies the odds by at most {one} (50 % sure becomes {after_one}); "
+            "all of them, by at most {all} (50 % sure becomes {after_all}).",
+            size=number(size),
+            one=factor(one),
+            after_one=sure(posterior(0.5, one)),
+            all=factor(together),
+            after_all=sure(posterior(0.5, together)),
+        )
     )

@@ -43,7 +43,7 @@ def show_groups(answer: Answer, key: str) -> None:
         )
     )
     figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_xaxes(title=escape(answer.question.description))
+    figure.update_xaxes(title=escape(answer.question.in_words))
     alt = _("The answer for each of {n} groups, as dots with their 95 % intervals", n=len(rows))
     draw(figure, alt, f"groups-{key}", height=min(MAX_HEIGHT, 110 + ROW * len(rows)))
     columns = {name: st.column_config.NumberColumn(label, format="%.6g") for name, label in {

@@ -12,7 +12,8 @@ import streamlit as st
 
 from dpengine import safe_csv
 from dpengine.accounting.entry import Kind
-from pages.parts.shared.wording import plural
+from dpengine.charts.style import join_names
+from dpengine.translation.catalogue import _, plural
 
 __all__ = ["contents", "kinds_in_words", "offer_files", "show_entries"]
 
@@ -24,26 +25,40 @@ def kinds_in_words(kinds: Iterable[Kind]) -> str:
     ('1 release and 2 answers', '0 releases')
     """
     counts = Counter(kinds)
-    *first, last = [plural(counts[kind], kind.value) for kind in Kind if counts[kind]] or ["0 releases"]
-    return f"{', '.join(first)} and {last}" if first else last
+    return join_names([_counted(kind, counts[kind]) for kind in Kind if counts[kind]] or [_counted(Kind.RELEASE, 0)])
+
+
+def _counted(kind: Kind, entries: int) -> str:
+    match kind:
+        case Kind.RELEASE:
+            return plural("{n} release", "{n} releases", entries)
+        case Kind.ANSWER:
+            return plural("{n} answer", "{n} answers", entries)
+        case Kind.CHOICE:
+            return plural("{n} choice", "{n} choices", entries)
+        case Kind.MECHANISM:
+            return plural("{n} mechanism", "{n} mechanisms", entries)
 
 
 def show_entries(frame: pd.DataFrame, alt: str, columns: Mapping[str, Any]) -> None:
     """Show the rows in reverse order, the latest entry first; the column `when` holds their times (ISO 8601)."""
     latest = frame.iloc[::-1].assign(when=pd.to_datetime(frame["when"], utc=True, format="ISO8601"))
-    when = st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm")
+    when = st.column_config.DatetimeColumn(_("when"), format=_("YYYY-MM-DD") + " HH:mm")
     st.dataframe(latest, hide_index=True, alt=alt, column_config={"when": when, **columns})
 
 
 def offer_files(
     what: str, stem: str, rows: Sequence[Mapping[str, Any]], *, details: Sequence[Any] | None = None
 ) -> None:
-    """Show buttons to download `rows` as `stem`.csv and `stem`.json; `details` as for `contents`."""
+    """Show buttons to download `rows` as `stem`.csv and `stem`.json; `details` as for `contents`.
+
+    `what` they are is a marked text.
+    """
     mimes = {"csv": "text/csv", "json": "application/json"}
     with st.container(horizontal=True):
         for kind, content in contents(rows, details).items():
             st.download_button(
-                f"Download {what} ({kind.upper()})",
+                _("Download {what} ({kind})", what=_(what), kind=kind.upper()),
                 content,
                 f"{stem}.{kind}",
                 mimes[kind],

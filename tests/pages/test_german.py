@@ -1,23 +1,29 @@
-"""Publish in German says nothing in English, from the first screen to the last step."""
+"""A page in German says nothing in English: Publish from the first screen to the last step, and the other pages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
+from dpengine.ask import ask
+from dpengine.choose import Candidates, draw_once
+from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import speaking
 from pages.parts.visit.state import STEPS
-from tests.pages.visits import settled, visit, visit_of, whole
+from tests.charges import charge
+from tests.pages.visits import ledger, settled, visit, visit_of, whole
 
 SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "placeholder", "text"}
 WORD = re.compile(r"[^\W\d_]{2,}")
 NAMES = {  # the same in every language
     "Census income 1994–95", "RAND health insurance", "UTF-8", "Excel", "CSV", "CSVW-EO", "CC BY 4.0",
-    "data@example.org",
+    "data@example.org", "Budget",
 }  # fmt: skip
 WRITTEN = {"2020 to 2024 by year, written 31/12/2024"}  # by people, into a cell
 
@@ -55,7 +61,20 @@ def in_the_other_language(page: AppTest) -> set[str]:
         return sentences(whole(page.run()))
 
 
-def test_no_step_says_anything_in_english() -> None:
+def english(found: set[str], *names: str) -> list[str]:
+    """Return the texts, of those that a page says in both languages, that are words of the page."""
+    same = re.compile("|".join(map(re.escape, sorted(NAMES | {*names}, key=len, reverse=True))))
+    return [text for text in found if WORD.search(same.sub("", text.replace("\\", "")))]
+
+
+def opened(name: str) -> AppTest:
+    """Open a page in German."""
+    page = visit(language="de")
+    with speaking("de"):
+        return whole(page.switch_page(f"pages/{name}.py").run())
+
+
+def test_no_step_of_publish_says_anything_in_english() -> None:
     page = visit()
     found = sentences(page) & in_the_other_language(page)
     with speaking("de"):
@@ -74,5 +93,26 @@ def test_no_step_says_anything_in_english() -> None:
         assert abs(len(here) - len(there)) < 4, "the same, in other words"
         found |= here & there
     assert visit_of(page).entries == entries, "what was entered stays as it is"
-    same = re.compile("|".join(map(re.escape, sorted(NAMES | WRITTEN | names, key=len, reverse=True))))
-    assert [text for text in found if WORD.search(same.sub("", text.replace("\\", "")))] == []
+    assert english(found, *WRITTEN, *names) == []
+
+
+def test_budget_says_nothing_in_english() -> None:
+    book = ledger()
+    page = opened("budget")
+    assert english(sentences(page) & in_the_other_language(page)) == [], "where nothing was spent yet"
+    rows = pd.DataFrame({"sex": ["yes", "no"] * 40})
+    for title in ("Erhebung", ""):
+        charge(book, title, "klinik", title.encode(), Fraction("1/2"), title=title, summary="2 tables: age; sex")
+    ask(rows, Question(dataset="klinik", epsilon="0.1", statistic=Count()), book)
+    draw_once(Candidates.of(["rot", "blau"], [3, 1], 1, "0.5"), "klinik", book, "Farbe?")
+    charge(book, "x", "schule", b"others")
+    book.set_cap("klinik", "4")
+    page = opened("budget")
+    with speaking("de"):
+        page.selectbox(key="budget_dataset").select("klinik").run()
+        page.text_input(key="budget_cap_text").set_value("2,5")
+        next(button for button in page.button if button.label == "Grenze prüfen").click().run()
+    ids = {entry.release_id for entry in book.history()}
+    stored = {text for entry in book.history() for text in (entry.title, entry.dataset)} - {""}
+    assert "Wofür bezahlt wurde" in sentences(page)
+    assert english(sentences(page) & in_the_other_language(page), "rot", "blau", *ids, *stored) == []

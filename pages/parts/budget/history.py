@@ -1,0 +1,114 @@
+"""What was paid for on the Budget page: every entry of the ledger, to open again and to download."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.accounting.entry import Entry, Kind
+from dpengine.accounting.ledger import Ledger
+from dpengine.exact import exact_text
+from dpengine.translation.catalogue import ENGLISH, _, localised, mark, plural, speaking
+from pages.parts.release.ledger_entry import show_entry
+from pages.parts.shared.entries_table import offer_files, show_entries
+from pages.parts.shared.wording import bound, exactly
+from pages.parts.visit.same_people import alike_in_words
+
+__all__ = ["show_history"]
+
+PUBLISH = "pages/publish.py"
+# What the ledger says of entries, in English.
+QUESTIONS = (
+    mark("one question: count"),
+    mark("one question: proportion"),
+    mark("one question: sum"),
+    mark("one question: mean"),
+    mark("one question: variance"),
+    mark("one question: quantile"),
+    mark("one question: mode"),
+)
+CHOICE = re.compile(r"one choice among ([\d,]+) candidates")
+TABLES = re.compile(r"(\d+) tables: (.+)", re.DOTALL)
+
+
+def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
+    """List every release with its contents, let the visitor open one again, and offer the ledger as a file."""
+    st.subheader(_("What was paid for"))
+    if not history:
+        st.markdown(_("None yet."))
+        return
+    with speaking(ENGLISH):  # the files are the same in every language
+        rows = [
+            {
+                "created": entry.created,
+                "epsilon": exact_text(entry.epsilon),
+                "title": entry.title,
+                "bought": entry.summary,
+                "dataset": entry.dataset,
+                "recognised": _looks_like(entry),
+                "release_id": entry.release_id,
+            }
+            for entry in history
+        ]
+    shown = pd.DataFrame(rows).rename(columns={"created": "when"})
+    if shown["dataset"].nunique() == 1:
+        shown = shown.drop(columns="dataset")
+    if not any(entry.recognised for entry in history):
+        shown = shown.drop(columns="recognised")
+    text = st.column_config.TextColumn
+    columns = {
+        "epsilon": text("ε", alignment="right"),
+        "title": text(_("title")),
+        "bought": text(_("contents"), width="large"),
+        "dataset": text(_("dataset")),
+        "recognised": text(_("looks like"), help=_("Earlier tables of the same people, recognised by their rows.")),
+        "release_id": text(_("release"), help=_("The identifier in the release's own files.")),
+    }
+    shown = shown.assign(epsilon=shown["epsilon"].map(localised), bought=[*map(_contents, history)])
+    if "recognised" in shown:
+        shown["recognised"] = [*map(_looks_like, history)]
+    show_entries(shown, _("All entries, the latest first"), columns)
+    pick, link = st.columns([3, 1], vertical_alignment="bottom")
+    entry = pick.selectbox(
+        _("Open one again"),
+        history[::-1],
+        format_func=lambda e: f"{bound(e.created[:10])} · ε {exactly(e.epsilon)} · {e.title or _contents(e)}",
+        key="budget_release",
+        help=_("What was paid for can be opened again, byte for byte the same, at no cost."),
+    )
+    payload = book.payload(entry.release_id)
+    if payload is not None and entry.kind is not Kind.RELEASE:
+        show_entry(entry.kind, payload)
+    else:
+        link.page_link(
+            PUBLISH,
+            label=_("Open on Publish"),
+            icon=":material/open_in_new:",
+            query_params={"release": entry.release_id},
+        )
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
+    offer_files(mark("ledger"), f"{name}-budget", rows)
+
+
+def _contents(entry: Entry) -> str:
+    """Say what was paid for; the names of a release's columns are as they are."""
+    if entry.summary in QUESTIONS:
+        return _(entry.summary)
+    if match := CHOICE.fullmatch(entry.summary):
+        return _("one choice among {n} candidates", n=localised(match[1]))
+    if match := TABLES.fullmatch(entry.summary):
+        tables = plural("{n} table", "{n} tables", int(match[1]))
+        return f"{tables}: {match[2]}"
+    return entry.summary
+
+
+def _looks_like(entry: Entry) -> str:
+    """Name the earlier tables that the entry's table looks like."""
+    return "; ".join(
+        _("{dataset} ({alike}, other people)", dataset=each.dataset, alike=alike_in_words(each))
+        if each.other_people
+        else f"{each.dataset} ({alike_in_words(each)})"
+        for each in entry.recognised
+    )
