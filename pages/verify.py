@@ -6,46 +6,66 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle.isolated import examine_apart
+from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
+from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
+from dpengine.exact import rational
+from dpengine.translation.catalogue import _, language, localised, mark
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import name_of, people, plain, sure
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import bound, exactly, name_of, people, plain, sure
 from pages.parts.visit.state import require_entry
 
 READABLE = 680
+MEASURED = {  # headings of the list of measurements, by their names in a manifest
+    "table": mark("table"),
+    "epsilon": mark("epsilon"),
+    "mechanism": mark("mechanism"),
+    "sensitivity": mark("sensitivity"),
+    "scale": mark("scale"),
+    "cells": mark("cells"),
+    "purpose": mark("purpose"),
+    "cells_per_person": mark("cells per person"),
+}
 
 
-def promise(manifest: dict[str, Any]) -> None:
+def promise(promised: dict[str, Any]) -> None:
     """Show in plain words what the release promises."""
-    guarantee = manifest["guarantee"]
-    belief = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
-    st.subheader("What it promises", help=term("differential-privacy"))
+    guarantee = promised["guarantee"]
+    epsilon = rational(guarantee["epsilon"])
+    st.subheader(_("What it promises"), help=term("differential-privacy"))
     st.markdown(
-        f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become "
-        f"{belief} by seeing these files, whatever else they know."
+        _(
+            "**ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief} by seeing "
+            "these files, whatever else they know.",
+            epsilon=exactly(epsilon),
+            belief=sure(posterior(0.5, epsilon)),
+        )
     )
     facts = {
-        "Whom it protects": guarantee["unit"]["text"],
-        "Neighbouring tables": guarantee["neighbours"],
-        "Who must be trusted": guarantee["trust_model"],
-        "Technical term": f"{guarantee['definition']}, δ = {guarantee['delta']}",
+        _("Whom it protects"): guarantee["unit"]["text"],
+        _("Neighbouring tables"): guarantee["neighbours"],
+        _("Who must be trusted"): guarantee["trust_model"],
+        _("Technical term"): f"{guarantee['definition']}, δ = {guarantee['delta']}",
     }
     st.markdown("\n".join(f"- **{name}**: {plain(text)}" for name, text in facts.items()))
-    st.markdown("**What it does not protect**")
-    st.markdown(_bullets(manifest["not_protected"]))
+    st.markdown(_("**What it does not protect**"))
+    st.markdown(_bullets(promised["not_protected"]))
 
 
-def contents(manifest: dict[str, Any], headings: Mapping[str, str]) -> None:
+def contents(manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any]) -> None:
     """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
-    st.subheader("What it contains", help=term("bundle"))
+    st.subheader(_("What it contains"), help=term("bundle"))
     tables = [
         {
             "table": headings[name_of(tuple(each["columns"]))],
@@ -54,26 +74,31 @@ def contents(manifest: dict[str, Any], headings: Mapping[str, str]) -> None:
         }
         for each in manifest["tables"]
     ]
+    text = st.column_config.TextColumn
     columns = {
-        "cells": st.column_config.NumberColumn("cells", format="%,d"),
-        "within": st.column_config.TextColumn("95 in 100 counts within ±", alignment="right"),
+        "table": text(_("table")),
+        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
+        "within": text(_("95 in 100 counts within ±"), alignment="right"),
     }
-    st.dataframe(tables, hide_index=True, column_config=columns, alt="Published tables and their error")
-    with st.expander("What was measured, at what price", icon=":material/straighten:"):
+    show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
+    with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
         measured = [_measured(each, headings) for each in manifest["measurements"]]
-        st.dataframe(measured, hide_index=True, alt="Measurements with their noise and their part of ε")
-        st.markdown(_bullets(manifest["post_processing"]))
-    with st.expander("Files and their SHA-256", icon=":material/folder_zip:"):
+        named = {key: text(_(name)) for key, name in MEASURED.items()}
+        alt = _("Measurements with their noise and their part of ε")
+        st.dataframe(measured, hide_index=True, column_config=named, alt=alt)
+        st.markdown(_bullets(promised["post_processing"]))
+    with st.expander(_("Files and their SHA-256"), icon=":material/folder_zip:"):
         listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
-        st.dataframe(listed, hide_index=True)
+        st.dataframe(listed, hide_index=True, column_config={"file": text(_("file"))})
 
 
 def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:
     """Return a measurement for readers: its table by its heading, its fractions with their decimal value."""
-    exact = {key: f"{float(Fraction(entry[key])):.4g} ({entry[key]})" for key in ("epsilon", "scale")
-             if "/" in entry[key]}  # fmt: skip
+    exact = {key: localised(f"{float(Fraction(entry[key])):.4g} ({entry[key]})" if "/" in entry[key] else entry[key])
+             for key in ("epsilon", "scale")}  # fmt: skip
+    words = {key: write(entry[key]) for key, write in (("mechanism", _), ("purpose", purpose_in_words)) if key in entry}
     table = headings[name_of(tuple(entry["columns"]))]
-    return {"table": table} | {key: value for key, value in entry.items() if key != "columns"} | exact
+    return {"table": table} | {key: value for key, value in entry.items() if key != "columns"} | words | exact
 
 
 def _bullets(lines: Iterable[str]) -> str:
@@ -82,29 +107,32 @@ def _bullets(lines: Iterable[str]) -> str:
 
 def checked(file: UploadedFile) -> Verified | ReleaseError:
     """Return the result of verifying a file or what is wrong with it; each file is verified once, not at each rerun."""
-    known: tuple[str, Verified | ReleaseError] | None = st.session_state.get("verify_outcome")
-    if known is not None and known[0] == file.file_id:
+    key = file.file_id, language()
+    known: tuple[tuple[str, str], Verified | ReleaseError] | None = st.session_state.get("verify_outcome")
+    if known is not None and known[0] == key:
         return known[1]
     outcome: Verified | ReleaseError
     try:
         outcome = examine_apart(file.getvalue())
     except ReleaseError as refused:
         outcome = refused
-    st.session_state["verify_outcome"] = (file.file_id, outcome)
+    st.session_state["verify_outcome"] = (key, outcome)
     return outcome
 
 
 def ask_for_key() -> tuple[str | None, bool]:
     """Ask for the publisher's key; return its fingerprint or None, and whether the typed text is no key."""
     text = st.text_area(
-        "The publisher's key, if you know it",
+        _("The publisher's key, if you know it"),
         key="verify_key",
-        placeholder="for example 3f2a-91c0-…",
+        placeholder=_("for example 3f2a-91c0-…"),
         height=68,
         help=term(
             "signature",
-            "Its fingerprint or its text, from the publisher's own site or letter. Then a file that is unsigned, or "
-            "signed by another key, is refused.",
+            _(
+                "Its fingerprint or its text, from the publisher's own site or letter. Then a file that is unsigned, "
+                "or signed by another key, is refused."
+            ),
         ),
     )
     if not text.strip():
@@ -120,64 +148,95 @@ def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, u
     """Show what a release file promises, or why it is refused."""
     if isinstance(outcome, ReleaseError):
         with st.container(border=True):
-            st.markdown(f":material/rule: **{plain(name)} is not a complete release.**")
+            st.markdown(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
             st.markdown(_bullets(map(str, outcome.faults)))
-            st.markdown("Get the file again from its source, and do not rely on the numbers in this one.")
+            st.markdown(_("Get the file again from its source, and do not rely on the numbers in this one."))
         return
-    manifest, signer, headings = outcome
+    manifest, signer, headings, promised = outcome
     if expected is not None and signer != expected:
         with st.container(border=True):
-            how = "not signed" if signer is None else f"signed by another key, `{signer}`"
-            st.markdown(f":material/gpp_bad: **{plain(name)} is {how}.**")
             st.markdown(
-                f"It was to be signed by the key `{expected}`. So it is not what the holder of that key published, or "
-                "its signature was taken away. Get the file again from its source."
+                _(":material/gpp_bad: **{name} is not signed.**", name=plain(name))
+                if signer is None
+                else _(
+                    ":material/gpp_bad: **{name} is signed by another key, `{signer}`.**",
+                    name=plain(name),
+                    signer=signer,
+                )
+            )
+            st.markdown(
+                _(
+                    "It was to be signed by the key `{expected}`. So it is not what the holder of that key published, "
+                    "or its signature was taken away. Get the file again from its source.",
+                    expected=expected,
+                )
             )
         return
     with st.container(border=True):
-        but = ", but the key that you typed was not checked: it cannot be read" if unread else ""
-        icon = "key_off" if unread else "task_alt"
-        st.markdown(f":material/{icon}: **{plain(name)} is complete and consistent{but}.**")
         st.markdown(
-            "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
-            f"rows. The text in {' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
+            _(
+                ":material/key_off: **{name} is complete and consistent, but the key that you typed was not checked: "
+                "it cannot be read.**",
+                name=plain(name),
+            )
+            if unread
+            else _(":material/task_alt: **{name} is complete and consistent.**", name=plain(name))
+        )
+        st.markdown(
+            _(
+                "Every file is there and matches its checksum; the tables agree with each other and with the "
+                "synthetic rows. The text in {files} is not compared with the numbers.",
+                files=join_names(PROSE),
+            )
         )
         st.markdown(_signature(signer, expected))
-        titled = f"{plain(manifest['title'])} · " if manifest["title"] else ""
-        of = f"{titled}dataset {plain(manifest['dataset'])} · published on {manifest['created'][:10]}"
-        st.caption(f"{of} · release {manifest['release_id']}")
-    promise(manifest)
-    contents(manifest, headings)
+        st.caption(
+            " · ".join(
+                [
+                    *([plain(manifest["title"])] if manifest["title"] else []),
+                    _("dataset {name}", name=plain(manifest["dataset"])),
+                    _("published on {day}", day=bound(manifest["created"][:10])),
+                    _("release {id}", id=manifest["release_id"]),
+                ]
+            )
+        )
+    promise(promised)
+    contents(manifest, headings, promised)
 
 
 def _signature(signer: str | None, expected: str | None) -> str:
     """Say whether the file is signed, and what follows from that."""
     if signer is None:
-        return (
+        return _(
             ":material/draft: **Not signed.** An earlier version made this file, or its signature was taken away; "
             "nothing shows who made it, or whether it was changed with care. Get it from a source that you trust."
         )
-    if signer == expected:
-        return f":material/verified: **Signed by the key that you expect**, `{signer}`. {MEANING}"
-    return f":material/key: **Signed by the key `{signer}`**, which was not compared with another. {MEANING}"
+    signed = (
+        _(":material/verified: **Signed by the key that you expect**, `{signer}`.", signer=signer)
+        if signer == expected
+        else _(":material/key: **Signed by the key `{signer}`**, which was not compared with another.", signer=signer)
+    )
+    return f"{signed} {_(MEANING)}"
 
 
 require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
-    st.title("Verify")
+    st.title(_("Verify"))
     st.markdown(
-        "See whether a release file is complete and consistent, who signed it, and what it promises to the people in "
-        "it."
+        _(
+            "See whether a release file is complete and consistent, who signed it, and what it promises to the people "
+            "in it."
+        )
     )
     bundle = file_box(
-        "Release file",
+        _("Release file"),
         type="zip",
         key="verify_file",
-        help="The zip file that Publish gives under “Download everything”.",
+        help=_("The zip file that Publish gives under “Download everything”."),
     )
     wanted, unreadable = None, False
     if not is_demo():
-        st.caption("The file is read here and not kept. It goes nowhere else, and nothing is spent.")
+        st.caption(_("The file is read here and not kept. It goes nowhere else, and nothing is spent."))
         wanted, unreadable = ask_for_key()
     if bundle is not None:
         examine(checked(bundle), bundle.name, wanted, unreadable)

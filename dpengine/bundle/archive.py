@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from dpengine.bundle import signature
 from dpengine.errors import ReleaseError
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Archive", "Piece", "Source", "add", "opened"]
 
@@ -34,8 +35,10 @@ MAX_DIRECTORY_BYTES = MAX_FILES * 200
 MAX_BYTES = 2**31 - 1  # of the zip file, and of all its files unpacked
 PIECE_BYTES = 2**20
 
-_NOT_A_BUNDLE = "this is not a release file: it is not a zip file, or it is cut off, damaged, or followed by more bytes"
-_TOO_MUCH = f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 10**9} GB"
+_NOT_A_BUNDLE = mark(
+    "this is not a release file: it is not a zip file, or it is cut off, damaged, or followed by more bytes"
+)
+_TOO_MUCH = mark("too much to unpack: more than {files} files or {size} GB")
 _END = struct.Struct("<4s4H2LH")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -74,15 +77,20 @@ class Archive(Collection[str]):
         """Read the list of files. Raises `ReleaseError` with every fault in it."""
         entries, self._comment = _directory(file)
         if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
-            raise ReleaseError(_TOO_MUCH)
+            raise _too_much()
         faults = []
         self._file = file
         self._entries: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             if not _is_plain(entry):
-                faults.append(f"{entry.filename!r} is not a safe name, or not a plain file: do not unpack this bundle")
+                faults.append(
+                    _(
+                        "{file!r} is not a safe name, or not a plain file: do not unpack this bundle",
+                        file=entry.filename,
+                    )
+                )
             elif entry.filename in self._entries:
-                faults.append(f"{entry.filename} is in the bundle twice")
+                faults.append(_("{file} is in the bundle twice", file=entry.filename))
             else:
                 self._entries[entry.filename] = entry
         if faults:
@@ -98,11 +106,14 @@ class Archive(Collection[str]):
         for piece in self._unpacked(entry):
             size += len(piece)
             if size > most:
-                raise ReleaseError(f"{name} is larger than a file of this plan can be, which is {most:,} bytes")
+                raise ReleaseError(
+                    _("{file} is larger than a file of this plan can be, which is {most} bytes", file=name,
+                      most=number(most))
+                )  # fmt: skip
             checksum = zlib.crc32(piece, checksum)
             yield piece
         if (checksum, size) != (entry.CRC, entry.file_size):
-            raise ReleaseError(f"{name} is damaged")
+            raise _damaged(name)
 
     def read(self, name: str, most: int) -> bytes:
         """Return the whole content of a small file; raises like `pieces`."""
@@ -155,11 +166,11 @@ class Archive(Collection[str]):
 
     def _unpacked(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
         """Unpack the content of a file. Raises `ReleaseError` if it is not exactly one stream of compressed bytes."""
-        damaged = ReleaseError(f"{entry.filename} is damaged")
+        damaged = _damaged(entry.filename)
         header = self._at(entry.header_offset, _LOCAL.size)
         if len(header) < _LOCAL.size:
             raise damaged
-        *_, name, extra = _LOCAL.unpack(header)
+        name, extra = _LOCAL.unpack(header)[-2:]
         place, left = entry.header_offset + _LOCAL.size + name + extra, entry.compress_size
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         while left and not stream.eof:
@@ -173,6 +184,18 @@ class Archive(Collection[str]):
                 raise damaged from None
         if left or not stream.eof or stream.unused_data:
             raise damaged
+
+
+def _damaged(name: str) -> ReleaseError:
+    return ReleaseError(_("{file} is damaged", file=name))
+
+
+def _too_much() -> ReleaseError:
+    return ReleaseError(_(_TOO_MUCH, files=number(MAX_FILES), size=MAX_BYTES // 10**9))
+
+
+def _unreadable(error: OSError) -> ReleaseError:
+    return ReleaseError(_("the release file cannot be read ({problem})", problem=error.strerror or "input error"))
 
 
 def _inflated(stream: Any, packed: bytes) -> Iterator[bytes]:
@@ -198,16 +221,16 @@ def _directory(file: BinaryIO) -> tuple[list[zipfile.ZipInfo], bytes]:
         size = file.seek(0, os.SEEK_END)
         at, comment = _end(file, size)
         file.seek(at)
-        _, _, _, _, entries, length, _, _ = _END.unpack(file.read(_END.size))
+        entries, length = _END.unpack(file.read(_END.size))[4:6]
         file.seek(max(0, at - 20))
         if size > MAX_BYTES or entries > MAX_FILES or length > MAX_DIRECTORY_BYTES or file.read(4) == b"PK\6\7":
-            raise ReleaseError(_TOO_MUCH)
+            raise _too_much()
         with zipfile.ZipFile(file) as bundle:
             return bundle.infolist(), comment
     except OSError as error:
-        raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
+        raise _unreadable(error) from None
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, struct.error):
-        raise ReleaseError(_NOT_A_BUNDLE) from None
+        raise ReleaseError(_(_NOT_A_BUNDLE)) from None
 
 
 def _end(file: BinaryIO, size: int) -> tuple[int, bytes]:
@@ -222,7 +245,7 @@ def _end(file: BinaryIO, size: int) -> tuple[int, bytes]:
         whole = at >= 0 and end.startswith(b"PK\5\6") and end.endswith(long.to_bytes(2, "little"))
         if whole and (not comment or signature.has_form(comment)):
             return at, comment
-    raise ReleaseError(_NOT_A_BUNDLE)
+    raise ReleaseError(_(_NOT_A_BUNDLE))
 
 
 def _local_forms(entry: zipfile.ZipInfo, name: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -261,7 +284,7 @@ def opened(source: Source) -> Iterator[Archive]:
             raise ReleaseError("the release file cannot be read (it is no file)")
         file = open(source, "rb")  # noqa: SIM115 (closed below, where errors of the reader are not errors of opening)
     except OSError as error:
-        raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
+        raise _unreadable(error) from None
     except ValueError:  # for example NUL, which no path may hold
         raise ReleaseError("the release file cannot be read (this is no name of a file)") from None
     with file:

@@ -6,6 +6,7 @@ from dpengine.bundle.verify import Verified
 from dpengine.errors import ReleaseError
 from dpengine.isolation.run import Died, Limits, run
 from dpengine.isolation.scratch import ScratchFolder
+from dpengine.translation.catalogue import _
 
 __all__ = ["examine_apart"]
 
@@ -24,8 +25,11 @@ def examine_apart(bundle: bytes) -> Verified:
         return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file), "apart": True}, _LIMITS))
     except Died:
         raise ReleaseError(
-            "checking this file takes more than 1 GB of memory or 10 s of processor time, or breaks the check: it is "
-            "damaged or unusually large; a large file can be checked with private-release verify on a command line"
+            _(
+                "checking this file takes more than 1 GB of memory or 10 s of processor time, or breaks the check: it "
+                "is damaged or unusually large; a large file can be checked with private-release verify on a command "
+                "line"
+            )
         ) from None
     finally:
         folder.discard()

@@ -18,7 +18,8 @@ from dpengine.spec.wording import persons_counted, unit_in_words
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = [
-    "PORTALS", "estimator", "file_names", "parquet_name", "promises", "promises_for_readers", "slug", "table_files",
+    "PORTALS", "estimator", "file_names", "parquet_name", "promises", "promises_for_readers", "purpose_in_words",
+    "slug", "table_files",
 ]  # fmt: skip
 
 # Latin letters that Unicode does not divide into a plain one and an accent.
@@ -56,6 +57,17 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         "post_processing": [_(line) for line in (*_count_sentences(plan, wording), *_amount_sentences(plan, wording))],
         "intervals": " ".join([wording.intervals[estimator(plan)], *_interval_sentences(plan, wording)]),
     }
+
+
+def purpose_in_words(purpose: str) -> str:
+    """Return what a measurement that is no table was for, which manifests state in English, in the current language.
+
+    >>> purpose_in_words("up to 3 pairs")
+    'up to 3 pairs'
+    """
+    if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
+        return _("up to {picks} pairs", picks=pairs[1])
+    return _(purpose)
 
 
 def estimator(plan: Plan) -> Estimator:

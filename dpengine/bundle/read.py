@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dpengine.errors import ReleaseError
 from dpengine.spec.declared import readable_faults
+from dpengine.translation.catalogue import _
 
 __all__ = ["Manifest", "MeasurementEntry", "TableEntry", "count_values", "manifest_of", "read_manifest"]
 
@@ -118,7 +119,7 @@ def read_manifest(text: bytes) -> tuple[dict[str, Any], Manifest]:
     try:
         manifest: dict[str, Any] = json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
-        raise ReleaseError("manifest.json is not readable JSON") from None
+        raise ReleaseError(_("manifest.json is not readable JSON")) from None
     try:
         return manifest, Manifest.model_validate(manifest)
     except ValidationError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from markupsafe import Markup
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import guide
-from dpengine.bundle.promises import promises_for_readers, table_files
+from dpengine.bundle.promises import promises_for_readers, purpose_in_words, table_files
 from dpengine.bundle.report_tables import count_texts, described, measure_texts, script_json
 from dpengine.charts import heatmap, levels, style
 from dpengine.charts.style import join_names, shorten
@@ -244,9 +243,7 @@ def _purpose(entry: Mapping[str, Any]) -> str:
     purpose = entry.get("purpose", "")
     if purpose in (QUANTILES, SEARCH):
         return f"{' × '.join(entry['columns'])}: {_(purpose)}"
-    if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
-        return _("up to {picks} pairs", picks=pairs[1])
-    return _(purpose)
+    return purpose_in_words(purpose)
 
 
 def _dark_colours() -> dict[str, str]:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
 from dpengine.errors import ReleaseError
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "COMMENT_BYTES",
@@ -36,7 +37,7 @@ __all__ = [
     "signer",
 ]
 
-MEANING = (
+MEANING = mark(
     "The signature shows that whoever holds the ledger of this key published exactly this file. It does not show who "
     "that is, or that the numbers are good. An unknown key proves nothing by itself: compare its fingerprint with the "
     "one that the publisher gives elsewhere."
@@ -81,8 +82,10 @@ def read_key(text: str | bytes) -> str:
     if re.fullmatch(rb"[0-9a-f]{32}", digits):
         return "-".join(digits.decode()[start : start + 4] for start in range(0, 32, 4))
     raise ReleaseError(
-        "the expected key cannot be read: give its fingerprint (32 digits), or the text from BEGIN to END PUBLIC KEY, "
-        "as private-release ledger key prints them"
+        _(
+            "the expected key cannot be read: give its fingerprint (32 digits), or the text from BEGIN to END PUBLIC "
+            "KEY, as private-release ledger key prints them"
+        )
     )
 
 
@@ -128,5 +131,7 @@ def signer(file: BinaryIO) -> str:
         public = Ed25519PublicKey.from_public_bytes(key)
         public.verify(signature, _digest(file))
     except InvalidSignature:
-        raise ReleaseError("the file was changed after it was signed: its signature does not fit its bytes") from None
+        raise ReleaseError(
+            _("the file was changed after it was signed: its signature does not fit its bytes")
+        ) from None
     return fingerprint(public)

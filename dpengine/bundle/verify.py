@@ -32,7 +32,7 @@ from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.checks.portal_check import wrong_portals
 from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, wrong_prices
 from dpengine.bundle.checks.searches import with_found_cells
-from dpengine.bundle.promises import estimator, file_names, promises, table_files
+from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key
 from dpengine.bundle.wording import Estimator
@@ -40,6 +40,7 @@ from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
+from dpengine.translation.catalogue import _
 
 __all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
@@ -50,12 +51,14 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 class Verified(NamedTuple):
     """The manifest of an intact bundle, and the fingerprint of the key that signed it; None if unsigned.
 
-    `headings` are the names for readers of the tables that the manifest names by their columns.
+    `headings` are the names for readers of the tables that the manifest names by their columns, and `promised` is what
+    the manifest promises, in the current language.
     """
 
     manifest: dict[str, Any]
     signed_by: str | None
     headings: dict[str, str]
+    promised: dict[str, Any]
 
 
 def verify(source: Source, key: str | None = None) -> dict[str, Any]:
@@ -97,34 +100,40 @@ def examine(source: Source, key: str | None = None, *, apart: bool = False) -> V
         except ReleaseError as error:
             faults += error.faults
         try:
-            manifest, headings = _examined(members, apart=apart)
+            manifest, *for_readers = _examined(members, apart=apart)
         except ReleaseError as error:
             faults += error.faults
     if faults:
         raise ReleaseError(faults[:MAX_FAULTS])
-    return Verified(manifest, signer, headings)
+    return Verified(manifest, signer, *for_readers)
 
 
 def _unexpected(signer: str | None, expected: str) -> str:
     if signer is None:
-        return f"the file is not signed, and was to be signed by the key {expected}"
-    return f"the file is signed by another key, {signer}, and was to be signed by {expected}"
+        return _("the file is not signed, and was to be signed by the key {expected}", expected=expected)
+    return _(
+        "the file is signed by another key, {signer}, and was to be signed by {expected}",
+        signer=signer,
+        expected=expected,
+    )
 
 
 def _check_form(members: Archive) -> None:
     if "manifest.json" not in members:
-        raise ReleaseError("this zip file is not a release: manifest.json is missing")
+        raise ReleaseError(_("this zip file is not a release: manifest.json is missing"))
     if not members.is_as_written():
         raise ReleaseError(
-            "the zip file holds more than its files, or was packed by another program, so its texts may have been "
-            "altered: get it again as it was made"
+            _(
+                "the zip file holds more than its files, or was packed by another program, so its texts may have been "
+                "altered: get it again as it was made"
+            )
         )
 
 
-def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the manifest and the headings. Raises `ReleaseError` with every fault of the files."""
+def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
+    """Return the manifest, the headings and the promises. Raises `ReleaseError` with every fault of the files."""
     if "plan.yaml" not in members:
-        raise ReleaseError("plan.yaml is missing")
+        raise ReleaseError(_("{file} is missing", file="plan.yaml"))
     plan, faults = _read_plan(members)
     if plan is not None:
         try:
@@ -133,7 +142,7 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
             faults += map(str, error.faults)
     text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
     if plan is not None and count_values(text) > sizes.manifest_values(plan):
-        raise ReleaseError("manifest.json holds more values than that of this plan can")
+        raise ReleaseError(_("manifest.json holds more values than that of this plan can"))
     manifest, checked = read_manifest(text)
     if plan is not None:
         faults += _wrong_names(members, checked, plan)
@@ -145,7 +154,8 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
     if plan is None or faults:
         raise ReleaseError(faults)
     named = [*(tuple(each.columns) for each in checked.tables), *(tuple(each.columns) for each in checked.measurements)]
-    return manifest, dict(zip(map(name_of, named), map(headings_of(plan), named), strict=True))
+    headings = dict(zip(map(name_of, named), map(headings_of(plan), named), strict=True))
+    return manifest, headings, promises_for_readers(plan, checked.schema_version)
 
 
 def _read_plan(members: Archive) -> tuple[Plan | None, list[str]]:
@@ -153,7 +163,7 @@ def _read_plan(members: Archive) -> tuple[Plan | None, list[str]]:
     try:
         return Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode()), []
     except UnicodeDecodeError:
-        return None, ["plan.yaml is not UTF-8 text"]
+        return None, [_("plan.yaml is not UTF-8 text")]
     except PlanError as error:
         return None, [f"plan.yaml: {fault}" for fault in error.faults]
 
@@ -166,11 +176,11 @@ def _wrong_names(members: Archive, checked: Manifest, plan: Plan) -> list[str]:
     unlisted = (expected & present) - listed - {"manifest.json"}
     foreign = sorted(listed - expected)
     return [
-        *(f"{name} is missing" for name in sorted(expected - present - listed)),
-        *(f"{name} does not belong in this bundle" for name in sorted(present - expected)),
-        *(f"{name} is not in the manifest's list of files" for name in sorted(unlisted)),
-        *(f"the manifest lists {name}, which does not belong in this bundle" for name in foreign),
-        *(["the files are not in the order of a release"] if present == expected and list(members) != order else []),
+        *(_("{file} is missing", file=name) for name in sorted(expected - present - listed)),
+        *(_("{file} does not belong in this bundle", file=name) for name in sorted(present - expected)),
+        *(_("{file} is not in the manifest's list of files", file=name) for name in sorted(unlisted)),
+        *(_("the manifest lists {file}, which does not belong in this bundle", file=name) for name in foreign),
+        *([_("the files are not in the order of a release")] if present == expected and list(members) != order else []),
     ]
 
 
@@ -205,7 +215,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     ]
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
-    return [f"manifest.json: {where} is not what plan.yaml says" for where in wrong]
+    return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
 
 
 def _differ(one: object, other: object) -> bool:
@@ -218,7 +228,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
 
     Synthetic rows come first, then tables of few columns. Raises `ReleaseError` where files are damaged.
     """
-    faults = [f"{name} is missing" for name in checked.files if name not in members]
+    faults = [_("{file} is missing", file=name) for name in checked.files if name not in members]
     damaged: list[str] = []
     tables: dict[str, Columns] = {}
     half_widths: dict[Columns, float | Floats] = {}
@@ -249,7 +259,9 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
             continue
         entry = checked.files.get(name)
         if entry and (pieces.size != entry.bytes or pieces.sha256() != entry.sha256):
-            faults.append(f"{name} was changed: it does not have the SHA-256 and size that the manifest gives")
+            faults.append(
+                _("{file} was changed: it does not have the SHA-256 and size that the manifest gives", file=name)
+            )
     if damaged:
         raise ReleaseError(damaged)
     return faults
@@ -271,7 +283,7 @@ class _Pieces:
 
     def finish(self) -> None:
         """Read what is left."""
-        for _ in self:
+        for _piece in self:
             pass
 
     def sha256(self) -> str:

@@ -11,11 +11,13 @@ import pandas as pd
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
+from dpengine import Plan, release
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
 from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import speaking
 from pages.parts.visit.state import STEPS
+from tests.bundles import members_of, zipped
 from tests.charges import charge
 from tests.pages.visits import ledger, settled, visit, visit_of, whole
 
@@ -116,3 +118,23 @@ def test_budget_says_nothing_in_english() -> None:
     stored = {text for entry in book.history() for text in (entry.title, entry.dataset)} - {""}
     assert "Wofür bezahlt wurde" in sentences(page)
     assert english(sentences(page) & in_the_other_language(page), "rot", "blau", *ids, *stored) == []
+
+
+def test_verify_says_nothing_in_english() -> None:
+    page = opened("verify")
+    assert english(sentences(page) & in_the_other_language(page)) == [], "before a file is dropped"
+    columns = [{"name": "land", "kind": "category", "values": ["Nord", "Sued"]}, {"name": "krank", "kind": "yesno"}]
+    plan = Plan(dataset="klinik", title="Kranke", epsilon="1/2", columns=columns, tables=[["land", "krank"]])
+    bundle = release(pd.DataFrame({"land": ["Nord", "Sued"] * 40, "krank": "yes"}), plan).bundle
+    wrong = zipped(members_of(bundle) | {"synthetic.csv": b"land,krank\n"}, rehash=False)
+    for name, file, says in (
+        ("echt.zip", bundle, "echt.zip ist vollständig und stimmig"),
+        ("falsch.zip", wrong, "ist nicht, was synthetic.csv beim Zählen ergibt"),
+    ):
+        page = opened("verify")
+        with speaking("de"):
+            page.file_uploader(key="verify_file").upload(name, file).run()
+            page.text_area(key="verify_key").set_value("abc").run()
+        assert any(says in text for text in sentences(page))
+        ids = set(re.findall("[0-9a-f]{32}", " ".join(sentences(page))))
+        assert english(sentences(page) & in_the_other_language(page), name, "klinik", "Kranke", *ids) == []

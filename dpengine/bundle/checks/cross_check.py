@@ -25,6 +25,7 @@ from dpengine.results.published_columns import NUMBERS, header, number_columns
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["CrossCheck"]
 
@@ -34,6 +35,8 @@ ESTIMATE_ROUNDING = 1e-6
 MODEL_ROUNDING, MODEL_TOLERANCE = 5e-4, 1e-3  # a model's estimates have 3 decimals; its tables are fitted in sweeps
 MAX_CODES_BYTES = 200_000_000  # of the rows' cells, at one to four bytes each: about 10 s
 ROWS_AT_ONCE = 1_000_000
+ESTIMATES_DISAGREE = mark("{file} and {other} disagree on the estimates {where}")
+ROWS_FOR_CELLS = mark("has {rows} rows, not one for each of {cells} cells")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,16 @@ class CrossCheck:
                 rows += len(columns[0])
                 if rows > most:
                     raise ReleaseError(
-                        f"synthetic.csv has more than {most:,} rows, the most that are checked for a plan of these "
-                        "columns; check it by means of your own, or ask for a release of fewer columns"
+                        _(
+                            "synthetic.csv has more than {most} rows, the most that are checked for a plan of these "
+                            "columns; check it by means of your own, or ask for a release of fewer columns",
+                            most=number(most),
+                        )
                     )
                 for (name, read), column in zip(readers.items(), columns, strict=True):
                     codes = read(column)
                     if (codes < 0).any():
-                        raise ValueError(f": the column {name} holds a text that is no declared cell")
+                        raise ValueError(_(": the column {name} holds a text that is no declared cell", name=name))
                     parts[name].append(codes.astype(types[name]))
         except ValueError as error:
             return [f"synthetic.csv{'' if str(error).startswith(':') else ' '}{error}"]
@@ -95,7 +101,11 @@ class CrossCheck:
         resolution = self._plan.resolution
         levels = [(name, chain[-1]) for chain in resolution.chains.values() for name in chain[:-1]]
         return [
-            f"synthetic.csv: the column {name} is not the level of the column {finest} everywhere"
+            _(
+                "synthetic.csv: the column {name} is not the level of the column {finest} everywhere",
+                name=name,
+                finest=finest,
+            )
             for name, finest in levels
             if not np.array_equal(self._rows[name], resolution.groups(finest, name)[self._rows[finest]])
         ]
@@ -110,14 +120,14 @@ class CrossCheck:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
         if self._modelled and len(table) > 1 and not _lies_within(numbers):
-            faults.append(f"{file}: an estimate lies outside its interval")
+            faults.append(_("{file}: an estimate lies outside its interval", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file
         )
         of_rows = self._plan.tally_of(table) == 0  # tables of further tallies count what the rows do not
         if self._rows and of_rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
-            faults.append(f"{file} is not what synthetic.csv gives when counted")
+            faults.append(_("{file} is not what synthetic.csv gives when counted", file=file))
         if self._rows and self._plan.amounts(table):
             blocks = _blocks(self._rows, table, self._plan)
             faults += self._amounts.off_the_rows(table, numbers.amounts, blocks, file)
@@ -146,15 +156,16 @@ class CrossCheck:
                     self._first[tally, shared] = (numbers.file, count, estimate, cells)
                     continue
                 file, other_count, other_estimate, other_cells = self._first[tally, shared]
-                where = f"of {' × '.join(shared)}" if shared else "in all"
+                where = _("of {columns}", columns=" × ".join(shared)) if shared else _("in all")
+                files = {"file": numbers.file, "other": file}
                 if not np.array_equal(count, other_count):
-                    faults.append(f"{numbers.file} and {file} disagree on the counts {where}")
+                    faults.append(_("{file} and {other} disagree on the counts {where}", **files, where=where))
                 tolerance = ESTIMATE_ROUNDING * (cells + other_cells)
                 if self._estimates and not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
-                    faults.append(f"{numbers.file} and {file} disagree on the estimates {where}")
+                    faults.append(_(ESTIMATES_DISAGREE, **files, where=where))
                 tolerance = MODEL_ROUNDING * (cells + other_cells)
                 if self._modelled and not shared and not _are_near(estimate, other_estimate, tolerance):
-                    faults.append(f"{numbers.file} and {file} disagree on the estimates {where}")
+                    faults.append(_(ESTIMATES_DISAGREE, **files, where=where))
         return faults
 
 
@@ -178,29 +189,31 @@ def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> 
         stop = start + len(count)
         if stop > cells:
             rows = stop + sum(len(block[0]) for block in blocks)
-            raise ValueError(f"has {rows} rows, not one for each of {cells} cells")
+            raise ValueError(_(ROWS_FOR_CELLS, rows=rows, cells=cells))
         places = np.unravel_index(np.arange(start, stop), shape) if table else ()
         for name, read, column, place in zip(table, labels, texts, places, strict=True):
             wrong = read(column) != place
             if wrong.any():
                 line = start + int(np.argmax(wrong)) + 2
-                raise ValueError(f"line {line}, column {name}: this is not the cell declared for this place")
+                raise ValueError(
+                    _("line {line}, column {name}: this is not the cell declared for this place", line=line, name=name)
+                )
         try:
             whole[:, start:stop] = [safe_csv.read_numbers(column, pa.int64()) for column in (count, low, high)]
         except ValueError:
-            raise ValueError("has a count, low or high that is not a whole number") from None
+            raise ValueError(_("has a count, low or high that is not a whole number")) from None
         try:
             estimate[start:stop] = safe_csv.read_numbers(fractional, pa.float64())
         except ValueError:
-            raise ValueError("has an estimate that is not a number") from None
+            raise ValueError(_("has an estimate that is not a number")) from None
         for name, column in zip(more, others, strict=True):
             try:
                 amounts[name][start:stop] = safe_csv.read_numbers(column, pa.float64())
             except ValueError:
-                raise ValueError(f"has a value of {name} that is not a number") from None
+                raise ValueError(_("has a value of {name} that is not a number", name=name)) from None
         start = stop
     if start != cells:
-        raise ValueError(f"has {start} rows, not one for each of {cells} cells")
+        raise ValueError(_(ROWS_FOR_CELLS, rows=start, cells=cells))
     count, low, high = (each.reshape(shape) for each in whole)
     of_amounts = {name: values.reshape(shape) for name, values in amounts.items()}
     return Numbers(file, count, estimate.reshape(shape), low, high, of_amounts)
@@ -210,11 +223,11 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
     """Return what is wrong with the numbers themselves, and with intervals that do not follow from the estimates."""
     faults = []
     if (numbers.count < 0).any():
-        faults.append("a count is negative")
+        faults.append(_("a count is negative"))
     if not ((numbers.low <= numbers.count) & (numbers.count <= numbers.high)).all():
-        faults.append("a count lies outside its interval")
+        faults.append(_("a count lies outside its interval"))
     if not np.isfinite(numbers.estimate).all():
-        faults.append("an estimate is not finite")
+        faults.append(_("an estimate is not finite"))
     elif half_width is not None:
         # Estimates are rounded in the file, so a bound may have been rounded from either side.
         narrow_low, narrow_high = _interval(numbers, half_width)
@@ -222,7 +235,7 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
         low = (wide_low <= numbers.low) & (numbers.low <= narrow_low)
         high = (narrow_high <= numbers.high) & (numbers.high <= wide_high)
         if not (low & high).all():
-            faults.append("an interval is not the estimate ± half_width_95")
+            faults.append(_("an interval is not the estimate ± half_width_95"))
     return faults
 
 
@@ -262,6 +275,6 @@ def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[t
 def _count(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Ints:
     """Count rows, given as cells of each column, into a table with one axis for each of its columns."""
     counted = np.zeros(plan.cells(table), dtype=np.int64)
-    for cells, _ in _blocks(rows, table, plan):
+    for cells, _amounts in _blocks(rows, table, plan):
         counted += np.bincount(cells, minlength=counted.size)
     return counted.reshape(plan.shape(table))
