@@ -11,7 +11,7 @@ from dpengine import BudgetError, Ledger, LedgerError, Plan, PlanError, predict
 from dpengine.accounting.approval.records import ALL
 from dpengine.accounting.approval.request import Request, State
 from dpengine.accounting.entry import same_name
-from dpengine.exact import exact_text
+from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.access.accounts import May
 from pages.parts.publish.approval_step import offer_withdrawal
 from pages.parts.publish.outlook import trial
@@ -19,38 +19,42 @@ from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
-from pages.parts.shared.wording import heading_of, plain, plural, protected
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import exactly, headed, heading_of, plain, protected
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive
 
 MAX_SHOWN = 100_000  # letters of a plan that are shown; a longer one can be downloaded
+ENDED = (mark("state"), mark("dataset"), mark("sent by"), mark("decided by"), mark("note"), mark("release"))
 
 
 def main() -> None:
     """Show which plans wait for a decision, what was decided, and which datasets need approval."""
-    st.title("Approval", anchor=False)
+    st.title(_("Approval"), anchor=False)
     if May.APPROVE not in visit().account.may:
-        st.info("You are in no group in which you may approve.", icon=":material/visibility:")
+        st.info(_("You are in no group in which you may approve."), icon=":material/visibility:")
         return
     st.markdown(
-        "Where approval is needed, nothing is published before a second person has looked at the plan. One sends it, "
-        "another decides. An approval is for exactly one plan, and is used once."
+        _(
+            "Where approval is needed, nothing is published before a second person has looked at the plan. One sends "
+            "it, another decides. An approval is for exactly one plan, and is used once."
+        )
     )
     book = visit().ledger
     requests = book.approvals.requests()
     waiting = [each for each in requests if each.state is State.WAITING]
-    st.subheader("Waiting", anchor=False)
+    st.subheader(_("Waiting"), anchor=False)
     if waiting:
         look_at(book, choose(waiting))
     else:
-        st.markdown("No plan waits for a decision.")
+        st.markdown(_("No plan waits for a decision."))
     if approved := [each for each in requests if each.state is State.APPROVED]:
-        st.subheader("Approved, not yet published", anchor=False)
+        st.subheader(_("Approved, not yet published"), anchor=False)
         for request in approved:
             show_approved(book, request)
     if ended := [each for each in requests if each.state not in (State.WAITING, State.APPROVED)]:
-        st.subheader("Earlier", anchor=False)
+        st.subheader(_("Earlier"), anchor=False)
         list_ended(ended)
     set_rules(book)
 
@@ -59,11 +63,12 @@ def choose(waiting: list[Request]) -> Request:
     """Return the request to look at; the earliest one is offered first."""
     if len(waiting) == 1:
         return waiting[0]
-    st.markdown(f"**{plural(len(waiting), 'plan')}**")
+    plans = plural("{n} plan", "{n} plans", len(waiting))
+    st.markdown(f"**{plans}**")
     request: Request = st.selectbox(
-        "Plan to look at",
+        _("Plan to look at"),
         waiting,
-        format_func=lambda each: f"{each.dataset} · ε {exact_text(each.epsilon)} · {name_of_actor(each.asked_by)}",
+        format_func=lambda each: f"{each.dataset} · ε {exactly(each.epsilon)} · {name_of_actor(each.asked_by)}",
         key="approval_request",
     )
     return request
@@ -75,17 +80,23 @@ def look_at(book: Ledger, request: Request) -> None:
     plan = Plan.loads(text)
     with st.container(border=True, key="approval-request"):
         st.markdown(f"**{plain(plan.title or plan.dataset)}**")
-        note = f": “{plain(request.note)}”" if request.note else "."
-        st.markdown(f"Sent by {signed(request.asked_by, request.asked)}{note}")
+        who = signed(request.asked_by, request.asked)
+        st.markdown(
+            _("Sent by {whom}: “{note}”", whom=who, note=plain(request.note))
+            if request.note
+            else _("Sent by {whom}.", whom=who)
+        )
         show_price(book, request)
         if request.other_people:
             st.warning(
-                "With it, the owner states that the table is of **other people** than an earlier table that it looks "
-                "like. It would then have a budget of its own.",
+                _(
+                    "With it, the owner states that the table is of **other people** than an earlier table that it "
+                    "looks like. It would then have a budget of its own."
+                ),
                 icon=":material/group:",
             )
         show_content(request, plan)
-        with st.expander("The plan, letter by letter", icon=":material/description:"):
+        with st.expander(_("The plan, letter by letter"), icon=":material/description:"):
             if len(text) <= MAX_SHOWN:
                 st.code(text, language="yaml")
             offer_plan(request, text)
@@ -95,60 +106,68 @@ def look_at(book: Ledger, request: Request) -> None:
 def show_price(book: Ledger, request: Request) -> None:
     """Show what the release would cost, and how much of the budget it would leave."""
     spent, left = book.spent(request.dataset), book.left(request.dataset)
-    after = "no cap" if left is None else exact_text(max(left - request.epsilon, Fraction(0)))
-    bill = {"Spent so far": exact_text(spent), "This release": exact_text(request.epsilon), "Left after": after}
-    st.markdown(f"From the budget of **{plain(request.dataset)}**, in ε:")
+    after = _("no cap") if left is None else exactly(max(left - request.epsilon, Fraction(0)))
+    bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(request.epsilon), _("Left after"): after}
+    st.markdown(_("From the budget of **{dataset}**, in ε:", dataset=plain(request.dataset)))
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
     if left is not None and left < request.epsilon:
-        st.warning("The budget does not allow this now. An approval would lapse.", icon=":material/block:")
+        st.warning(_("The budget does not allow this now. An approval would lapse."), icon=":material/block:")
 
 
 def show_content(request: Request, plan: Plan) -> None:
     """Show which tables would be published, whom they protect, and how wrong they would be."""
     tables = [plain(heading_of(plan, table)) for table in plan.marginals]
     listed = "; ".join(tables[:6]) + ("; …" if len(tables) > 6 else "")
-    st.markdown(f"It publishes {plural(len(tables), 'table')}: {listed}. It protects {protected(plan)}.")
+    st.markdown(
+        plural(
+            "It publishes {n} table: {listed}. It protects {whom}.",
+            "It publishes {n} tables: {listed}. It protects {whom}.",
+            len(tables),
+            listed=listed,
+            whom=protected(plan),
+        )
+    )
     if is_adaptive(plan):
         tried = trial.errors(plan)
         if tried is None or trial.question_of(tried[0]) != trial.question_of(plan):
-            st.caption(":material/hourglass_top: Its error is being tried out on made-up people.")
+            st.caption(_(":material/hourglass_top: Its error is being tried out on made-up people."))
             return
         frame = tried[1]
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))
-    st.dataframe(frame, hide_index=True, column_config=predicted_columns(), alt="Predicted errors of each table")
+    show_numbers(headed(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
 
 
 def decide(request: Request) -> None:
     """Offer buttons to approve or decline the plan, or, to the person who sent it, one to take it back."""
     if visit().actor.is_same(request.asked_by):
-        st.caption("You sent this. Another person decides.")
+        st.caption(_("You sent this. Another person decides."))
         offer_withdrawal(request)
         return
-    note = st.text_input("Note with your decision", key=f"approval-note-{request.request_id}", max_chars=2_000)
+    note = st.text_input(_("Note with your decision"), key=f"approval-note-{request.request_id}", max_chars=2_000)
     with st.container(horizontal=True):
         # The keys name this request, so that a late click cannot decide on another one.
         approve = st.button(
-            "Approve", type="primary", key=f"approve-{request.request_id}", icon=":material/how_to_reg:"
+            _("Approve"), type="primary", key=f"approve-{request.request_id}", icon=":material/how_to_reg:"
         )
-        decline = st.button("Decline", key=f"decline-{request.request_id}", icon=":material/block:")
+        decline = st.button(_("Decline"), key=f"decline-{request.request_id}", icon=":material/block:")
     if approve or decline:
         try:
             visit().decide(request.request_id, note.strip(), approve=approve)
         except BudgetError as error:
             st.warning(all_faults(error), icon=":material/block:")
         else:
-            st.toast("Approved." if approve else "Declined.", icon=":material/check:")
+            st.toast(_("Approved.") if approve else _("Declined."), icon=":material/check:")
             st.rerun()
 
 
 def offer_plan(request: Request, text: str) -> None:
     """Offer the plan as a file."""
     st.download_button(
-        "Download the plan",
+        _("Download the plan"),
         text,
         "plan.yaml",
         "application/yaml",
@@ -156,7 +175,7 @@ def offer_plan(request: Request, text: str) -> None:
         type="tertiary",
         on_click="ignore",
         key=f"approval-plan-{request.request_id}",
-        help="Load it in step 2 of Publish to publish exactly this plan.",
+        help=_("Load it in step 2 of Publish to publish exactly this plan."),
     )
 
 
@@ -164,8 +183,13 @@ def show_approved(book: Ledger, request: Request) -> None:
     """Show an approval that may still be withdrawn."""
     with st.container(border=True):
         st.markdown(
-            f"**{plain(request.dataset)}**, ε = {exact_text(request.epsilon)}, sent by "
-            f"{signed(request.asked_by, request.asked)}. {decision(request)}"
+            _(
+                "**{dataset}**, ε = {epsilon}, sent by {whom}. {decision}",
+                dataset=plain(request.dataset),
+                epsilon=exactly(request.epsilon),
+                whom=signed(request.asked_by, request.asked),
+                decision=decision(request),
+            )
         )
         with st.container(horizontal=True):
             offer_plan(request, book.approvals.plan_text(request.request_id))
@@ -177,9 +201,9 @@ def list_ended(ended: list[Request]) -> None:
     rows = [
         {
             "when": each.ended or each.decided,
-            "state": each.state.value,
+            "state": _(each.state.value),
             "dataset": each.dataset,
-            "ε": exact_text(each.epsilon),
+            "ε": exactly(each.epsilon),
             "sent by": name_of_actor(each.asked_by),
             "decided by": name_of_actor(each.decided_by) if each.decided_by else "",
             "note": each.answer or each.note,
@@ -187,38 +211,46 @@ def list_ended(ended: list[Request]) -> None:
         }
         for each in ended
     ]
-    show_entries(pd.DataFrame(rows), "Earlier requests, the latest first", {})
+    named = {name: st.column_config.TextColumn(_(name)) for name in ENDED}
+    show_entries(pd.DataFrame(rows), _("Earlier requests, the latest first"), named)
 
 
 def set_rules(book: Ledger) -> None:
     """Say what needs approval; let stewards change it."""
-    st.subheader("What needs approval", anchor=False)
+    st.subheader(_("What needs approval"), anchor=False)
     rules = book.approvals.rules()
-    group = plain(visit().account.title)
+    group = plain(visit().account.heading)
     if ALL in rules:
-        st.markdown(f"Every release of **{group}**. Single questions and private choices are refused.")
+        st.markdown(_("Every release of **{group}**. Single questions and private choices are refused.", group=group))
     elif rules:
         names = ", ".join(f"**{plain(name)}**" for name in rules)
-        st.markdown(f"Every release of {names}. Single questions and private choices about them are refused.")
+        st.markdown(
+            _("Every release of {names}. Single questions and private choices about them are refused.", names=names)
+        )
     else:
-        st.markdown("Nothing at present: owners publish by themselves.")
+        st.markdown(_("Nothing at present: owners publish by themselves."))
     if May.RULE not in visit().account.may:
         st.caption(
-            "Stewards who do not publish themselves set this, or whoever runs this server: who publishes could lift it."
+            _(
+                "Stewards who do not publish themselves set this, or whoever runs this server: who publishes could "
+                "lift it."
+            )
         )
         return
     with st.form("approval_rules", border=True):
-        every = st.toggle(f"Every dataset of {group}", ALL in rules, key=visit().turned("approval-every"))
+        every = st.toggle(
+            _("Every dataset of {group}", group=group), ALL in rules, key=visit().turned("approval-every")
+        )
         known = sorted({*book.datasets(), *rules} - {ALL})
         single = st.multiselect(
-            "Or single datasets",
+            _("Or single datasets"),
             known,
             [name for name in rules if name != ALL],
             accept_new_options=True,
             key=visit().turned("approval-single"),
-            help="Type the name of a dataset that nothing was published of yet.",
+            help=_("Type the name of a dataset that nothing was published of yet."),
         )
-        if not st.form_submit_button("Save", icon=":material/save:"):
+        if not st.form_submit_button(_("Save"), icon=":material/save:"):
             return
     wanted = {same_name(name): name for name in [*single, *([ALL] if every else [])]}
     try:
@@ -232,7 +264,7 @@ def set_rules(book: Ledger) -> None:
         return
     for name in ("approval-every", "approval-single"):
         visit().turn(name)
-    st.toast("Saved.", icon=":material/check:")
+    st.toast(_("Saved."), icon=":material/check:")
     st.rerun()
 
 

@@ -229,7 +229,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
         else _("At most ε = {cap} may ever be spent. A release that would exceed it is refused.", cap=exactly(old))
     )
     if May.CAP not in visit().account.may:
-        group = plain(visit().account.title)
+        group = plain(visit().account.heading)
         st.caption(_("Stewards of {group} set it; its owners, if it has none.", group=group))
         return
     with st.form("budget_cap_form", border=False):

@@ -178,7 +178,7 @@ def verify(bundle: Path, key: str | None, as_json: bool) -> None:
     from dpengine.bundle.verify import PROSE, examine
 
     expected = None if key is None else option(read_key, _key_text(key))
-    manifest, signer, _ = examine(bundle, expected)
+    manifest, signer, *_ = examine(bundle, expected)
     if as_json:
         click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": [],
                                "not_read": PROSE, "signed_by": signer, "expected_key": expected}))  # fmt: skip

@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 import pandas as pd
+import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan, release
+from dpengine.accounting.approval.request import Actor
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
 from dpengine.spec.query import Count, Question
@@ -19,6 +21,7 @@ from dpengine.translation.catalogue import speaking
 from pages.parts.visit.state import STEPS
 from tests.bundles import members_of, zipped
 from tests.charges import charge
+from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in
 from tests.pages.visits import ledger, settled, visit, visit_of, whole
 
 SHOWN = {"alt", "body", "caption", "content", "help", "label", "options", "placeholder", "text"}
@@ -66,7 +69,7 @@ def in_the_other_language(page: AppTest) -> set[str]:
 def english(found: set[str], *names: str) -> list[str]:
     """Return the texts, of those that a page says in both languages, that are words of the page."""
     same = re.compile("|".join(map(re.escape, sorted(NAMES | {*names}, key=len, reverse=True))))
-    return [text for text in found if WORD.search(same.sub("", text.replace("\\", "")))]
+    return [text for text in found if WORD.search(same.sub("", re.sub(r"[\\\N{WORD JOINER}]", "", text)))]
 
 
 def opened(name: str) -> AppTest:
@@ -138,3 +141,23 @@ def test_verify_says_nothing_in_english() -> None:
         assert any(says in text for text in sentences(page))
         ids = set(re.findall("[0-9a-f]{32}", " ".join(sentences(page))))
         assert english(sentences(page) & in_the_other_language(page), name, "klinik", "Kranke", *ids) == []
+
+
+def test_approval_says_nothing_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, berta, sven = "anna@amt.de", "berta@amt.de", "sven@amt.de"
+    always_by_the_entry(monkeypatch)
+    set_rules(monkeypatch, f'{PROVIDER}[groups.klinik]\nowners = ["{anna}", "{berta}"]\nstewards = ["{sven}"]')
+    desk = ledger().for_owner("group:klinik").approvals
+    columns = [{"name": "krank", "kind": "yesno"}]
+    plans = [Plan(dataset=f"haus-{k}", epsilon="1/2", columns=columns, tables=[["krank"]]) for k in range(4)]
+    asks = [desk.send(plan, Actor(anna, anna), "bis Freitag") for plan in plans]
+    desk.approve(asks[0].request_id, Actor(berta, berta), "gut so")
+    desk.decline(asks[1].request_id, Actor(berta, berta), "gut so")
+    desk.set_rule("haus-1", needed=True)
+    for email in (anna, sven):
+        sign_in(monkeypatch, email)
+        page = opened("approval")
+        assert "Was eine Freigabe braucht" in sentences(page)
+        names = (anna, berta, sven, "klinik", "haus", "krank", "bis Freitag", "gut so")
+        written = {*plans[2].dumps().splitlines(), *plans[3].dumps().splitlines()}  # the plan, letter by letter
+        assert english(sentences(page) & in_the_other_language(page) - written, *names) == []

@@ -18,20 +18,21 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"figures.py", "picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify")
+PAGES = ("publish", "budget", "verify", "approval")
 FOLDERS = ("publish", "budget", "release", "visit")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
     str(file.relative_to(ROOT)) for file in sorted((ROOT / "pages/parts/shared").rglob("*.py"))
     if file.name not in ELSEWHERE
-), "pages/parts/server/drop_zone.py", "app.py"]  # fmt: skip
+), "pages/parts/server/drop_zone.py", "pages/parts/access/accounts.py", "app.py"]  # fmt: skip
 
 # The same in every language; and what nobody is shown as it stands, such as columns of a frame with other headings.
 NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
 EXCEPT = {
     "app.py": {"private-release: …"},
     "pages/parts/visit/plan/column_entry.py": {"yes, no"},
+    "pages/approval.py": {"sent by", "decided by"},
     "pages/parts/budget/history.py": {r"one choice among ([\d,]+) candidates"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},

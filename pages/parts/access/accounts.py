@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dpengine import BudgetError
+from dpengine.translation.catalogue import _, mark
 from pages.parts.access import settings
 from pages.parts.access.person import LOCAL, Person
 from pages.parts.access.settings import Group, NoSignIn
@@ -17,10 +18,12 @@ __all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "ac
 class May(StrEnum):
     """What a role may allow in addition to seeing releases and budgets."""
 
-    PUBLISH = "publish"  # bring tables, look at rows, publish, ask and choose within the cap
-    CAP = "set caps"
-    APPROVE = "decide on plans that others have sent for approval"
-    RULE = "say what needs approval"  # not for those who publish: they could lift a rule, publish, and set it again
+    PUBLISH = mark("publish")  # bring tables, look at rows, publish, ask and choose within the cap
+    CAP = mark("set caps")
+    APPROVE = mark("decide on plans that others have sent for approval")
+    RULE = mark(
+        "say what needs approval"
+    )  # not for those who publish: they could lift a rule, publish, and set it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +38,29 @@ class Account:
     may: frozenset[May]
     connections: frozenset[str] | None = frozenset()
 
+    @property
+    def heading(self) -> str:
+        """The title in the visitor's language; a group's name stays as it is."""
+        return self.title if self.owner.startswith(OF_A_GROUP) else _(self.title)
+
     def require(self, act: May) -> None:
         """Raise `BudgetError` unless the role allows this."""
         if act not in self.may:
-            raise BudgetError(f"Your role in {self.title} does not let you {act}. Ask one of the group who may.")
+            raise BudgetError(
+                _(
+                    "Your role in {group} does not let you {act}. Ask one of the group who may.",
+                    group=self.heading,
+                    act=_(act),
+                )
+            )
 
 
 # Without sign-in the page cannot tell people apart, so there is no second person who could approve.
 OF_A_PERSON = "person:"  # prefix of the owner of a person's own account; the identity follows
-LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
-DEMO_ACCOUNT = Account("", "this demonstration", frozenset({May.PUBLISH, May.CAP}))  # with a ledger for each visitor
+OF_A_GROUP = "group:"  # prefix of the owner of a group's account; its name follows
+LOCAL_ACCOUNT = Account("", mark("this server"), frozenset({May.PUBLISH, May.CAP}), connections=None)
+# A demonstration has a ledger for each visitor.
+DEMO_ACCOUNT = Account("", mark("this demonstration"), frozenset({May.PUBLISH, May.CAP}))
 
 
 def accounts_of(person: Person) -> list[Account]:
@@ -57,7 +73,7 @@ def accounts_of(person: Person) -> list[Account]:
     groups = [account for account in accounts if account is not None]
     if groups or not rules.sign_in.personal:
         return groups
-    return [Account(f"{OF_A_PERSON}{person.identity}", "your own account", frozenset({May.PUBLISH, May.CAP}))]
+    return [Account(f"{OF_A_PERSON}{person.identity}", mark("your own account"), frozenset({May.PUBLISH, May.CAP}))]
 
 
 def _account(name: str, group: Group, person: str) -> Account | None:
@@ -72,7 +88,7 @@ def _account(name: str, group: Group, person: str) -> Account | None:
         May.RULE: steward and not owner,
     }
     allowed = frozenset(act for act, allows in may.items() if allows)
-    return Account(f"group:{name}", name, allowed, frozenset(group.connections))
+    return Account(f"{OF_A_GROUP}{name}", name, allowed, frozenset(group.connections))
 
 
 def _among(person: str, names: tuple[str, ...]) -> bool:

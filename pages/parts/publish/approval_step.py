@@ -48,7 +48,7 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
                 "Sent for approval by {signed}. Another person of **{account}** looks at it on *Approval* and decides. "
                 "Tell them: no message is sent.",
                 signed=signed(request.asked_by, request.asked),
-                account=plain(visit().account.title),
+                account=plain(visit().account.heading),
             ),
             icon=":material/hourglass_top:",
         )

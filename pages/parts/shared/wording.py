@@ -157,9 +157,14 @@ def duration(seconds: float) -> str:
 def protected(plan: Plan) -> str:
     """Return whom the guarantee protects, as part of a sentence."""
     if plan.unit.id is None:
-        return "a person who has one row in the table"
-    rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    return f"a person, identified by {plain(plan.unit.id)}, with at most {rows} counted"
+        return _("a person who has one row in the table")
+    if plan.unit.rows == 1:
+        return _("a person, identified by {id}, with at most 1 row counted", id=plain(plan.unit.id))
+    return _(
+        "a person, identified by {id}, with at most {rows} rows counted",
+        id=plain(plan.unit.id),
+        rows=localised(f"{plan.unit.rows}"),
+    )
 
 
 def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:

@@ -56,17 +56,17 @@ def show_corner() -> None:
     accounts, here = accounts_of(who), visit().account
     with st.container(key="corner", horizontal=True, horizontal_alignment="right"):
         name = who.name or _("Signed in")
-        label = f"{plain(name)} · {plain(here.title)}"
+        label = f"{plain(name)} · {plain(here.heading)}"
         with st.popover(label, icon=":material/account_circle:", type="tertiary"):
             if len(accounts) > 1:
-                titles = [plain(each.title) for each in accounts]
+                titles = [plain(each.heading) for each in accounts]
                 chosen = accounts[titles.index(st.radio(_("Group"), titles, index=accounts.index(here), key="group"))]
                 st.caption(_("Another group has tables, budgets and releases of its own. The table at hand is closed."))
                 if st.button(_("Change group"), key="change-group", disabled=chosen == here):
                     change_account(chosen)
                     st.rerun()
             else:
-                st.caption(_("Everything here belongs to {group}.", group=plain(here.title)))
+                st.caption(_("Everything here belongs to {group}.", group=plain(here.heading)))
             _offer_sign_out()
 
 
