@@ -11,17 +11,17 @@ from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Kind, Resemblance
 from dpengine.ask import ask, published, resembling
 from dpengine.errors import Fault
-from dpengine.exact import exact_text
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
+from dpengine.translation.catalogue import _, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import plain, sure
+from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
@@ -34,7 +34,7 @@ from pages.parts.visit.state import require_entry, visit
 
 PUBLISH, BUDGET = "pages/publish.py", "pages/budget.py"
 
-CURIOUS = r"""
+CURIOUS = mark(r"""
 **Noise.** Counts, sums, and the two numbers behind a share or an average get discrete Laplace noise of scale
 $\Delta/\varepsilon$: whole numbers, drawn exactly (Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and
 Sundararajan 2009). Numbers are first cut off at the bounds and rounded to steps, so sums are whole numbers of steps
@@ -54,15 +54,17 @@ $2t(1-t)$ and $t^2$. These add up to 1, so the three sums together get all of $\
 probability of a candidate falls exponentially with its distance from the best.
 
 **Neighbouring tables** differ in one person, added or removed.
-"""
+""")
 
 
 def main() -> None:
     """Draw the page."""
-    st.title("Ask", anchor=False)
+    st.title(_("Ask"), anchor=False)
     st.markdown(
-        "One private question at a time, paid from the same budget as releases. You see how wrong the answer will be "
-        "*before* you spend anything. Answers are stored, so the same question never costs twice."
+        _(
+            "One private question at a time, paid from the same budget as releases. You see how wrong the answer will "
+            "be *before* you spend anything. Answers are stored, so the same question never costs twice."
+        )
     )
     wanted = st.query_params.get("answer")
     if wanted is not None:
@@ -78,18 +80,18 @@ def main() -> None:
     except PlanError as error:
         names = plan_form.used(visit().entries)
         st.info(all_faults(error, names), icon=":material/edit_note:")
-        st.page_link(PUBLISH, label="Finish steps 2–4 on Publish first", icon=":material/edit_note:")
+        st.page_link(PUBLISH, label=_("Finish steps 2–4 on Publish first"), icon=":material/edit_note:")
         return
     try:
         owner.check_asked(table, (), plan.unit)
     except TableError as error:
         background_read.show_refusal(error)
-        st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")
+        st.page_link(PUBLISH, label=_("Go on with the table on Publish"), icon=":material/publish:")
     else:
         _ask(plan, table)
     show_history(plan.dataset)
-    with st.expander("For the curious", icon=":material/school:"):
-        st.markdown(CURIOUS)
+    with st.expander(_("For the curious"), icon=":material/school:"):
+        st.markdown(_(CURIOUS))
 
 
 @st.fragment
@@ -106,7 +108,7 @@ def _ask(plan: Plan, table: Table) -> None:
     with right, st.container(key="consequence"):
         if question is None:
             with st.container(border=True):
-                st.markdown("**Not yet a question**")
+                st.markdown(_("**Not yet a question**"))
                 st.markdown("\n".join(f"- {plain(sentence(fault))}" for fault in dict.fromkeys(faults)))
         else:
             _consequence(question, table)
@@ -115,8 +117,8 @@ def _ask(plan: Plan, table: Table) -> None:
 def _bring() -> None:
     """Ask for a table, or offer the samples."""
     with st.container(border=True):
-        st.markdown("Bring a table on Publish and enter what is publicly known about it, or try a sample.")
-        st.page_link(PUBLISH, label="Bring a table on Publish", icon=":material/upload_file:")
+        st.markdown(_("Bring a table on Publish and enter what is publicly known about it, or try a sample."))
+        st.page_link(PUBLISH, label=_("Bring a table on Publish"), icon=":material/upload_file:")
         show_samples("ask")
 
 
@@ -125,7 +127,7 @@ def _show_linked(wanted: str) -> None:
     """Show the answer that the address names; the Budget page links to answers in this way."""
     entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
     if entry is None or payload is None or entry.kind is not Kind.ANSWER:
-        st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
+        st.warning(_("There is no answer of that name in this ledger."), icon=":material/search_off:")
         return
     show_answer(reopen(payload), "linked")
 
@@ -139,14 +141,17 @@ def _consequence(question: Question, table: Table) -> None:
     book, data = visit().ledger, visit().ledger.fingerprint(digest)
     before = published(digest, question, book)
     if before is not None:
-        st.markdown("**Answered: seeing it again costs 0.** The same question on the same data has one answer.")
+        st.markdown(_("**Answered: seeing it again costs 0.** The same question on the same data has one answer."))
         show_answer(before)
         return
     resemblances = resembling(table, question, data, book)
     if book.approvals.needed(question.dataset, data, resemblances):
         st.warning(
-            f"The budget of {plain(question.dataset)} is spent only with a second person's approval, which is for "
-            "plans of tables. No single question is answered. Publish a plan that answers it.",
+            _(
+                "The budget of {dataset} is spent only with a second person's approval, which is for plans of tables. "
+                "No single question is answered. Publish a plan that answers it.",
+                dataset=plain(question.dataset),
+            ),
             icon=":material/how_to_reg:",
         )
         return
@@ -158,19 +163,20 @@ def _show_expected(question: Question) -> None:
     belief = sure(posterior(0.5, question.epsilon))
     bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
     with st.container(border=True):
-        st.markdown(f"#### The {plain(question.description)}")
+        st.markdown(_("#### The {question}", question=plain(question.in_words)))
         st.markdown(sensitivity_words(question))
         st.markdown(error_words(question, expect(question)))
-        st.caption(
-            f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
-            "they know."
-            + (
+        said = _(
+            "Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
+            "they know.",
+            belief=belief,
+        )
+        if bounded:
+            said += _(
                 " Cutting values at your bounds and rounding to steps also changes the answer; the error above does "
                 "not include that."
-                if bounded
-                else ""
             )
-        )
+        st.caption(said)
 
 
 def _offer(question: Question, table: Table, data: bytes, resemblances: list[Resemblance]) -> None:
@@ -178,8 +184,8 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
     book, others = visit().ledger, other_people(data, resemblances)
     alike = [] if others else resemblances
     spent, left = book.spent(question.dataset, data, alike), book.left(question.dataset, data, alike)
-    bill = {"Spent so far": exact_text(spent), "This question": exact_text(question.epsilon)}
-    bill["Left after"] = "no cap" if left is None else exact_text(max(left - question.epsilon, Fraction(0)))
+    bill = {_("Spent so far"): exactly(spent), _("This question"): exactly(question.epsilon)}
+    bill[_("Left after")] = _("no cap") if left is None else exactly(max(left - question.epsilon, Fraction(0)))
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
@@ -200,7 +206,7 @@ def _offer(question: Question, table: Table, data: bytes, resemblances: list[Res
 
 def _pay(question: Question, table: Table, *, other_people: bool) -> None:
     """Show the button that asks; once it is pressed, how far the reading is, and then the page with the answer."""
-    paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
+    paid, label = f"answer-{question.key}", _("Ask, for ε = {epsilon}", epsilon=exactly(question.epsilon))
     if background_read.job_for(paid) is None and not st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
@@ -212,7 +218,7 @@ def _pay(question: Question, table: Table, *, other_people: bool) -> None:
 
     answer: Answer | None = background_read.read(paid, work, table)
     if answer is None:
-        st.caption("Nothing is spent before noise is drawn.")
+        st.caption(_("Nothing is spent before noise is drawn."))
         return
     st.query_params.clear()
     st.rerun()
@@ -221,8 +227,8 @@ def _pay(question: Question, table: Table, *, other_people: bool) -> None:
 def _refused(error: BudgetError | LedgerError) -> None:
     """Show why the ledger refuses."""
     background_read.show_refusal(error)
-    st.caption("Nothing was drawn or spent.")
-    st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
+    st.caption(_("Nothing was drawn or spent."))
+    st.page_link(BUDGET, label=_("See the budget"), icon=":material/account_balance_wallet:")
 
 
 require_entry()

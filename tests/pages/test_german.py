@@ -14,10 +14,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan, release
 from dpengine.accounting.approval.request import Actor
-from dpengine.ask import ask
+from dpengine.ask import ask, history
 from dpengine.choose import Candidates, draw_once
 from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import speaking
+from pages.parts.ask.history import as_rows
 from pages.parts.visit.state import STEPS
 from tests.bundles import members_of, zipped
 from tests.charges import charge
@@ -161,3 +162,36 @@ def test_approval_says_nothing_in_english(monkeypatch: pytest.MonkeyPatch) -> No
         names = (anna, berta, sven, "klinik", "haus", "krank", "bis Freitag", "gut so")
         written = {*plans[2].dumps().splitlines(), *plans[3].dumps().splitlines()}  # the plan, letter by letter
         assert english(sentences(page) & in_the_other_language(page) - written, *names) == []
+
+
+def test_ask_says_nothing_in_english() -> None:
+    page = opened("ask")
+    found = sentences(page) & in_the_other_language(page)
+    page = opened("ask")
+    with speaking("de"):
+        settled(whole(page.button(key="ask_rand").click().run()))
+    names = {field.name for field in visit_of(page).table.columns} | {"rand-hie"}
+    key = visit_of(page).key
+    for kind in ("count", "proportion", "mean", "variance", "quantile", "mode"):
+        with speaking("de"):
+            page.selectbox(key=key("ask-what")).set_value(kind).run()
+            if kind == "proportion":
+                page.multiselect(key=key("ask-of")).set_value(["sex"]).run()
+                page.multiselect(key=key("ask-of-sex-values")).set_value(["female"]).run()
+            if kind == "count":
+                page.multiselect(key=key("ask-where")).set_value(["sex", "age"]).run()
+                page.multiselect(key=key("ask-where-sex-values")).set_value(["male"]).run()
+                page.segmented_control(key=key("ask-where-age-way")).set_value("From – to").run()
+                page.text_input(key=key("ask-where-age-low")).set_value("17,5").run()
+                page.button(key=key("ask-pay")).click().run()
+                settled(page)
+        here, there = sentences(page), in_the_other_language(page)
+        in_the_other_language(page)
+        found |= here & there
+    (answer,) = history(ledger(), "rand-hie")
+    assert answer.question.description == "number of rows, where sex is male and age is at least 17.5"
+    (entry,) = ledger().history()
+    with speaking("de"):
+        assert answer.question.in_words == "Anzahl der Zeilen, nur Zeilen mit sex = male und age mindestens 17,5"
+        assert as_rows([answer])[0]["question"] == entry.title == answer.question.description, "files and the ledger"
+    assert english(found, answer.answer_id, "male", "female", *names) == []

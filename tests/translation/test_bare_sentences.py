@@ -18,8 +18,8 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"figures.py", "picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval")
-FOLDERS = ("publish", "budget", "release", "visit")
+PAGES = ("publish", "budget", "verify", "approval", "ask")
+FOLDERS = ("publish", "budget", "ask", "release", "visit")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(

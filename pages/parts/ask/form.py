@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,54 +14,58 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, plain
+from pages.parts.shared.wording import decimal, plain, shown_labels
 from pages.parts.visit.state import visit
 
 __all__ = ["build"]
 
 STATISTICS = {
-    "count": "How many rows there are",
-    "proportion": "What share of the rows …",
-    "mean": "The average of a number",
-    "sum": "The sum of a number",
-    "variance": "The variance and the standard deviation of a number",
-    "quantile": "The median, or another quantile",
-    "mode": "The most common value",
+    "count": mark("How many rows there are"),
+    "proportion": mark("What share of the rows …"),
+    "mean": mark("The average of a number"),
+    "sum": mark("The sum of a number"),
+    "variance": mark("The variance and the standard deviation of a number"),
+    "quantile": mark("The median, or another quantile"),
+    "mode": mark("The most common value"),
 }
-WAYS = ("Values", "From – to", "Mask")
+VALUES, RANGE, MASK = mark("Values"), mark("From – to"), mark("Mask")
 
 
 def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     """Return the question as entered. Raises `PlanError` with everything that is still missing or wrong."""
     kind = st.selectbox(
-        "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=visit().key("ask-what")
+        _("What do you want to know?"),
+        list(STATISTICS),
+        format_func=lambda name: _(STATISTICS[name]),
+        key=visit().key("ask-what"),
     )
     faults: list[str | Fault] = []
     statistic = _statistic(kind, plan, fields, faults)
-    st.markdown("**Which rows?**")
-    where = _conditions("ask-where", "Only rows where", plan, faults)
+    st.markdown(_("**Which rows?**"))
+    where = _conditions("ask-where", _("Only rows where"), plan, faults)
     by = () if kind in ("quantile", "mode") else _groups(plan)
     price, about = st.columns(2, vertical_alignment="bottom")
     epsilon = price.text_input(
-        "Price: ε of the budget",
-        "0.1",
+        _("Price: ε of the budget"),
+        localised("0.1"),
         key=visit().key("ask-epsilon"),
-        help=term("epsilon", "A decimal or a fraction."),
+        help=term("epsilon", _("A decimal or a fraction.")),
     )
     rows = plan.rows_about
     if kind in ("proportion", "mean", "variance"):
         rows = about.number_input(
-            "Roughly how many such rows",
+            _("Roughly how many such rows"),
             1,
             10**12,
             value=plan.rows_about,
-            placeholder="such as 5000",
+            placeholder=_("such as 5000"),
             key=visit().key("ask-rows"),
-            help="A rough size that is public knowledge, to predict the error. The answer does not depend on it.",
+            help=_("A rough size that is public knowledge, to predict the error. The answer does not depend on it."),
         )
     if faults or statistic is None:
-        raise PlanError(faults or "choose a column")
+        raise PlanError(faults or _("choose a column"))
     return Question(
         dataset=plan.dataset,
         epsilon=decimal(epsilon),
@@ -75,12 +80,12 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
 def _groups(plan: Plan) -> tuple[Column, ...]:
     names = [column.name for column in plan.columns if not isinstance(column, Amount)]
     chosen = st.multiselect(
-        "For each group of",
+        _("For each group of"),
         names,
         max_selections=2,
         key=visit().key("ask-by"),
-        placeholder="all together; or choose 1 or 2 columns",
-        help="One price for the answers of all groups, since each row is in one group only.",
+        placeholder=_("all together; or choose 1 or 2 columns"),
+        help=_("One price for the answers of all groups, since each row is in one group only."),
     )
     return tuple(plan.column(name) for name in chosen)
 
@@ -88,13 +93,13 @@ def _groups(plan: Plan) -> tuple[Column, ...]:
 def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Any:
     match kind:
         case "proportion":
-            of = _conditions("ask-of", "… that meet this", plan, faults)
+            of = _conditions("ask-of", _("… that meet this"), plan, faults)
             if not of and not faults:
-                faults.append("choose the condition of the share")
+                faults.append(_("choose the condition of the share"))
             return _try(faults, Proportion, of=of) if of else None
         case "mode":
             names = [column.name for column in plan.columns if not isinstance(column, Amount)]
-            name = st.selectbox("Column", names, key=visit().key("ask-mode"))
+            name = st.selectbox(_("Column"), names, key=visit().key("ask-mode"))
             return _try(faults, Mode, of=plan.column(name))
         case "sum" | "mean" | "variance" | "quantile":
             grid = _grid(plan, fields, faults)
@@ -102,10 +107,10 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                 return None
             if kind == "quantile":
                 level = st.text_input(
-                    "Share of the rows below it",
-                    "0.5",
+                    _("Share of the rows below it"),
+                    localised("0.5"),
                     key=visit().key("ask-level"),
-                    help="0.5 gives the median; 0.9 the value that nine in ten rows do not exceed.",
+                    help=_("0.5 gives the median; 0.9 the value that nine in ten rows do not exceed."),
                 )
                 return _try(faults, Quantile, of=grid, level=decimal(level))
             return _try(faults, {"sum": Sum, "mean": Mean, "variance": Variance}[kind], of=grid)
@@ -122,34 +127,44 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     ]
     names = [*declared, *others]
     if not names:
-        faults.append("no column of this table is known to hold numbers; declare one as a number on Publish")
+        faults.append(_("no column of this table is known to hold numbers; declare one as a number on Publish"))
         return None
-    name = st.selectbox("Column", names, key=visit().key("ask-number"))
+    name = st.selectbox(_("Column"), names, key=visit().key("ask-number"))
     column = declared.get(name)
     given = ("", "", "1") if column is None else tuple(f"{bound:f}" for bound in _bounds(column))
     low, high, step = st.columns(3)
     bounds = {
-        "low": low.text_input("Lowest", given[0], key=visit().key(f"ask-low-{name}"), placeholder="such as 0"),
-        "high": high.text_input("Highest", given[1], key=visit().key(f"ask-high-{name}"), placeholder="such as 120"),
-        "step": step.text_input("In steps of", given[2], key=visit().key(f"ask-step-{name}")),
+        "low": low.text_input(_("Lowest"), given[0], key=visit().key(f"ask-low-{name}"), placeholder=_("such as 0")),
+        "high": high.text_input(
+            _("Highest"), given[1], key=visit().key(f"ask-high-{name}"), placeholder=_("such as 120")
+        ),
+        "step": step.text_input(_("In steps of"), given[2], key=visit().key(f"ask-step-{name}")),
     }
     st.caption(
-        "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and values "
-        "between two steps as the nearer one. Wider bounds need more noise."
+        _(
+            "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and "
+            "values between two steps as the nearer one. Wider bounds need more noise."
+        )
     )
     absent = st.text_input(
-        "A missing value counts as",
+        _("A missing value counts as"),
         "",
         key=visit().key(f"ask-absent-{name}"),
-        placeholder="nothing: its row is left out",
-        help="This includes empty, infinite and unreadable values.",
+        placeholder=_("nothing: its row is left out"),
+        help=_("This includes empty, infinite and unreadable values."),
     )
     if any(not text.strip() for text in bounds.values()):
-        faults.append(f"enter public bounds for {name}")
+        faults.append(_("enter public bounds for {column}", column=name))
         return None
     missing_as = () if column is None else column.missing_as
-    grid: Grid | None = _try(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
+    typed = {end: _with_point(text) for end, text in bounds.items()} | {"absent": _with_point(absent).strip() or None}
+    grid: Grid | None = _try(faults, Grid, name=name, **typed, missing_as=missing_as)
     return grid
+
+
+def _with_point(typed: str) -> str:
+    """Return a typed number with a decimal point, if the page's language writes a comma."""
+    return typed if localised(".") == "." else decimal(typed)
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
@@ -162,7 +177,7 @@ def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
 def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> tuple[Condition, ...]:
     names = [column.name for column in plan.columns]
     chosen = st.multiselect(
-        label, names, key=visit().key(key), placeholder="all rows; choose columns to narrow it down"
+        label, names, key=visit().key(key), placeholder=_("all rows; choose columns to narrow it down")
     )
     conditions = []
     for name in chosen:
@@ -173,7 +188,7 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
                 faults.extend(error.faults)
                 continue
             if condition is None:
-                faults.append(f"choose values of {name}")
+                faults.append(_("choose values of {column}", column=name))
             else:
                 conditions.append(condition)
     return tuple(conditions)
@@ -181,40 +196,52 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
 
 def _condition(key: str, column: Column) -> Condition | None:
     """Return a condition on a column: chosen values, a range, or a mask of bits; None while nothing is chosen."""
-    ways = [way for way in WAYS if way != "From – to" or isinstance(column, Number)]
+    ways = [VALUES, RANGE, MASK] if isinstance(column, Number) else [VALUES, MASK]
     if isinstance(column, Amount):
-        ways = ["From – to"]
+        ways = [RANGE]
     title, choice = st.columns([1, 1], vertical_alignment="center")
     title.markdown(f"**{plain(column.name)}**")
     way = choice.segmented_control(
-        f"How to choose values of {column.name}",
+        _("How to choose values of {column}", column=column.name),
         ways,
         default=ways[0],
+        format_func=_,
         required=True,
         key=visit().key(f"{key}-way"),
         label_visibility="collapsed",
     )
-    if way == "Mask":
+    named = _labels_in_words(column)
+    if way == MASK:
         bits = st.text_input(
-            f"One bit for each of {column.size} cells",
+            _("One bit for each of {n} cells", n=number(column.size)),
             key=visit().key(f"{key}-mask"),
             placeholder="1" + "0" * (min(column.size, 12) - 1),
-            help=", ".join(column.labels[:60]),
+            help=", ".join(map(named, column.labels[:60])),
         )
         return Condition.masked(column, bits) if bits.strip() else None
-    if way == "From – to":
+    if way == RANGE:
         first, last = st.columns(2)
-        low = first.text_input("From", key=visit().key(f"{key}-low"), placeholder="no bound").strip()
-        high = last.text_input("To, included", key=visit().key(f"{key}-high"), placeholder="no bound").strip()
-        return Condition.between(column.name, low or None, high or None) if low or high else None
+        low = first.text_input(_("From"), key=visit().key(f"{key}-low"), placeholder=_("no bound")).strip()
+        high = last.text_input(_("To, included"), key=visit().key(f"{key}-high"), placeholder=_("no bound")).strip()
+        return (
+            Condition.between(column.name, _with_point(low) or None, _with_point(high) or None) if low or high else None
+        )
     labels = st.multiselect(
-        f"is one of these values of {column.name}",
+        _("is one of these values of {column}", column=column.name),
         column.labels,
+        format_func=named,
         key=visit().key(f"{key}-values"),
-        placeholder="choose values",
+        placeholder=_("choose values"),
         label_visibility="collapsed",
     )
     return Condition(column=column, labels=labels) if labels else None
+
+
+def _labels_in_words(column: Column) -> Callable[[str], str]:
+    """Return what a cell is called in the page's language; in English, as it is declared."""
+    if language() == ENGLISH:
+        return str
+    return dict(zip(column.labels, shown_labels(column), strict=True)).__getitem__
 
 
 def _try(faults: list[str | Fault], make: Any, **fields: Any) -> Any:

@@ -12,9 +12,10 @@ from dpengine.ask import history
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer, Group
 from dpengine.results.batch_pricing import Batch, price_batch
+from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.answer_wording import answer_interval, answer_value
 from pages.parts.shared.entries_table import offer_files, show_entries
-from pages.parts.shared.wording import name_of, plain, plural
+from pages.parts.shared.wording import exactly, name_of, plain
 from pages.parts.visit.fault_text import ledger_faults_shown
 from pages.parts.visit.state import visit
 
@@ -27,23 +28,24 @@ def show_history(dataset: str) -> None:
     answers = history(visit().ledger, dataset)
     if not answers:
         return
-    st.subheader("Answers so far", anchor=False)
+    st.subheader(_("Answers so far"), anchor=False)
     frame = pd.DataFrame(
         {
-            "question": [answer.question.description for answer in answers],
+            "question": [answer.question.in_words for answer in answers],
             "answer": [answer_value(answer, answer.question.statistic) for answer in answers],
             "95 %": [answer_interval(answer, answer.question.statistic) for answer in answers],
-            "ε": [exact_text(answer.question.epsilon) for answer in answers],
+            "ε": [exactly(answer.question.epsilon) for answer in answers],
             "when": [answer.created for answer in answers],  # last: a phone shows the first columns
         }
     )
     columns = {
-        "question": st.column_config.TextColumn("question", width="medium"),
-        "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
+        "question": st.column_config.TextColumn(_("question"), width="medium"),
+        "answer": st.column_config.TextColumn(_("answer")),
+        "95 %": st.column_config.TextColumn("95 %", help=_("This interval holds the true number, 95 times in 100.")),
     }
-    show_entries(frame, "All answers, the latest first", columns)
-    details = [json.loads(answer.to_bytes()) for answer in answers for _ in _parts(answer)]
-    offer_files("answers", "answers", as_rows(answers), details=details)
+    show_entries(frame, _("All answers, the latest first"), columns)
+    details = [json.loads(answer.to_bytes()) for answer in answers for _part in _parts(answer)]
+    offer_files(mark("answers"), "answers", as_rows(answers), details=details)
     _instead(answers)
 
 
@@ -76,22 +78,36 @@ def _instead(answers: list[Answer]) -> None:
     batch: Batch | None = price_batch([answer.question for answer in answers])
     if batch is None:
         return
-    st.subheader("One by one, or all at once", anchor=False)
-    price, tables = batch.plan.epsilon, " and ".join(plain(name_of(table)) for table in batch.plan.marginals)
-    counts = plural(len(batch.questions), "count")
+    st.subheader(_("One by one, or all at once"), anchor=False)
+    price, tables = batch.plan.epsilon, _(" and ").join(plain(name_of(table)) for table in batch.plan.marginals)
+    counts = plural("{n} count", "{n} counts", len(batch.questions))
     rest = len(answers) - len(batch.questions)
     one_by_one, at_once = st.columns(2)
-    one_by_one.metric(f"These {counts}, asked one by one", f"ε = {exact_text(batch.apart)}", border=True)
-    at_once.metric("One release that answers all of them", f"ε = {exact_text(price)}", border=True)
+    apart = _("These {counts}, asked one by one", counts=counts)
+    one_by_one.metric(apart, f"ε = {exactly(batch.apart)}", border=True)
+    at_once.metric(_("One release that answers all of them"), f"ε = {exactly(price)}", border=True)
     if price < batch.apart:
         st.markdown(
-            f"A release of {tables} gives all of these {counts} at least as exactly, and every other cell as well. You "
-            "pay once, and whatever you ask of it later is free."
+            _(
+                "A release of {tables} gives all of these {counts} at least as exactly, and every other cell as well. "
+                "You pay once, and whatever you ask of it later is free.",
+                tables=tables,
+                counts=counts,
+            )
         )
     else:
         st.markdown(
-            f"A release of {tables} would cost more to be as exact, since these questions add up many of its cells. "
-            "Asking is better for a few broad questions, a release for many."
+            _(
+                "A release of {tables} would cost more to be as exact, since these questions add up many of its cells. "
+                "Asking is better for a few broad questions, a release for many.",
+                tables=tables,
+            )
         )
-    others = f" Left out: {plural(rest, 'question')} that cannot be answered by adding up cells." if rest else ""
-    st.caption(f"From predicted errors, with the same 95 % half-width for each question.{others}")
+    said = _("From predicted errors, with the same 95 % half-width for each question.")
+    if rest:
+        said += plural(
+            " Left out: {n} question that cannot be answered by adding up cells.",
+            " Left out: {n} questions that cannot be answered by adding up cells.",
+            rest,
+        )
+    st.caption(said)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpengine.results.answer import Expected
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance, quantile_name
+from dpengine.translation.catalogue import _, localised, plural
 from pages.parts.shared.answer_wording import number
-from pages.parts.shared.wording import plural
 
 __all__ = ["error_words", "sensitivity_words"]
 
@@ -13,72 +13,107 @@ __all__ = ["error_words", "sensitivity_words"]
 def sensitivity_words(question: Question) -> str:
     """Say by how much one person can change what is measured: the sensitivity Δ."""
     k = question.unit.rows
-    whose = "One person" if k == 1 else f"One person, with at most {plural(k, 'row')},"
+    whose = (
+        _("One person")
+        if k == 1
+        else plural("One person, with at most {n} row,", "One person, with at most {n} rows,", k)
+    )
+    said = _change(question, whose)
     if question.by:
-        return f"{_change(question, whose)} That holds for all groups together, since each row is in one group only."
-    return _change(question, whose)
+        said += _(" That holds for all groups together, since each row is in one group only.")
+    return said
 
 
 def _change(question: Question, whose: str) -> str:
-    k = question.unit.rows
+    k = localised(f"{question.unit.rows}")
     match question.statistic:
         case Count():
-            return f"{whose} changes it by at most {k}: that is its sensitivity Δ."
+            return _("{whose} changes it by at most {most}: that is its sensitivity Δ.", whose=whose, most=k)
         case Proportion():
-            return (
-                f"Two numbers are measured: the rows that meet the condition, and the rows that do not. {whose} "
-                f"changes both together by at most {k}: Δ = {k}."
+            return _(
+                "Two numbers are measured: the rows that meet the condition, and the rows that do not. {whose} changes "
+                "both together by at most {most}: Δ = {most}.",
+                whose=whose,
+                most=k,
             )
         case Sum(of=grid):
-            most = max(abs(grid.low), abs(grid.high)) * k
-            return f"{whose} changes it by at most {most:,f}: that is its sensitivity Δ, from the bounds."
+            most = localised(f"{max(abs(grid.low), abs(grid.high)) * question.unit.rows:,f}")
+            return _(
+                "{whose} changes it by at most {most}: that is its sensitivity Δ, from the bounds.",
+                whose=whose,
+                most=most,
+            )
         case Mean(of=grid):
-            width = (grid.high - grid.low) * k
-            return (
-                f"Two sums are measured: how far values lie above {grid.low:,f}, and how far below {grid.high:,f}. "
-                f"{whose} changes both together by at most {width:,f}: Δ = {width:,f}."
+            return _(
+                "Two sums are measured: how far values lie above {low}, and how far below {high}. {whose} changes both "
+                "together by at most {most}: Δ = {most}.",
+                whose=whose,
+                low=localised(f"{grid.low:,f}"),
+                high=localised(f"{grid.high:,f}"),
+                most=localised(f"{(grid.high - grid.low) * question.unit.rows:,f}"),
             )
         case Variance(of=grid):
-            return (
-                f"Three sums are measured, to which a value adds by its place between {grid.low:,f} and "
-                f"{grid.high:,f}: together always 1. {whose} changes them together by at most {k}: Δ = {k}."
+            return _(
+                "Three sums are measured, to which a value adds by its place between {low} and {high}: together always "
+                "1. {whose} changes them together by at most {most}: Δ = {most}.",
+                whose=whose,
+                low=localised(f"{grid.low:,f}"),
+                high=localised(f"{grid.high:,f}"),
+                most=k,
             )
         case Quantile(level=level):
-            ranks = k * max(level, 1 - level)
-            return (
-                f"Each possible value gets a score: how many ranks it is away from the right one. {whose} changes a "
-                f"score by at most {float(ranks):g}: Δ = {float(ranks):g}."
+            return _(
+                "Each possible value gets a score: how many ranks it is away from the right one. {whose} changes a "
+                "score by at most {most}: Δ = {most}.",
+                whose=whose,
+                most=localised(f"{float(question.unit.rows * max(level, 1 - level)):g}"),
             )
         case Mode():
-            return f"Each value's score is its number of rows. {whose} changes a score by at most {k}: Δ = {k}."
+            return _(
+                "Each value's score is its number of rows. {whose} changes a score by at most {most}: Δ = {most}.",
+                whose=whose,
+                most=k,
+            )
 
 
 def error_words(question: Question, expected: Expected) -> str:
     """Say how wrong the answer will be, before it is paid for."""
     match question.statistic:
         case Quantile(level=level):
-            return (
-                f"95 times in 100, the answer is within **{plural(expected.reach or 0, 'rank')}** of the true "
-                f"{quantile_name(level)}: at most that many rows lie between them."
+            return _(
+                "95 times in 100, the answer is within **{ranks}** of the true {quantile}: at most that many rows lie "
+                "between them.",
+                ranks=plural("{n} rank", "{n} ranks", expected.reach or 0),
+                quantile=quantile_name(level),
             )
         case Mode():
-            return (
-                "95 times in 100, the answer is the most common value, or within "
-                f"**{plural(expected.reach or 0, 'row')}** of it."
+            return _(
+                "95 times in 100, the answer is the most common value, or within **{rows}** of it.",
+                rows=plural("{n} row", "{n} rows", expected.reach or 0),
             )
     if expected.half_width is None or expected.mean_abs is None:
-        return "The error depends on the number of rows: enter roughly how many there are."
+        return _("The error depends on the number of rows: enter roughly how many there are.")
+    off = {"typical": expected.mean_abs, "wide": expected.half_width}
     if isinstance(question.statistic, Proportion):
-        wide, typical = (f"{number(100 * part, 100 * part)} %" for part in (expected.half_width, expected.mean_abs))
-        points = " points"
+        errors = {name: _("**{part} %** points", part=number(100 * part, 100 * part)) for name, part in off.items()}
     else:
-        wide, typical = (number(part, part) for part in (expected.half_width, expected.mean_abs))
-        points = ""
-    most, answer = "", "The answer of each group" if question.by else "The answer"
-    if isinstance(question.statistic, Proportion | Mean | Variance):
-        each = f" in {question.groups:,} groups of one size" if question.by else ""
-        most, answer = "at most ", f"With about {plural(question.rows_about or 0, 'such row')}{each}, the answer"
-    return (
-        f"{answer} will typically be off by {most}about **{typical}**{points}, and 95 times in 100 by at most "
-        f"**{wide}**{points}."
+        errors = {name: f"**{number(part, part)}**" for name, part in off.items()}
+    if not isinstance(question.statistic, Proportion | Mean | Variance):
+        if question.by:
+            return _(
+                "The answer of each group will typically be off by about {typical}, and 95 times in 100 by at most "
+                "{wide}.",
+                **errors,
+            )
+        return _(
+            "The answer will typically be off by about {typical}, and 95 times in 100 by at most {wide}.", **errors
+        )
+    rows = plural("{n} such row", "{n} such rows", question.rows_about or 0)
+    if question.by:
+        rows = _("{rows} in {groups} groups of one size", rows=rows, groups=localised(f"{question.groups:,}"))
+    return _(
+        "With about {rows}, the answer will typically be off by at most about {typical}, and 95 times in 100 by at "
+        "most {wide}.",
+        rows=rows,
+        **errors,
     )

@@ -13,7 +13,7 @@ __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoke
 
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
 SHOWN = "language_shown"  # name in the session's state of the language of the last page
-TRANSLATED = ("", "budget", "verify", "approval", "glossary")  # addresses of these pages; that of Publish is ""
+TRANSLATED = ("", "budget", "verify", "approval", "ask", "glossary")  # addresses of these pages; that of Publish is ""
 
 
 def speak_the_visitors() -> None:
@@ -65,8 +65,8 @@ def show_choice(forget: Callable[[], None]) -> None:
         if spoken != ENGLISH:
             st.caption(
                 _(
-                    "Publish, its releases, Budget, Verify, Approval and the glossary are translated. The other pages "
-                    "are in English."
+                    "Publish, its releases, Budget, Verify, Approval, Ask and the glossary are translated. The other "
+                    "pages are in English."
                 )
             )
 
