@@ -22,11 +22,11 @@ from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion
-from dpengine.translation.catalogue import number
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, largest_error, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
+from pages.parts.accuracy.wording import as_a_sample
 from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
@@ -35,6 +35,7 @@ from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     counted_noun,
+    exactly,
     headed,
     heading_of,
     noun,
@@ -42,7 +43,6 @@ from pages.parts.shared.wording import (
     percent,
     percent_at_most,
     plain,
-    plural,
     sure,
 )
 from pages.parts.visit import saved_draft
@@ -52,41 +52,44 @@ from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 from pages.parts.visit.strategy import strategy_of
 
-ROUGH_SHARE = 0.4  # smallest sample that is named; below it real data may give another (benchmarks/sample_share.py)
-ALMOST_ALL = 0.995  # largest sample that is named: a larger one would be rounded to 100 %
 DATA = Path(__file__).parent.parent / "data"
-SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
+SAMPLES = {mark("Census sample"): "census.plan.yaml", mark("Health insurance sample"): "rand.plan.yaml"}
 
 
 def choose_plan() -> Plan | None:
     """Return the visitor's own plan, or one of the samples."""
     plan, unfinished = _own_plan()
     if plan is not None:
-        title = plan.title or f"dataset {plan.dataset}"
-        st.caption(f"For your plan: {plain(title)}, {plural(len(plan.marginals), 'table')}.")
+        title = plan.title or _("dataset {name}", name=plan.dataset)
+        tables = plural("{n} table", "{n} tables", len(plan.marginals))
+        st.caption(_("For your plan: {title}, {tables}.", title=plain(title), tables=tables))
         return plan
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
         if unfinished:
             st.markdown(
-                f"Your plan for {plain(unfinished)} is not complete yet. Once it is, this page shows how wrong its "
-                "numbers will be."
+                _(
+                    "Your plan for {table} is not complete yet. Once it is, this page shows how wrong its numbers will "
+                    "be.",
+                    table=plain(unfinished),
+                )
             )
         else:
             st.markdown(
-                "You have no plan yet. Once you have said what to publish, this page shows how exact it will be."
+                _("You have no plan yet. Once you have said what to publish, this page shows how exact it will be.")
             )
-        label = "Go on with it on Publish" if unfinished else "Start a plan on Publish"
+        label = _("Go on with it on Publish") if unfinished else _("Start a plan on Publish")
         st.page_link("pages/publish.py", label=label, icon=":material/edit_note:")
         if not samples:
             return None
         name = st.segmented_control(
-            "Until then, try a sample",
+            _("Until then, try a sample"),
             list(samples),
             required=True,
             default=next(iter(samples)),
+            format_func=_,
             key="accuracy_sample",
-            help="Plans for the two tables that come with this program. Trying them spends nothing.",
+            help=_("Plans for the two tables that come with this program. Trying them spends nothing."),
         )
     return Plan.load(samples[name])
 
@@ -110,20 +113,22 @@ def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:
     table = plan.marginals[0]
     if several:
         table = places[0].selectbox(
-            "Table", plan.marginals, format_func=partial(heading_of, plan), key="accuracy_table"
+            _("Table"), plan.marginals, format_func=partial(heading_of, plan), key="accuracy_table"
         )
     if not unsized:
         return table, plan
     size = places[-1].number_input(
-        f"About how many {noun(plan)} the table holds",
+        _("About how many {unit} the table holds", unit=noun(plan)),
         min_value=1,
         max_value=10**12,
         value=None,
         step=1000,
-        placeholder="such as 5000; optional",
+        placeholder=_("such as 5000; optional"),
         key="accuracy_rows",
-        help="A rough size that is public knowledge. It is used only here, to estimate how many cells would be "
-        "mostly noise.",
+        help=_(
+            "A rough size that is public knowledge. It is used only here, to estimate how many cells would be mostly "
+            "noise."
+        ),
     )
     return table, plan if size is None else plan.model_copy(update={"rows_about": int(size)})
 
@@ -133,29 +138,36 @@ def epsilon_control(plan: Plan) -> Fraction:
     chosen: Fraction = st.session_state.get("accuracy_epsilon", plan.epsilon)
     options = sorted({*EPSILONS, plan.epsilon, chosen})
     return st.select_slider(
-        "Privacy budget ε",
+        _("Privacy budget ε"),
         options,
         value=chosen,
-        format_func=exact_text,
+        format_func=exactly,
         key="accuracy_epsilon",
-        help=term("epsilon", "Your plan changes only if you press the button below."),
+        help=term("epsilon", _("Your plan changes only if you press the button below.")),
     )
 
 
 def from_error(plan: Plan) -> None:
     """Compute the ε at which every count is within a chosen distance of the true one."""
-    st.markdown("**Or start from the error you can accept**")
+    st.markdown(_("**Or start from the error you can accept**"))
     left, right = st.columns(2, vertical_alignment="bottom")
     half_width = left.number_input(
-        "Each count within ±", min_value=0, value=10, step=1, key="accuracy_within", help="In every published table."
+        _("Each count within ±"),
+        min_value=0,
+        value=10,
+        step=1,
+        key="accuracy_within",
+        help=_("In every published table."),
     )
     confidence = right.selectbox(
-        "How often",
+        _("How often"),
         (0.90, 0.95, 0.99, 0.999),
         index=1,
-        format_func=lambda part: f"{1000 * part:g} in 1,000" if part > 0.99 else f"{100 * part:g} in 100",
+        format_func=lambda part: (
+            _("{n} in 1,000", n=f"{1000 * part:g}") if part > 0.99 else _("{n} in 100", n=f"{100 * part:g}")
+        ),
         key="accuracy_confidence",
-        help="This holds for each count by itself.",
+        help=_("This holds for each count by itself."),
     )
     try:
         epsilon = wanted_epsilon(plan, half_width, confidence)
@@ -164,18 +176,30 @@ def from_error(plan: Plan) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_what_it_costs(plan, epsilon), width="content")
-        st.button("Show this ε", key="accuracy_use", on_click=_choose, args=(epsilon,), icon=":material/my_location:")
+        st.button(
+            _("Show this ε"), key="accuracy_use", on_click=_choose, args=(epsilon,), icon=":material/my_location:"
+        )
 
 
 def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
     """Say what ε is needed, which table drives it, and what it means for a person."""
-    tables = len(plan.marginals)
-    driver = plain(heading_of(plan, largest_error(plan.at(epsilon))))
-    every = f" for all {tables} tables ({driver} needs the most)" if tables > 1 else ""
-    return (
-        f"This needs **ε = {exact_text(epsilon)}**{every}: someone who is 50 % sure that a person is in the table "
-        f"can become {sure(posterior(0.5, epsilon))}."
-    ).replace(" %", "\N{NO-BREAK SPACE}%")
+    tables, belief = len(plan.marginals), sure(posterior(0.5, epsilon))
+    if tables > 1:
+        said = _(
+            "This needs **ε = {epsilon}** for all {tables} tables ({driver} needs the most): someone who is 50 % sure "
+            "that a person is in the table can become {belief}.",
+            epsilon=exactly(epsilon),
+            tables=number(tables),
+            driver=plain(heading_of(plan, largest_error(plan.at(epsilon)))),
+            belief=belief,
+        )
+    else:
+        said = _(
+            "This needs **ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief}.",
+            epsilon=exactly(epsilon),
+            belief=belief,
+        )
+    return said.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _choose(epsilon: Fraction) -> None:
@@ -186,56 +210,48 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
     """Show the errors of one table in four numbers."""
     with st.grid(4, min_column_width=150):
         st.metric(
-            "Typically off by",
+            _("Typically off by"),
             people(row["mean_abs_error"]),
             border=True,
-            help="Average distance of an estimated count from the true count.",
+            help=_("Average distance of an estimated count from the true count."),
         )
         st.metric(
-            "95 in 100 within",
+            _("95 in 100 within"),
             f"±{people(row['half_width_95'])}",
             border=True,
             help=term("interval"),
         )
         st.metric(
-            "Total within",
+            _("Total within"),
             f"±{people(row['total_half_width_95'])}",
             border=True,
-            help=f"95 times in 100. The total is the number of {counted_noun(plan)}.",
+            help=_("95 times in 100. The total is the number of {unit}.", unit=counted_noun(plan)),
         )
         if plan.rows_about is None:
             st.metric(
-                "50 % sure becomes",
+                _("50 % sure becomes"),
                 "≤ " + percent_at_most(posterior(0.5, plan.epsilon)),
                 border=True,
-                help=term("odds", "How sure anyone can become at most that a person is in the table."),
+                help=term("odds", _("How sure anyone can become at most that a person is in the table.")),
             )
         else:
-            cells, size = plan.cells(table), f"about {plan.rows_about:,} {noun(plan)}"
+            cells = plan.cells(table)
             share = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
+            noisy = _(
+                "{noisy} of {cells} cells of a made-up table of about {rows} {unit} are no larger than their ±.",
+                noisy=number(round(share * cells)),
+                cells=number(cells),
+                rows=number(plan.rows_about),
+                unit=noun(plan),
+            )
             st.metric(
-                "Mostly noise",
-                percent(share) if share else "none",
+                _("Mostly noise"),
+                percent(share) if share else _("no cells"),
                 border=True,
-                help=term(
-                    "mostly-noise",
-                    f"{round(share * cells):,} of {cells:,} cells of a made-up table of {size} are no larger than "
-                    "their ±.",
-                ),
+                help=term("mostly-noise", noisy),
             )
     if plan.rows_about is not None and row["half_width_95"] >= EXACT:
-        like = sample_like(plan, table, float(row["mean_abs_error"]))
-        size = f"on a made-up table of about {plan.rows_about:,} {noun(plan)}"
-        if like is None:
-            st.caption(f"Counts from any random sample would be less far off, {size}.")
-        elif like > ALMOST_ALL:
-            st.caption(f"As exact as counts from a random sample of almost everybody would be, {size}.")
-        else:
-            rough = " A rough guide here: cells are so small that it depends much on your own table."
-            st.caption(
-                f"As far off as counts from a random {portion(like)} sample would be, {size}."
-                f"{rough if like < ROUGH_SHARE else ''}"
-            )
+        st.caption(as_a_sample(plan, sample_like(plan, table, float(row["mean_abs_error"])), plan.rows_about))
 
 
 def in_code(plan: Plan, epsilon: Fraction) -> None:
@@ -252,8 +268,8 @@ def measure_to_show(plan: Plan, table: Columns) -> tuple[str, str] | None:
     }
     if not offered:
         return None
-    words = {"counts": "counts"} | offered
-    chosen = st.selectbox("Error of", list(words), index=1, format_func=words.__getitem__, key="accuracy_measure")
+    words = {"counts": _("counts")} | offered
+    chosen = st.selectbox(_("Error of"), list(words), index=1, format_func=words.__getitem__, key="accuracy_measure")
     return (chosen, offered[chosen]) if chosen in offered else None
 
 
@@ -263,17 +279,21 @@ def explore(plan: Plan) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         epsilon = epsilon_control(plan)
-        planned = f" · the plan has ε = {exact_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
-        adopt = f"Use ε = {exact_text(epsilon)} in my plan"
+        scale = [_(":material/arrow_back: more private"), _("more exact :material/arrow_forward:")]
+        if epsilon != plan.epsilon:
+            scale.append(_("the plan has ε = {epsilon}", epsilon=exactly(plan.epsilon)))
+        adopt = _("Use ε = {epsilon} in my plan", epsilon=exactly(epsilon))
         offered = epsilon != plan.epsilon and visit().plan is not None
         if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
             visit().change(epsilon=exact_text(epsilon))
             st.switch_page("pages/publish.py")
-        st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{planned}")
-        st.markdown(
-            f"At ε = {exact_text(epsilon)}, someone who is 50 % sure that a person is in the table can become "
-            f"{sure(posterior(0.5, epsilon))}.".replace(" %", "\N{NO-BREAK SPACE}%")
+        st.caption(" · ".join(scale))
+        belief = _(
+            "At ε = {epsilon}, someone who is 50 % sure that a person is in the table can become {belief}.",
+            epsilon=exactly(epsilon),
+            belief=sure(posterior(0.5, epsilon)),
         )
+        st.markdown(belief.replace(" %", "\N{NO-BREAK SPACE}%"))
         table, sized = table_and_size(plan)
     now, name = sized.at(epsilon), heading_of(plan, table)
     row = predict_table(now, table).iloc[0]
@@ -282,28 +302,48 @@ def explore(plan: Plan) -> None:
     over_epsilon = curve(plan, table)
     measured = measure_to_show(plan, table)
     if measured is None:
-        line = f"{name}: at ε = {exact_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
+        line = _(
+            "{table}: at ε = {epsilon}, 95 in 100 counts are within ±{half_width}",
+            table=name,
+            epsilon=exactly(epsilon),
+            half_width=people(row["half_width_95"]),
+        )
         figure = error_figure(over_epsilon, row)
     else:
         column, heading = measured
         within = number(row[column], f",.{decimals_of(float(row[column]))}f")
-        line = f"{heading}, {name}: at ε = {exact_text(epsilon)}, within ±{within} in a group of typical size"
+        line = _(
+            "{what}, {table}: at ε = {epsilon}, within ±{half_width} in a group of typical size",
+            what=heading,
+            table=name,
+            epsilon=exactly(epsilon),
+            half_width=within,
+        )
         figure = measure_figure(over_epsilon, row, column, heading)
     st.markdown(f"**{plain(line)}**")
-    draw(figure, f"{line}; errors roughly halve if ε doubles.", "error-over-epsilon")
+    draw(figure, _("{line}; errors roughly halve if ε doubles.", line=line), "error-over-epsilon")
     if measured is not None:
         st.caption(
-            "In the unit of the column; 95 in 100 intervals hold the true number. A group of typical size is one of "
-            "the made-up table, on average over its people. Larger groups are more exact."
+            _(
+                "In the unit of the column; 95 in 100 intervals hold the true number. A group of typical size is one "
+                "of the made-up table, on average over its people. Larger groups are more exact."
+            )
         )
     twin(over_epsilon, "error-over-epsilon", predicted_columns() | measured_columns(plan))
     tabs = st.tabs(
-        ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"],
+        [
+            _("Every table"),
+            _("Mostly noise"),
+            _("Small and empty cells"),
+            _("What is measured"),
+            _("What ε means"),
+            _("Strategies"),
+        ],
         on_change="rerun",
         key="accuracy_view",
     )
     views: tuple[Callable[[Plan, Columns], None], ...] = (
-        all_tables, mostly_noise, small_cells, measured_tables, meaning, lambda plan, _: show_strategies(plan),
+        all_tables, mostly_noise, small_cells, measured_tables, meaning, lambda plan, _table: show_strategies(plan),
     )  # fmt: skip
     for tab, view in zip(tabs, views, strict=True):
         if tab.open:
@@ -318,17 +358,21 @@ def tried_out(plan: Plan) -> None:
     """Show the errors of an adaptive plan, which are measured on made-up people in the background."""
     last = trial.errors(plan)
     if last is None:
-        st.caption(":material/hourglass_top: The plan is being tried out on made-up people. This takes some seconds.")
+        st.caption(
+            _(":material/hourglass_top: The plan is being tried out on made-up people. This takes some seconds.")
+        )
         return
     of, errors = last
-    st.markdown(f"**Every published table at ε = {exact_text(of.epsilon)}, tried out on made-up people**")
+    st.markdown(
+        _("**Every published table at ε = {epsilon}, tried out on made-up people**", epsilon=exactly(of.epsilon))
+    )
     show_numbers(headed(of, errors), predicted_columns() | measured_columns(of))
 
 
 require_entry()
-st.title("Accuracy")
+st.title(_("Accuracy"))
 st.markdown(
-    "How wrong the published numbers will be. This follows from the plan alone: no table is read, nothing is spent."
+    _("How wrong the published numbers will be. This follows from the plan alone: no table is read, nothing is spent.")
 )
 if (chosen := choose_plan()) is not None:
     if is_adaptive(chosen):
@@ -337,7 +381,7 @@ if (chosen := choose_plan()) is not None:
         in_code(chosen, chosen.epsilon)
     else:
         try:
-            _ = strategy_of(chosen).allocations  # raises if the tables cannot agree
+            _allocations = strategy_of(chosen).allocations  # raises if the tables cannot agree
         except PlanError as refused:
             st.error(all_faults(refused), icon=":material/edit_note:")
         else:

@@ -26,6 +26,7 @@ from dpengine.results.result import EXACT
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
+from dpengine.translation.catalogue import mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +37,10 @@ __all__ = [
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
-ALL_CELLS = "all cells, on average"
+ALL_CELLS = mark("all cells, on average")
 COMPARED_TRIALS = 1  # the error of a mean over tables from one trial
 SEARCH_TRIALS = 2
-SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
+SIZES = (mark("empty"), mark("1 to 9"), mark("10 to 99"), mark("100 to 999"), mark("1,000 and more"))
 _SIZE_BOUNDS = (1, 10, 100, 1000)
 SIMULATED_FOR = 2.5  # seconds
 

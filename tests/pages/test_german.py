@@ -17,7 +17,7 @@ from dpengine.accounting.approval.request import Actor
 from dpengine.ask import ask, history
 from dpengine.choose import Candidates, draw_once
 from dpengine.spec.query import Count, Question
-from dpengine.translation.catalogue import speaking
+from dpengine.translation.catalogue import _, speaking
 from pages.parts.ask.history import as_rows
 from pages.parts.visit.state import STEPS
 from tests.bundles import members_of, zipped
@@ -195,3 +195,25 @@ def test_ask_says_nothing_in_english() -> None:
         assert answer.question.in_words == "Anzahl der Zeilen, nur Zeilen mit sex = male und age mindestens 17,5"
         assert as_rows([answer])[0]["question"] == entry.title == answer.question.description, "files and the ledger"
     assert english(found, answer.answer_id, "male", "female", *names) == []
+
+
+def test_accuracy_says_nothing_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpengine.results.alternatives.SIMULATED_FOR", 0)
+    page = opened("accuracy")
+    names = page.selectbox(key="accuracy_table").options
+    found = sentences(page) & in_the_other_language(page)
+    columns = [{"name": "krank", "kind": "yesno"}, {"name": "land", "kind": "category", "values": ["Nord", "Sued"]}]
+    plan = Plan(dataset="klinik", epsilon="1/2", columns=columns, tables=[["krank"], ["land"]], rows_about=50)
+    tabs = ("Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means")
+    for tab in tabs:
+        page = visit(language="de")
+        visit_of(page).plan = plan
+        with speaking("de"):
+            page.session_state["accuracy_view"] = _(tab)
+            whole(page.switch_page("pages/accuracy.py").run())
+            if tab == "Small and empty cells":
+                page.button(key="accuracy_simulate").click().run()
+        here = sentences(page)
+        page.session_state["accuracy_view"] = tab
+        found |= here & in_the_other_language(page)
+    assert english(found, "krank", "land", "Nord", "Sued", "klinik", *names) == []

@@ -17,9 +17,9 @@ from pages.parts.visit.project.file import HEAD
 
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
-ELSEWHERE = {"figures.py", "picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval", "ask")
-FOLDERS = ("publish", "budget", "ask", "release", "visit")
+ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
+PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy")
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
@@ -33,6 +33,8 @@ EXCEPT = {
     "app.py": {"private-release: …"},
     "pages/parts/visit/plan/column_entry.py": {"yes, no"},
     "pages/approval.py": {"sent by", "decided by"},
+    "pages/parts/accuracy/charts.py": {"true size of the cell"},
+    "pages/parts/accuracy/tabs.py": {"true size of the cell"},
     "pages/parts/budget/history.py": {r"one choice among ([\d,]+) candidates"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpengine.charts.style import short_name
+from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
 __all__ = ["error_figure", "meaning_figure", "measure_figure", "noise_figure", "simulation_figure"]
@@ -21,16 +22,17 @@ def error_figure(rows: pd.DataFrame, now: pd.Series[float]) -> go.Figure:
     tone = tones()
     # A logarithmic axis has no place for 0, and at a large ε an error is 0.
     lines = (
-        ("95 in 100 counts are within", "half_width_95", tone["accent"], "solid", "circle"),
-        ("typical error of a count", "mean_abs_error", tone["accent"], "dot", "diamond"),
-        ("total is within (95 in 100)", "total_half_width_95", tone["grey"], "dash", "square"),
+        (_("95 in 100 counts are within"), "half_width_95", tone["accent"], "solid", "circle"),
+        (_("typical error of a count"), "mean_abs_error", tone["accent"], "dot", "diamond"),
+        (_("total is within (95 in 100)"), "total_half_width_95", tone["grey"], "dash", "square"),
     )
     return _over_epsilon(rows, now, lines, 0.1)
 
 
 def measure_figure(rows: pd.DataFrame, now: pd.Series[float], column: str, heading: str) -> go.Figure:
     """Draw the error of a mean, sum or quantile over ε as `error_figure` does, in the unit of its column."""
-    lines = ((f"{short_name(heading)} is within (95 in 100)", column, tones()["accent"], "solid", "circle"),)
+    label = _("{what} is within (95 in 100)", what=short_name(heading))
+    lines = ((label, column, tones()["accent"], "solid", "circle"),)
     return _over_epsilon(rows, now, lines, 1e-9)
 
 
@@ -55,10 +57,10 @@ def _over_epsilon(
                 mode="markers",
                 marker={"color": colour, "symbol": symbol, "size": 12, "line": {"width": 2, "color": colour}},
                 showlegend=False,
-                hovertemplate="now, ε = %{x:g}: ± %{y:,.3~g}<extra>" + label + "</extra>",
+                hovertemplate=_("now, ε = %{x:g}: ± %{y:,.3~g}") + f"<extra>{label}</extra>",
             )
     epsilon_axis(figure, epsilon, span=SPAN)
-    figure.update_yaxes(title_text="off by", type="log", dtick=1, tickformat=",~g")
+    figure.update_yaxes(title_text=_("off by"), type="log", dtick=1, tickformat=",~g")
     return figure
 
 
@@ -71,7 +73,7 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
         figure.add_scatter(
             x=epsilons,
             y=part,
-            name=short_name(table) if chosen else "other tables",
+            name=short_name(table) if chosen else _("other tables"),
             legendgroup=str(chosen),
             showlegend=chosen or table == next(other for other in shares if other != name),
             mode="lines+markers" if chosen else "lines",
@@ -81,10 +83,10 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
                 "dash": "solid" if chosen else "dot",
             },
             marker={"size": 6},
-            hovertemplate="ε = %{x:g}: %{y:.0%} of cells<extra>" + short_name(table) + "</extra>",
+            hovertemplate=_("ε = %{x:g}: %{y:.0%} of cells") + f"<extra>{short_name(table)}</extra>",
         )
     epsilon_axis(figure, epsilon, span=SPAN)
-    figure.update_yaxes(title_text="cells that are mostly noise", tickformat=".0%", range=[-0.02, 1.02])
+    figure.update_yaxes(title_text=_("cells that are mostly noise"), tickformat=".0%", range=[-0.02, 1.02])
     return figure
 
 
@@ -92,22 +94,22 @@ def simulation_figure(errors: pd.DataFrame, column: str, title: str) -> go.Figur
     """Draw bars of the error in `column` by true size of the cell, for the three kinds of number."""
     tone = tones()
     looks = {
-        "raw estimate": (tone["grey"], ""),
-        "set to 0 where negative": (tone["other"], "/"),
-        "consistent count": (tone["accent"], "x"),
+        mark("raw estimate"): (tone["grey"], ""),
+        mark("set to 0 where negative"): (tone["other"], "/"),
+        mark("consistent count"): (tone["accent"], "x"),
     }
     figure = go.Figure()
     for number, (colour, pattern) in looks.items():
-        rows = errors[errors["number"] == number]
+        rows, name = errors[errors["number"] == number], _(number)
         figure.add_bar(
-            x=rows["true size of the cell"],
+            x=rows["true size of the cell"].map(_),
             y=rows[column],
-            name=number,
+            name=name,
             marker=hatched(colour, pattern),
-            hovertemplate="%{x}: %{y:.2f}<extra>" + number + "</extra>",
+            hovertemplate="%{x}: %{y:.2f}<extra>" + name + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25)
-    figure.update_xaxes(title_text="true count of the cell (made-up table)", type="category")
+    figure.update_xaxes(title_text=_("true count of the cell (made-up table)"), type="category")
     figure.update_yaxes(title_text=title, zeroline=True, zerolinecolor=tone["grey"])
     return figure
 
@@ -117,14 +119,14 @@ def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> g
     tone = tones()
     figure = go.Figure()
     style = {"color": tone["accent"], "width": 2.5}
-    hover = "before %{x:.0%}, after %{y:.0%}<extra></extra>"
+    hover = _("before %{x:.0%}, after %{y:.0%}") + "<extra></extra>"
     figure.add_scatter(
-        x=before, y=least, name="at least", mode="lines", line=style | {"dash": "dash"}, hovertemplate=hover
+        x=before, y=least, name=_("at least"), mode="lines", line=style | {"dash": "dash"}, hovertemplate=hover
     )
     figure.add_scatter(
         x=before,
         y=most,
-        name="at most",
+        name=_("at most"),
         mode="lines",
         line=style,
         fill="tonexty",
@@ -134,11 +136,11 @@ def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> g
     figure.add_scatter(
         x=[0, 1],
         y=[0, 1],
-        name="nothing learned",
+        name=_("nothing learned"),
         mode="lines",
         hoverinfo="skip",
         line={"color": tone["grey"], "width": 1.2, "dash": "dot"},
     )
-    figure.update_xaxes(title_text="how sure someone was before", tickformat=".0%", range=[0, 1])
-    figure.update_yaxes(title_text="how sure they can be after", tickformat=".0%", range=[0, 1])
+    figure.update_xaxes(title_text=_("how sure someone was before"), tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(title_text=_("how sure they can be after"), tickformat=".0%", range=[0, 1])
     return figure

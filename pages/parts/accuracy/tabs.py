@@ -8,10 +8,16 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
-from dpengine.exact import exact_text
-from dpengine.results.alternatives import allocations_of, compare_allocations, predict_table, simulate_errors
+from dpengine.results.alternatives import (
+    ALL_CELLS,
+    allocations_of,
+    compare_allocations,
+    predict_table,
+    simulate_errors,
+)
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
@@ -19,6 +25,7 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
+    exactly,
     factor,
     headed,
     heading_of,
@@ -38,6 +45,11 @@ __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_ce
 
 MAX_CURVES = 10  # other tables that are drawn beside the chosen one
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
+WAYS = (
+    mark("this plan"),
+    mark("ε split evenly"),
+    mark("one table of all columns"),
+)  # as `compare_allocations` has them
 
 
 def all_tables(plan: Plan, table: Columns) -> None:
@@ -49,49 +61,67 @@ def all_tables(plan: Plan, table: Columns) -> None:
         widths = frame["half_width_95"]
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
-    st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
+    st.markdown(_("**Every published table at ε = {epsilon}**", epsilon=exactly(plan.epsilon)))
     show_numbers(headed(plan, frame), predicted_columns() | measured_columns(plan))
     st.caption(
-        f"Errors of the unbiased *estimate*, counted in {noun(plan)}. {_spread(plan)} The total is always published."
+        _(
+            "Errors of the unbiased *estimate*, counted in {unit}. {spread} The total is always published.",
+            unit=noun(plan),
+            spread=_spread(plan),
+        )
     )
     st.download_button(
-        "Predictions as CSV",
+        _("Predictions as CSV"),
         made_on_click(lambda: predictions_csv(plan), "predicted-errors.csv", "text/csv"),
         file_name="predicted-errors.csv",
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",
-        help=f"Every table at {len(EPSILONS)} values of ε, from the plan alone. It says nothing about your data.",
+        help=_(
+            "Every table at {n} values of ε, from the plan alone. It says nothing about your data.",
+            n=number(len(EPSILONS)),
+        ),
     )
 
 
 def _spread(plan: Plan) -> str:
     """Say by how much the errors of the cells of one table differ."""
     if not plan.resolution.levels:
-        return "Every cell of a table has the same error."
-    levels = " and ".join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
-    return (
-        f"Each level ({levels}) has an error of its own, about the same for large groups and small ones; where the "
-        "cells of a level differ, the largest is shown."
+        return _("Every cell of a table has the same error.")
+    levels = _(" and ").join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
+    return _(
+        "Each level ({levels}) has an error of its own, about the same for large groups and small ones; where the "
+        "cells of a level differ, the largest is shown.",
+        levels=levels,
     )
 
 
 def mostly_noise(plan: Plan, table: Columns) -> None:
     """Draw the share of cells that would be mostly noise, over ε."""
     if plan.rows_about is None:
-        st.markdown("Enter a rough size at the top of the page to see how many cells would be mostly noise.")
+        st.markdown(_("Enter a rough size at the top of the page to see how many cells would be mostly noise."))
         return
     others = [other for other in plan.marginals if other != table and len(plan.marginals) <= MAX_CURVES]
     shares = {heading_of(plan, t): noise_shares(plan, t, curve(plan, t)["half_width_95"]) for t in (table, *others)}
     here = float(noise_shares(plan, table, predict_table(plan, table)["half_width_95"])[0])
     name, epsilons = heading_of(plan, table), curve(plan, table)["epsilon"].tolist()
     cells = plan.cells(table)
-    line = f"{name}: at ε = {exact_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
+    line = _(
+        "{table}: at ε = {epsilon}, {noisy} of {cells} cells are mostly noise",
+        table=name,
+        epsilon=exactly(plan.epsilon),
+        noisy=number(round(here * cells)),
+        cells=number(cells),
+    )
     st.markdown(f"**{plain(line)}**")
     draw(noise_figure(epsilons, shares, name, float(plan.epsilon)), line, "noise-over-epsilon")
     st.caption(
-        f"On a made-up table of about {plan.rows_about:,} {noun(plan)}. A cell is mostly noise if its interval "
-        "reaches 0: it might as well be empty. Fewer or wider groups help as much as a larger ε."
+        _(
+            "On a made-up table of about {rows} {unit}. A cell is mostly noise if its interval reaches 0: it might as "
+            "well be empty. Fewer or wider groups help as much as a larger ε.",
+            rows=number(plan.rows_about),
+            unit=noun(plan),
+        )
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
     percents = {each: st.column_config.NumberColumn(each, format="percent") for each in shares}
@@ -102,52 +132,73 @@ def small_cells(plan: Plan, table: Columns) -> None:
     """Explain why negative estimates are not simply set to 0, and simulate the effect when asked."""
     excess = float(predict_table(plan, table)["mean_abs_error"].iloc[0]) / 2
     st.markdown(
-        "Noise is positive as often as negative, so the *estimate* of an empty cell is right on average. Setting "
-        f"negative estimates to 0 would spoil this: each empty cell would read **{people(excess)}** too high on "
-        f"average, half its typical error. A thousand empty cells would add **{people(1000 * excess)}** {noun(plan)} "
-        "that do not exist."
+        _(
+            "Noise is positive as often as negative, so the *estimate* of an empty cell is right on average. Setting "
+            "negative estimates to 0 would spoil this: each empty cell would read **{one}** too high on average, half "
+            "its typical error. A thousand empty cells would add **{thousand}** {unit} that do not exist.",
+            one=people(excess),
+            thousand=people(1000 * excess),
+            unit=noun(plan),
+        )
     )
     st.markdown(
-        "So the published *count* is not corrected cell by cell. All cells together become whole numbers, none below "
-        "0, that keep the estimated total and agree with every other table. Small cells still read a little high and "
-        "large cells a little low. Use the estimate for sums and averages, and the count for a table to read."
+        _(
+            "So the published *count* is not corrected cell by cell. All cells together become whole numbers, none "
+            "below 0, that keep the estimated total and agree with every other table. Small cells still read a little "
+            "high and large cells a little low. Use the estimate for sums and averages, and the count for a table to "
+            "read."
+        )
     )
     asked = plan.model_dump_json(), table
     if st.button(
-        "Simulate both",
+        _("Simulate both"),
         icon=":material/casino:",
         key="accuracy_simulate",
-        help="Draws the noise many times on a made-up table. Your table is not read; nothing is spent.",
+        help=_("Draws the noise many times on a made-up table. Your table is not read; nothing is spent."),
     ):
-        with st.spinner("Drawing on the made-up table"):
+        with st.spinner(_("Drawing on the made-up table")):
             visit().keep("simulation", asked, simulate_errors(plan, table))
     if (simulated := visit().recall("simulation", asked)) is None:
         return
     errors, draws = simulated
-    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
-    times = "once" if draws == 1 else f"{draws} times"
-    st.caption(
-        f"Simulated on a made-up table of {size} {noun(plan)}. Noise was drawn {times}; another run differs a little."
+    size = number(plan.rows_about or ASSUMED_ROWS)
+    table_of = (
+        _("Simulated on a made-up table of about {rows} {unit}.", rows=size, unit=noun(plan))
+        if plan.rows_about
+        else _("Simulated on a made-up table of an assumed {rows} {unit}.", rows=size, unit=noun(plan))
     )
+    drawn = plural(
+        "Noise was drawn once; another run differs a little.",
+        "Noise was drawn {n} times; another run differs a little.",
+        draws,
+    )
+    st.caption(f"{table_of} {drawn}")
     left, right = st.columns(2)
     for place, column, axis, title in (
-        (left, "off", "off by, on average", "How far off, in either direction"),
-        (right, "bias", "too high (+) or too low (−)", "Too high or too low on average"),
+        (left, "off", _("off by, on average"), _("How far off, in either direction")),
+        (right, "bias", _("too high (+) or too low (−)"), _("Too high or too low on average")),
     ):
         with place:
             st.markdown(f"**{title}**")
             draw(simulation_figure(errors, column, axis), _simulated(errors, column, title), f"simulated-{column}")
-    number = st.column_config.NumberColumn
-    columns = {"off": number("off by, on average", format="%.2f"), "bias": number("too high by", format="%.2f")}
-    twin(errors, "simulated", columns)
+    text, numeric = st.column_config.TextColumn, st.column_config.NumberColumn
+    columns = {
+        "true size of the cell": text(_("true size of the cell")),
+        "cells": numeric(_("cells"), format="%,d"),
+        "number": text(_("number")),
+        "off": numeric(_("off by, on average"), format="%.2f"),
+        "bias": numeric(_("too high by"), format="%.2f"),
+    }
+    words = {name: errors[name].map(_) for name in ("true size of the cell", "number")}
+    twin(errors.assign(**words), "simulated", columns)
 
 
 def _simulated(errors: pd.DataFrame, column: str, title: str) -> str:
     """Say what the simulation shows for the smallest cells, where the three kinds of number differ most."""
     size = errors["true size of the cell"].iloc[0]
     smallest = errors[errors["true size of the cell"] == size]
-    by = "; ".join(f"{row['number']}: {row[column]:.1f}" for _, row in smallest.iterrows())
-    return f"{title}. For cells of true size {size}, {by}."
+    by = "; ".join(f"{_(row['number'])}: {number(row[column], '.1f')}" for _place, row in smallest.iterrows())
+    return _("{title}. For cells of true size {size}, {by}.", title=title, size=_(size), by=by)
 
 
 def measured_tables(plan: Plan, table: Columns) -> None:
@@ -164,23 +215,29 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         }
     )
     columns = predicted_columns() | {
-        "measured": st.column_config.TextColumn("table that is measured"),
-        "part": st.column_config.ProgressColumn("share of ε", format="percent", min_value=0, max_value=1),
-        "epsilon": st.column_config.NumberColumn("its ε", format="%.4g"),
+        "measured": st.column_config.TextColumn(_("table that is measured")),
+        "part": st.column_config.ProgressColumn(_("share of ε"), format="percent", min_value=0, max_value=1),
+        "epsilon": st.column_config.NumberColumn(_("its ε"), format="%.4g"),
         "scale": st.column_config.NumberColumn(
-            "scale of its noise", format="%.4g", help="Discrete Laplace noise; scale = rows a person may have / its ε."
+            _("scale of its noise"),
+            format="%.4g",
+            help=_("Discrete Laplace noise; scale = rows a person may have / its ε."),
         ),
     }
-    show_numbers(frame, columns, alt="Measured tables with their share of ε")
+    show_numbers(frame, columns, alt=_("Measured tables with their share of ε"))
     if len(plan.marginals) > 1 and not plan.resolution.levels:  # strategies that measure each table by itself
-        st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
+        st.markdown(_("**The same ε spent in other ways** (95 in 100 counts are within ±)"))
         ways = compare_allocations(plan)
-        numbers = {each: st.column_config.NumberColumn(each, format="%.3g") for each in ways.columns[1:]}
-        show_numbers(headed(plan, ways), numbers)
+        names = zip(ways.columns[1:], WAYS, strict=True)
+        numbers = {each: st.column_config.NumberColumn(_(name), format="%.3g") for each, name in names}
+        shown = headed(plan, ways.assign(table=ways["table"].replace(ALL_CELLS, _(ALL_CELLS))))
+        show_numbers(shown, {"table": st.column_config.TextColumn(_("table"))} | numbers)
         st.caption(
-            "*ε split evenly* measures each table by itself, so the tables would not agree. *One table of all columns* "
-            "is empty if that table would be too large. This plan gives larger tables more of ε, because more counts "
-            "depend on them."
+            _(
+                "*ε split evenly* measures each table by itself, so the tables would not agree. *One table of all "
+                "columns* is empty if that table would be too large. This plan gives larger tables more of ε, because "
+                "more counts depend on them."
+            )
         )
 
 
@@ -188,35 +245,50 @@ def meaning(plan: Plan, table: Columns) -> None:
     """Say what anyone can learn about one person, or about a group, at this ε."""
     epsilon = plan.epsilon
     low, high = percent_at_least(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
+    most_sure = percent_at_most(posterior(0.5, epsilon))
     st.markdown(
-        f"Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the release, and at "
-        f"least {low} sure, whatever else they know. The release changes the odds by a factor of at most "
-        f"e^ε = {factor(epsilon)}."
+        _(
+            "Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the release, and "
+            "at least {low} sure, whatever else they know. The release changes the odds by a factor of at most "
+            "e^ε = {factor}.",
+            high=high,
+            low=low,
+            factor=factor(epsilon),
+        )
     )
     before = np.linspace(0.005, 0.995, 100)
     most = np.array([posterior(p, epsilon) for p in before])
     least = np.array([posterior(p, -epsilon) for p in before])
     picture, words = st.columns([3, 2], gap="large")
     with picture:
-        st.markdown("**How far the release can move anyone's belief about one person**")
-        alt = f"Someone who was 50 % sure ends between {low} sure and {high.removeprefix('at most ')}."
+        st.markdown(_("**How far the release can move anyone's belief about one person**"))
+        alt = _("Someone who was 50 % sure ends between {low} sure and {high} sure.", low=low, high=most_sure)
         draw(meaning_figure(before, most, least), alt, "meaning-of-epsilon")
     with words:
         rows = [
             (percent(p), percent_at_least(posterior(p, -epsilon)), percent_at_most(posterior(p, epsilon)))
             for p in PRIORS
         ]
-        st.table(pd.DataFrame(rows, columns=["sure before", "after, at least", "after, at most"]), hide_index=True)
+        heads = [_("sure before"), _("after, at least"), _("after, at most")]
+        st.table(pd.DataFrame(rows, columns=heads), hide_index=True)
         size = st.number_input(
-            "A family or group of", min_value=2, max_value=1000, value=4, step=1, key="accuracy_group",
-            help="People who are either all in the table or all absent.",
+            _("A family or group of"), min_value=2, max_value=1000, value=4, step=1, key="accuracy_group",
+            help=_("People who are either all in the table or all absent."),
         )  # fmt: skip
         together = size * epsilon
         st.markdown(
-            f"For a group of {size} the factor is e^({size}·ε) = **{factor(together)}**: "
-            f"50 % sure becomes at most **{percent_at_most(posterior(0.5, together))}** sure."
+            _(
+                "For a group of {size} the factor is e^({size}·ε) = **{factor}**: 50 % sure becomes at most **{part}** "
+                "sure.",
+                size=number(size),
+                factor=factor(together),
+                part=percent_at_most(posterior(0.5, together)),
+            )
         )
     st.caption(
-        f"The guarantee protects {protected(plan)}. It limits what anyone learns from that person's presence in the "
-        "table, not what the table teaches about people in general."
+        _(
+            "The guarantee protects {whom}. It limits what anyone learns from that person's presence in the table, not "
+            "what the table teaches about people in general.",
+            whom=protected(plan),
+        )
     )

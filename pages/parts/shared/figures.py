@@ -11,6 +11,7 @@ from plotly.basedatatypes import BaseFigure
 
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, NUMBERS_IN_FULL, look
+from dpengine.translation.catalogue import _
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
@@ -80,15 +81,13 @@ class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
         return self._drawing._asdict()
 
 
-def epsilon_axis(
-    figure: go.Figure, *now: float, right: str = "more exact", span: Sequence[float] | None = None
-) -> None:
-    """Make the x axis a logarithmic one for ε, with lines at `now`; `right` says what a larger ε gives.
+def epsilon_axis(figure: go.Figure, *now: float, right: str = "", span: Sequence[float] | None = None) -> None:
+    """Make the x axis a logarithmic one for ε, with lines at `now`; `right` says what a larger ε gives: more exactness.
 
     `span` holds the ends of the axis as powers of ten; without it, they follow from the data.
     """
     figure.update_xaxes(
-        title_text=f"privacy budget ε (more private ← → {right})",
+        title_text=_("privacy budget ε (more private ← → {right})", right=right or _("more exact")),
         type="log",
         tickvals=list(TICKS),
         tickformat="~g",

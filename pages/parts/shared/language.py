@@ -13,7 +13,8 @@ __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoke
 
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
 SHOWN = "language_shown"  # name in the session's state of the language of the last page
-TRANSLATED = ("", "budget", "verify", "approval", "ask", "glossary")  # addresses of these pages; that of Publish is ""
+# Addresses of the translated pages; that of Publish is "".
+TRANSLATED = ("", "accuracy", "budget", "ask", "verify", "approval", "glossary")
 
 
 def speak_the_visitors() -> None:
@@ -63,12 +64,7 @@ def show_choice(forget: Callable[[], None]) -> None:
                 own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code, forget)
             )
         if spoken != ENGLISH:
-            st.caption(
-                _(
-                    "Publish, its releases, Budget, Verify, Approval, Ask and the glossary are translated. The other "
-                    "pages are in English."
-                )
-            )
+            st.caption(_("The labs are in English; all other pages are translated."))
 
 
 def offer(forget: Callable[[], None]) -> None:

@@ -172,21 +172,26 @@ def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
     published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))
     if len(allocations) > 1:
-        free = f" {_tables(contained)} contained in a larger one: its counts are sums, and cost nothing."
-        return (
-            f"ε is split over {len(allocations)} tables, larger ones getting more (in proportion to the cube root of "
-            "their cells, which makes the error in total least). Where tables share columns, each improves the other."
-            + (free if contained else "")
+        said = _(
+            "ε is split over {n} tables, larger ones getting more (in proportion to the cube root of their cells, "
+            "which makes the error in total least). Where tables share columns, each improves the other.",
+            n=len(allocations),
         )
+        if contained == 1:
+            said += _(" One table is contained in a larger one: its counts are sums, and cost nothing.")
+        elif contained:
+            said += _(
+                " {n} tables are each contained in a larger one: its counts are sums, and cost nothing.", n=contained
+            )
+        return said
     if len(plan.marginals) == 1:
-        return "There is one table, and it is measured with all of ε. Its total is the sum of its cells."
+        return _("There is one table, and it is measured with all of ε. Its total is the sum of its cells.")
     if measured in published:
-        return "One table contains all the others, so it alone is measured, with all of ε. The others are sums of it."
-    return (
-        f"One table of all {len(plan.used)} columns is measured with all of ε, and each of yours is a sum of it. "
-        "That makes the error in total less than splitting ε over the tables would."
+        return _(
+            "One table contains all the others, so it alone is measured, with all of ε. The others are sums of it."
+        )
+    return _(
+        "One table of all {n} columns is measured with all of ε, and each of yours is a sum of it. That makes the "
+        "error in total less than splitting ε over the tables would.",
+        n=len(plan.used),
     )
-
-
-def _tables(count: int) -> str:
-    return "One table is" if count == 1 else f"{count} tables are each"
