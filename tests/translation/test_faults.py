@@ -9,17 +9,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pydantic_core import PydanticKnownError
 
 from dpengine import Ledger, Plan, PlanError, release
 from dpengine.accounting.approval.request import Actor
+from dpengine.ask import ask
 from dpengine.errors import BudgetError, TableError
 from dpengine.measure.strategy import decide
 from dpengine.release import reopen
 from dpengine.sources.open import open_table
 from dpengine.spec import codebook_sheet, declared, notation
+from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.query import Condition, Mean, Question
 from dpengine.translation.catalogue import language, speaking
+from pages.parts.ask.history import as_rows
 from pages.parts.server import jobs
 
 ROOT = Path(__file__).parent.parent.parent
@@ -155,6 +160,19 @@ def test_what_is_stored_stays_english(tmp_path: Path) -> None:
     assert (again.to_bytes(), again.manifest["strategy"]) == (stored, manifest["strategy"])
     assert manifest["strategy"].startswith("Direct: the tables can be measured")
     assert entry.summary == "age"
+
+
+def test_a_question_is_stored_and_downloaded_in_english_and_shown_in_german() -> None:
+    ledger, where = Ledger.in_memory(), [Condition.between("age", low="17.5")]
+    question = Question(
+        dataset="klinik", epsilon="0.1", statistic=Mean(of=Grid(name="age", low=0, high=9)), where=where
+    )
+    with speaking("de"):
+        answer = ask(pd.DataFrame({"age": [20] * 30}), question, ledger)
+        (row,) = as_rows([answer])
+        assert question.in_words == "Mittelwert von age, nur Zeilen mit age mindestens 17,5"
+    (entry,) = ledger.history("klinik")
+    assert entry.title == row["question"] == question.description == "average of age, where age is at least 17.5"
 
 
 def test_the_words_of_the_library_that_checks_types_are_those_that_are_translated() -> None:

@@ -61,7 +61,7 @@ def show_drawn(drawn: Drawn) -> None:
         _(
             "Drawn by {mechanism} at ε = {epsilon} from {candidates} candidates on {day}. It may be published. Ledger "
             "entry {entry}.",
-            mechanism=drawn.mechanism.value,
+            mechanism=_(drawn.mechanism.value),
             epsilon=exactly(drawn.epsilon),
             candidates=number(len(drawn.names)),
             day=bound(drawn.created[:10]),
