@@ -167,6 +167,13 @@ FAULTS = [
         "::test_a_row_moves_the_three_sums_by_its_units_exactly_and_they_give_count_mean_and_variance",
     ),
     Fault(
+        "the ledger keeps a question in the language of the page",
+        QUERY,
+        "@speaking(ENGLISH)  # the ledger keeps it",
+        '@speaking("de")',
+        "tests/translation/test_faults.py::test_a_question_is_stored_and_downloaded_in_english_and_shown_in_german",
+    ),
+    Fault(
         "a variance has the noise of a mean",
         QUERY,
         "return k * grid.steps**2",
