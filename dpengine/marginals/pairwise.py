@@ -305,12 +305,8 @@ class _Pairs:
 
 
 def grand_total(measured: Sequence[Measurement]) -> float:
-    """Return the total: the mean of the sums of all single columns and totals, weighted by their precision."""
-    sums = [
-        (float(one.values.sum()), one.values.size * float(one.allocation.scale) ** 2)
-        for one in measured
-        if len(one.allocation.columns) < 2
-    ]
+    """Return the total: the mean of the sums of all tables, weighted by their precision."""
+    sums = [(float(one.values.sum()), one.values.size * float(one.allocation.scale) ** 2) for one in measured]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
 
 

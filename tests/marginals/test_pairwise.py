@@ -161,6 +161,8 @@ def test_a_column_must_be_measured_by_itself_and_the_total_follows_the_most_prec
     precise = Measurement(Allocation((), EXACT, 1), np.array(1000))
     vague = Measurement(Allocation(("a",), Fraction(1, 1000), 1), np.array([5000, 0, 0]))
     assert grand_total([precise, vague]) == pytest.approx(1000, abs=0.1)
+    pair = Measurement(Allocation(("a", "b"), EXACT, 1), np.full((3, 2), 200))
+    assert grand_total([vague, pair]) == pytest.approx(1200, abs=0.1), "a pair is a total too"
 
 
 def test_latent_classes_find_what_pairs_have_in_common() -> None:
@@ -208,7 +210,7 @@ def test_a_mostly_empty_pair_is_not_fitted_again() -> None:
 def test_a_table_tells_its_columns_once() -> None:
     """The sums of its pairs are no more evidence of a column, which is smoothed as widely as its noise is."""
     scale, shape = 20.0, (24, 3, 2)
-    noisy = np.full(shape, 30.0) + noise_of(scale, shape)
+    noisy = np.resize([10.0, 50, 30], 24)[:, None, None] + noise_of(scale, shape)
     fitted = fit_one_table(noisy, ("a", "b", "c"), scale)
     column = smooth(noisy.sum(axis=(1, 2)), scale * np.sqrt(6), noisy.sum())
     assert np.allclose(fitted.sum(axis=(1, 2)), column, rtol=1e-6), "columns are independent, so this is all of it"

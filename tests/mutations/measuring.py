@@ -7,6 +7,7 @@ from tests.mutations.fault import Fault
 __all__ = ["FAULTS"]
 
 ADAPTIVE = "dpengine/measure/adaptive.py"
+HOW_MANY = "dpengine/measure/how_many_pairs.py"
 MODEL_ERROR = "dpengine/measure/model_error.py"
 PAIRS = "dpengine/measure/pair_selection.py"
 BOXES = "dpengine/measure/hierarchical.py"
@@ -61,7 +62,7 @@ FAULTS = [
     ),
     Fault(
         "how many pairs are picked follows from exact pairs",
-        ADAPTIVE,
+        HOW_MANY,
         "cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))",
         "cells = np.sort(np.concatenate([one.counts.ravel() for one in pairs]).astype(float))",
         BY_REPLAY,
@@ -79,6 +80,20 @@ FAULTS = [
         "noise / total, phase.gain / total)) * noise:\n",
         "noise / total, int(pairs[0].wrong().sum()) / GRAIN / total)) * noise:\n",
         OF_ADAPTIVE + "::test_that_cells_are_empty_is_told_by_what_was_answered_not_by_counts",
+    ),
+    Fault(
+        "whether all pairs are measured at once follows from the exact number of rows",
+        ADAPTIVE,
+        "_asked_about(run, error), gain, total)",
+        "_asked_about(run, error), gain, float(next(iter(run.counts.values())).sum()))",
+        BY_REPLAY + "::test_other_counts_change_only_the_probability_of_the_outcome",
+    ),
+    Fault(
+        "the noise of all pairs ignores what was spent before",
+        HOW_MANY,
+        "worth * roots**2 * run.noise(run.left)",
+        "worth * roots**2 * run.noise(10**6)",
+        "tests/measure/test_how_many_pairs.py",
     ),
     Fault(
         "the part of single columns and the number of phases follow from the exact number of rows",
