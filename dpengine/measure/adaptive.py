@@ -3,7 +3,8 @@
 Part of ε measures the total and, if single columns will be noisy, how strongly columns depend on each other. If they
 depend too weakly, all the rest measures single columns. Otherwise part measures every single column, and a model that
 takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model predicts
-worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). The division
+worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). Or nearly
+all ε measures all pairs at once, where the strongest gain much beside the noise of all (`how_many_pairs`). The division
 of ε follows from the *public error*: the expected error of the single columns if they had all of ε. It is a function of
 ε, sizes, the noisy total and the number of rows that the plan states, and of nothing else. Where the private answer is
 that pairs gain much, that error matters less, and columns get less of ε.
