@@ -106,6 +106,25 @@ def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: App
     assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
 
 
+def test_texts_that_mean_missing_are_stated_once_for_all_columns(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("survey.csv", b"town,child\nNorth,yes\nk. A.,-99\n,no\n").run()
+    choose(page, "town", "child")
+    labelled(page.text_area, "Values").set_value("North").run()
+    labelled(page.text_input, "mean missing").set_value('-99, k. A., "x, y"').run()
+    assert visit_of(page).entries.declared["town"]["missing_as"] == ["-99", "k. A.", "x, y"]
+    assert "in the list of values too" not in texts(page)
+    labelled(page.text_area, "Values").set_value("North\nk. A.").run()
+    assert "k. A. is in the list of values too. It counts as missing." in texts(page)
+    press(page, "In all columns")
+    assert visit_of(page).entries.declared["child"]["missing_as"] == ["-99", "k. A.", "x, y"]
+    assert not [button for button in page.button if button.label == "In all columns"]
+    labelled(page.text_input, "mean missing").set_value('"x').run()
+    assert "put a comma after a value in quotes" in texts(page)
+    assert visit_of(page).entries.declared["town"]["missing_as"] == ["-99", "k. A.", "x, y"], "as it was"
+    labelled(page.text_input, "mean missing").set_value("").run()
+    assert visit_of(page).entries.declared["town"]["missing_as"] == []
+
+
 def test_the_plan_of_the_table_before_is_offered_for_one_that_has_its_columns(clinic: AppTest) -> None:
     choose(clinic, "age", "region")
     before = visit_of(clinic).entries
