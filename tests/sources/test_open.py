@@ -127,7 +127,7 @@ BAD = {
         "t.csv",
         b",,about\na,b,c\n1,2,3\n",
         {},
-        "2 columns have no name in the header (1, 2): name",
+        "2 columns have no name (1, 2): name",
     ),
     "duplicate names": ("t.csv", f"a,b,a\n{CANARY},2,3\n".encode(), {}, "2 columns are named 'a'"),
     "blank name": ("t.csv", f"a,,c\n{CANARY},2,3\n".encode(), {}, "column 2 has no name"),

@@ -20,6 +20,7 @@ from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
+from pages.parts.visit.fault_text import lies_in_header
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
@@ -136,6 +137,8 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         else:
             _ask_for_names(question)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
+        if lies_in_header(job.failure):
+            _offer_to_skip_a_row()
         st.caption(
             _(
                 "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -162,7 +165,16 @@ def _ask_for_names(question: object) -> None:
         _("These are the names"), key=visit().key("first-is-names"), width="stretch",
         on_click=lambda: visit().keep("names-confirmed", question, True),
     )  # fmt: skip
-    st.caption(_("If a title stands above the names, say so in the reading options: rows above the names."))
+    _offer_to_skip_a_row()
+
+
+def _offer_to_skip_a_row() -> None:
+    """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
+    key = visit().key("skip-rows")
+    st.button(
+        _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
+        on_click=lambda: st.session_state.update({key: st.session_state[key] + 1}),
+    )  # fmt: skip
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from openpyxl import Workbook
 
 from dpengine import PlanError
 from dpengine.sources.files import isolated
@@ -62,6 +63,25 @@ def test_a_file_without_names_is_noticed_before_a_person_becomes_them() -> None:
     table = visit_of(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["column_1", "column_2", "column_3"]
+
+
+def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
+    book = Workbook()
+    for row in (["Residents at the end of 2025"], [], ["town", "age"], ["North", 34]):
+        book.active.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    page = visit()
+    page.get("file_uploader")[0].upload("residents.xlsx", content.getvalue()).run()
+    for complaint in ("column 2 has no name", "the first row of the sheet is empty"):
+        settled(page)
+        assert [complaint in each.value for each in page.warning] == [True]
+        assert "header" not in page.warning[0].value, "the place is no word for a visitor"
+        press(page, "A title stands above the names: skip a row")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert [field.name for field in table.columns] == ["town", "age"]
 
 
 def test_names_that_look_like_data_can_be_confirmed() -> None:
