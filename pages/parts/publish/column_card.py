@@ -64,6 +64,12 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             entered = ask_date(name, column, as_text=as_text)
         case _:
             entered = {}
+            st.caption(
+                _(
+                    "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "
+                    "ja and nein, are a *category* with two values."
+                )
+            )
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
     now, by_release = column.get("source", "typed"), finds_cells(entered)
     sources = {now: FOUND} if by_release else SEEN if now in SEEN else SOURCE_NAMES

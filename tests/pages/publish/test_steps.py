@@ -103,6 +103,9 @@ def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: App
     labelled(clinic.segmented_control, "Kind").set_value("number").run()
     assert not clinic.exception
     assert labelled(clinic.text_input, "Edges").value == "0, 20, 40"
+    labelled(clinic.segmented_control, "Kind").set_value("yesno").run()
+    assert "Other words, such as ja and nein, are a *category*" in texts(clinic)
+    labelled(clinic.segmented_control, "Kind").set_value("number").run()
     assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
 
 
