@@ -227,4 +227,3 @@ def _refused(error: BudgetError | LedgerError) -> None:
 
 require_entry()
 main()
-#!!
