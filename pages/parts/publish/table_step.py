@@ -14,7 +14,7 @@ from dpengine.sources.connections import Connection, list_tables, open_connectio
 from dpengine.sources.open import EXCEL, sheet_names
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _, mark, plural
+from dpengine.translation.catalogue import _, language, mark, plural
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
@@ -96,7 +96,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
     if table is None:
         return
-    visit().begin(plan_form.Entries(dataset=plan_form.stem(chosen), title=chosen))
+    visit().begin(_first_entries(chosen))
     visit().hold(table, f"{name}: {chosen}")
     visit().read_as = {"database": name, "table": chosen, "schema": entry.get("schema", "")}
     _go_on(table)
@@ -214,10 +214,14 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
-    title = source.name.split(".")[0]
-    visit().begin_with(table, source, plan_form.Entries(dataset=plan_form.stem(title), title=title))
+    visit().begin_with(table, source, _first_entries(source.name.split(".")[0]))
     visit().read_as = {name: value for name, value in how.items() if value != PLAINLY.get(name)}
     _go_on(table)
+
+
+def _first_entries(title: str) -> plan_form.Entries:
+    """Return the entries of a new plan; its report is in the language of the page until its owner chooses another."""
+    return plan_form.Entries(dataset=plan_form.stem(title), title=title, language=language())
 
 
 def _go_on(table: Table) -> None:

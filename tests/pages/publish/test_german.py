@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
@@ -76,3 +77,12 @@ def test_no_step_says_anything_in_english() -> None:
     assert visit_of(page).entries == entries, "what was entered stays as it is"
     same = re.compile("|".join(map(re.escape, sorted(NAMES | WRITTEN | names, key=len, reverse=True))))
     assert [text for text in found if WORD.search(same.sub("", text.replace("\\", "")))] == []
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_the_report_of_an_own_table_is_in_the_language_of_its_owner(code: str) -> None:
+    page = visit(language=code)
+    page.get("file_uploader")[0].upload("ort.csv", b"Ort,Alter\nNord,34\n").run()
+    settled(page)
+    assert visit_of(page).table is not None
+    assert visit_of(page).entries.language == code
