@@ -251,6 +251,27 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     assert labelled(again.button, "Publish once").disabled
 
 
+def test_tables_that_are_published_already_are_not_sold_again_without_a_word(page: AppTest) -> None:
+    page.button(key="sample_census").click().run()
+    visit_of(page).change(layout="own", own=(("sex", "education"), ("sex",)))
+    settled(labelled(settled(page.run()).button, "Publish once").click().run())
+    press(page, "Start another release")
+    visit_of(page).change(own=(("sex",),), rows_about=9_999)
+    settled(page.run())
+    assert "already holds all tables of this plan, at ε = 1" in texts(page).replace("**", "")
+    assert not labelled(page.button, "Publish once").disabled, "it is advice"
+    visit_of(page).change(epsilon="2")
+    assert "Publishing them anew spends ε = 2 more" in texts(settled(page.run()))
+    column = visit_of(page).entries.declared["sex"]
+    visit_of(page).change(
+        declared=visit_of(page).entries.declared | {"sex": column | {"missing": not column["missing"]}}
+    )
+    assert "already holds all tables" not in texts(settled(page.run())), "other cells are another table"
+    visit_of(page).change(declared=visit_of(page).entries.declared | {"sex": column})
+    press(settled(page.run()), "Open that release")
+    assert "is spent; looking and downloading cost nothing" in texts(page)
+
+
 def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
     plan = visit_of(page).plan
