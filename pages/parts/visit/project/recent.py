@@ -121,7 +121,15 @@ def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
 
 
 def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
-    """Return each table as the cells of its columns, with the unit; none if there is more in the plan than counts."""
+    """Return each table as the cells of its columns, with the unit; none if there is more in the plan than counts.
+
+    >>> columns = [{"name": "sex", "kind": "yesno"}, {"name": "age", "kind": "number", "edges": [0, 18, 99]}]
+    >>> plan = Plan(dataset="x", epsilon=1, columns=columns, tables=[["sex", "age"], ["sex"]])
+    >>> less = Plan(dataset="x", epsilon=2, columns=columns, tables=[["sex"]])
+    >>> other = Plan(dataset="x", epsilon=2, columns=[columns[0] | {"missing": False}], tables=[["sex"]])
+    >>> [_tables_of_counts(each) <= _tables_of_counts(plan) for each in (less, other)]
+    [True, False]
+    """
     if plan.amounts(()) or plan.tallied or plan.finds:
         return set()
     cells = {name: json.dumps(cells_payload(plan.column(name))) for table in plan.marginals for name in table}
