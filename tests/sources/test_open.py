@@ -133,6 +133,7 @@ BAD = {
     "blank name": ("t.csv", f"a,,c\n{CANARY},2,3\n".encode(), {}, "column 2 has no name"),
     "short row": ("t.csv", f"a,b\n1,2\n{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
     "long row": ("t.csv", f"a,b\n1,2\n3,4,{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
+    "title above the names": ("t.csv", b"People, 2025\na;b\n1;2\n", {}, "header: line 2 of the file does not"),
     "long first row": ("t.csv", f"a,b\n1,2,{CANARY}\n3,4\n".encode(), {}, "line 2 of the file does not have as many"),
     "open quote": ("t.csv", f'a,b\n"{CANARY},2\n3,4\n'.encode(), {}, "line 2 of the file opens a quote"),
     "text after a quote": ("t.csv", f'a,b\n"x"{CANARY},2\n'.encode(), {}, "line 2 of the file opens a quote"),

@@ -25,7 +25,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 
-__all__ = ["choose_table", "summary"]
+__all__ = ["choose_table", "offer_to_skip_a_row", "summary"]
 
 PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "names_given": True}
 
@@ -138,7 +138,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             _ask_for_names(question)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if lies_in_header(job.failure):
-            _offer_to_skip_a_row()
+            offer_to_skip_a_row()
         st.caption(
             _(
                 "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -165,16 +165,22 @@ def _ask_for_names(question: object) -> None:
         _("These are the names"), key=visit().key("first-is-names"), width="stretch",
         on_click=lambda: visit().keep("names-confirmed", question, True),
     )  # fmt: skip
-    _offer_to_skip_a_row()
+    offer_to_skip_a_row()
 
 
-def _offer_to_skip_a_row() -> None:
+def offer_to_skip_a_row() -> None:
     """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
-    key = visit().key("skip-rows")
     st.button(
         _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
-        on_click=lambda: st.session_state.update({key: st.session_state[key] + 1}),
+        on_click=_skip_a_row,
     )  # fmt: skip
+
+
+def _skip_a_row() -> None:
+    """Leave out one row more; a table that is open is then read again in the first step."""
+    key = visit().key("skip-rows")
+    st.session_state[key] = st.session_state.get(key, visit().read_as.get("skip_rows", 0)) + 1
+    visit().open_step("table")
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
@@ -194,6 +200,8 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
         _take(table, source, how)
+    elif (job := background_read.job_for("file", question)) is not None and lies_in_header(job.failure):
+        offer_to_skip_a_row()
 
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:

@@ -81,6 +81,12 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
 def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("titled.csv", b"A title\n\nname;age\nx;3\n").run()
     assert "This table has one column. If the file has more" in texts(page)
+    press(page, "A title stands above the names: skip a row")
+    assert labelled(page.number_input, "Rows above").value == 1
+    press(page, "Read the file again")
+    press(page, "A title stands above the names: skip a row")
+    press(page, "Read the file again")
+    assert [field.name for field in visit_of(page).table.columns] == ["name", "age"]
 
 
 def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pairs(page: AppTest) -> None:
