@@ -106,8 +106,8 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the texts that mean missing, and offer them to the other columns; {} if nothing was ever stated."""
     now = list(column.get("missing_as", ()))
-    text, others = st.columns([2.4, 1], vertical_alignment="bottom")
-    typed = text.text_input(
+    box, others = st.columns([2.4, 1], vertical_alignment="bottom")
+    typed = box.text_input(
         _("Texts that mean missing"),
         notation.write({"kind": "category", "values": now}),
         placeholder="-99, k. A., n/a",
