@@ -37,7 +37,7 @@ BY = {
     "quarter": mark("by quarter, {first} to {last}"),
     "year": mark("by year, {first} to {last}"),
 }
-UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose it below")
+UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose this column below")
 HOW_TO_WRITE = mark(
     """\
 | Kind | Write | It means |
