@@ -7,6 +7,8 @@ All columns and pairs of columns of each table are published, of so many people 
 line for each kind of cells: of single columns, of pairs that were measured, and of the other pairs by their expected
 count. It shows the median half-width, what 95 % of the errors are within, and how often intervals hold the true count,
 in the mean over cells and draws. Then the half-width that is stated for a table is compared with the predicted one.
+``--short`` shows only how often intervals hold in the pairs that were not measured: in all cells, and in those expected
+to hold fewer than two people, if there are a hundred.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from dpengine.results.predict import predict_by_trials
 from dpengine.spec.wording import name_of
 
 SIZES = {"below 2": 2.0, "2 to 50": 50.0, "50 to 1000": 1000.0, "1000 and more": np.inf}
+MIN_CELLS = 100  # fewer say little of how often intervals hold
 Kind = dict[str, list[Floats]]  # half-widths, errors, and whether intervals hold the true count
 
 
@@ -73,7 +76,7 @@ def _kinds(table: Columns, expected: Floats, finely: set[Columns]) -> Iterator[t
         least = most
 
 
-def compare(path: Path, epsilon: str, people: int, draws: int) -> None:
+def compare(path: Path, epsilon: str, people: int, draws: int, *, short: bool) -> None:
     """Print the lines of one table."""
     codes, sizes = load(path, people)
     way = decide(plan_of(sizes, epsilon, 2, len(codes)))
@@ -86,6 +89,13 @@ def compare(path: Path, epsilon: str, people: int, draws: int) -> None:
     for _ in range(draws):
         estimates = release(way, codes, sizes, kinds)
         stated += np.array([estimates.half_width(table) for table in joint]) / draws
+    if short:
+        for what in ("other pairs", "other pairs, below 2"):
+            holds = [part for kind, found in kinds.items() if kind.startswith(what) for part in found["holds"]]
+            cells = np.concatenate(holds) if holds else np.array([])
+            if cells.size >= MIN_CELLS:
+                print(f"  {what}: {cells.size} cells, hold {cells.mean():.3f}", flush=True)
+        return
     for kind, found in sorted(kinds.items()):
         half, off, holds = (np.concatenate(found[name]) for name in ("half", "off", "holds"))
         if half.size:
@@ -105,10 +115,11 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=0, help="fewer than the table has; 0 for all")
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--short", action="store_true")
     chosen = parser.parse_args()
     for path in chosen.tables:
         for epsilon in chosen.epsilons.split(","):
-            compare(path, epsilon, chosen.people, chosen.draws)
+            compare(path, epsilon, chosen.people, chosen.draws, short=chosen.short)
 
 
 if __name__ == "__main__":

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from dpengine.results.result import Result
     from dpengine.sources.open import open_table
     from dpengine.sources.table import Table
-    from dpengine.spec.domain import Category, Date, Number, YesNo
+    from dpengine.spec.domain import Amount, Category, Date, Number, YesNo
     from dpengine.spec.numeric.grid import Grid
     from dpengine.spec.plan import Plan, Unit
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = [
-    "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
+    "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
     "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
     "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
@@ -85,7 +85,7 @@ _MODULES = {
     "results.result": ("Result",),
     "sources.open": ("open_table",),
     "sources.table": ("Table",),
-    "spec.domain": ("Category", "Date", "Number", "YesNo"),
+    "spec.domain": ("Amount", "Category", "Date", "Number", "YesNo"),
     "spec.numeric.grid": ("Grid",),
     "spec.plan": ("Plan", "Unit"),
     "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum", "Variance"),

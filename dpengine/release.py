@@ -104,7 +104,7 @@ def release(
     remembered.
 
     `progress` is called with the name of each stage. If it raises, publishing stops and nothing is spent. The stages
-    and their order follow from the plan alone. `LAST_STAGE` is the last one: then noise is drawn, which is private
+    and their order follow from the plan alone. "adding noise" is the last one: then noise is drawn, which is private
     until it is paid for. So from there on nothing is reported, and only the end of the process can prevent the record.
 
     A table that resembles one that was published before shares its budget, whatever its name: see `accounting.sketch`.

@@ -233,4 +233,3 @@ def _refused(error: BudgetError | LedgerError) -> None:
 
 require_entry()
 main()
-#!!

@@ -12,6 +12,7 @@ from dpengine.release import Release, reopen
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
+from pages.parts.publish.found_values import as_findable
 from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit
 from pages.parts.publish.outlook.advice import advise
@@ -79,7 +80,7 @@ def _show_on_the_right(plan: Plan | None, *, wide: bool, example_too: bool) -> N
     After a reload, a release under way has no plan here, and an example beside it would be taken for its own.
     """
     if plan is not None:
-        show_consequence(plan, own=True, curve=not wide)  # each cell typed would redraw the curve
+        show_consequence(as_findable(plan), own=True, curve=not wide)  # each cell typed would redraw the curve
     elif visit().table is not None:
         show_so_far(_so_far())
     elif example_too:
@@ -174,7 +175,7 @@ def _so_far() -> Plan | None:
         strategy_of(plan).check()
     except PlanError:
         return None
-    return plan
+    return as_findable(plan)
 
 
 def _refusal(plan: Plan) -> str:
@@ -221,7 +222,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 return
             advise(plan)
             with st.container(key="consequence-in-words"):  # shown on a phone, where the preview is out of sight
-                st.markdown(in_words(plan))
+                st.markdown(in_words(as_findable(plan)))
         with st.container(border=True):
             _head(6, _("Publish"))
             fit.warn(plan)

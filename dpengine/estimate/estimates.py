@@ -31,9 +31,9 @@ from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
-from dpengine.marginals.pairwise import Pairwise, fit, grand_total
+from dpengine.marginals.pairwise import Pairwise, fit
+from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
 from dpengine.measure.strategy import resolved
-from dpengine.noise.moments import nearby
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
@@ -149,8 +149,8 @@ class UnbiasedEstimates:
 class ModelledEstimates:
     """Estimates from a model of pairs of columns.
 
-    The total and single columns were measured directly, so their intervals follow from the noise. Those of larger
-    tables follow from that noise and an audit (`model_intervals`).
+    The total and single columns were measured, by themselves and as sums of pairs, so their intervals follow from the
+    noise. Those of larger tables follow from that noise and an audit (`model_intervals`).
     """
 
     plan: Plan
@@ -170,9 +170,8 @@ class ModelledEstimates:
     @property
     def total(self) -> tuple[float, float]:
         """The total that was measured, and its variance."""
-        few = [one for one in self._count_measurements if len(one.allocation.columns) < 2]
-        precision = math.fsum(1 / (2 * one.values.size * float(one.allocation.scale) ** 2) for one in few)
-        return grand_total(few), 1 / precision
+        total, precision = grand_total(self._count_measurements)
+        return total, 2 / precision
 
     @property
     def _count_measurements(self) -> tuple[Measurement, ...]:
@@ -189,7 +188,7 @@ class ModelledEstimates:
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         if len(table) < 2:
-            return self._singles.intervals(table)
+            return self._as_measured(table).intervals(table)
         expected = self.estimate(table)
         return expected, self._half_widths(table, expected, self.error_by_size)
 
@@ -216,9 +215,14 @@ class ModelledEstimates:
         return error_by_size(audit, [self.fitted.table(table) for table in audit.tables])
 
     @cached_property
+    def _columns(self) -> dict[str, Measurement]:
+        """Each column as all tables with it tell it."""
+        measured = (*self._count_measurements, *self.known)
+        return {name: column_as_measured(name, self.plan.column(name).size, measured) for name in self.plan.counted}
+
+    @cached_property
     def _scales(self) -> dict[str, float]:
-        best = _best_singles((*self._count_measurements, *self.known))
-        return {one.allocation.columns[0]: float(one.allocation.scale) for one in best}
+        return {name: float(one.allocation.scale) for name, one in self._columns.items()}
 
     @cached_property
     def _pair_scales(self) -> dict[frozenset[str], float]:
@@ -226,10 +230,18 @@ class ModelledEstimates:
         pairs = (one for one in self._count_measurements if len(one.allocation.columns) == 2 and not one.merged)
         return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in pairs}
 
+    def _as_measured(self, table: Columns) -> UnbiasedEstimates:
+        """Return estimates of the total, or of a column: it and the total, as tables without it tell that."""
+        if table not in self._kept:
+            others = [one for one in self._count_measurements if not {*table} & {*one.allocation.columns}]
+            column = [self._columns[name] for name in table]
+            total = [as_if_measured((), *grand_total(others))] if others else []
+            self._kept[table] = UnbiasedEstimates(self.plan, (*total, *column))
+        return self._kept[table]
+
     @cached_property
-    def _singles(self) -> UnbiasedEstimates:
-        """The single columns as they were measured."""
-        return UnbiasedEstimates(self.plan, _best_singles(self._count_measurements))
+    def _kept(self) -> dict[Columns, UnbiasedEstimates]:
+        return {}  # a bundle asks for each several times
 
     def mean_abs_error(self, table: Columns) -> float:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
@@ -359,8 +371,7 @@ def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
     """Yield the total and single columns that follow from levels, as if they had been measured for the rest."""
     for columns in ((), *((name,) for name in rest.counted if name in levels.plan.resolution.others)):
-        allocation = Allocation(columns, 1 / nearby(math.sqrt(levels.variance(columns) / 2)), 1)
-        yield Measurement(allocation, np.rint(levels.estimate(columns)).astype(np.int64))
+        yield as_if_measured(columns, levels.estimate(columns), 2 / levels.variance(columns))
 
 
 def _has_amount(plan: Plan, one: Measurement) -> bool:
@@ -369,13 +380,3 @@ def _has_amount(plan: Plan, one: Measurement) -> bool:
 
 def _of_95_in_100(half_widths: Floats) -> float:
     return float(np.quantile(half_widths, 0.95, method="higher"))
-
-
-def _best_singles(measured: Sequence[Measurement]) -> tuple[Measurement, ...]:
-    """Return the measurement of each single column with most ε; the model uses the others too."""
-    best: dict[Columns, Measurement] = {}
-    for one in measured:
-        columns = one.allocation.columns
-        if len(columns) == 1 and (columns not in best or one.allocation.epsilon > best[columns].allocation.epsilon):
-            best[columns] = one
-    return tuple(best.values())

@@ -10,7 +10,8 @@ The half-width of a cell is the root of a sum of squares, one for each column of
 Take a cell in a table of two columns, with expected count m, whose values have the fractions p and q of all rows. Given
 the counts of the columns, its count has variance m·(1 − p)·(1 − q) if m is right: hardly any if p or q is near 1. So
 errors of a model are taken to be c·m^g·√((1 − p)·(1 − q)) on average; in tables of more columns, p and q are the two
-smallest fractions.
+smallest fractions. The audit covers measured tables too, where errors are small; so in a table that was not measured,
+c·m^g is at least the mean error of a model that is right, with counts that vary like Poisson variables.
 
 Source: the variance of adjusted residuals, Haberman 1973, "The analysis of residuals in cross-classified tables",
 Biometrics 29. The powers, and what multiple of a mean error holds 95 %, were set on public tables
@@ -32,6 +33,7 @@ __all__ = ["error_by_size", "mean_errors", "model_half_widths", "usual_error"]
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
 MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
+POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
 MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
 EMPTY = 0.05  # smaller expected counts have the error of this one
 POWERS = np.linspace(0.5, 1.0, 5)  # g, the grid of `error_by_size`
@@ -52,11 +54,13 @@ def model_half_widths(
     that exceed it.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
-    array([[5.03, 5.03],
-           [1.92, 1.92]])
+    array([[7.76, 7.76],
+           [6.21, 6.21]])
     """
-    parts = _parts(expected)
-    squares = (TAIL * mean_errors(expected, *error) * _freedom(parts)) ** 2
+    parts, errors = _parts(expected), mean_errors(expected, *error)
+    if own_scale is None:
+        errors = np.maximum(errors, mean_errors(expected, POISSON, 0.5))
+    squares = (TAIL * errors * _freedom(parts)) ** 2
     for axis, scale in enumerate(scales):
         others: Floats | float = math.prod(part for k, part in enumerate(parts) if k != axis)
         squares = squares + (NOISE_TAIL * scale * others) ** 2

@@ -32,9 +32,10 @@ from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import EMPTY, NoisyPair, WeighedGuess, touch_up
 from dpengine.marginals.shrinkage import shrink, weigh
 from dpengine.marginals.smoothing import smooth
+from dpengine.marginals.sums import column_counts, column_sums, grand_total
 from dpengine.noise.moments import nearby
 
-__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "refit_pairs"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "refit_pairs"]
 
 Pair = tuple[str, str]
 Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
@@ -119,7 +120,7 @@ def _fit(
     sizes: Mapping[str, int], measured: Sequence[Measurement], of_columns: Sequence[Measurement], nearby: bool
 ) -> Pairwise:
     """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
-    total = max(1.0, grand_total(measured))
+    total = max(1.0, grand_total(measured)[0])
     single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
     clearer = [_without_empty_cells(one, single, total) for one in of_columns]
     if any(map(is_not, clearer, of_columns)):
@@ -304,16 +305,6 @@ class _Pairs:
         return sorted(composed, key=lambda table: -np.add.reduce(np.abs(table - independent), axis=None))
 
 
-def grand_total(measured: Sequence[Measurement]) -> float:
-    """Return the total: the mean of the sums of all single columns and totals, weighted by their precision."""
-    sums = [
-        (float(one.values.sum()), one.values.size * float(one.allocation.scale) ** 2)
-        for one in measured
-        if len(one.allocation.columns) < 2
-    ]
-    return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
-
-
 def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: float) -> Measurement:
     """Return a mostly empty pair without the noise of its empty cells, as evidence of its columns; others as they are.
 
@@ -340,22 +331,13 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
 
     Source: the updates of Kalman 1960, without a step in time.
     """
-    sums, precision = np.zeros(size), 0.0
+    about = [one for one in measured if name in one.allocation.columns and len(one.allocation.columns) <= 2]
+    counts, precision = column_counts(name, size, about)
     merged: list[tuple[Ints, Floats, float]] = []  # bins, noisy sums and precision
-    for one in measured:
-        if name not in one.allocation.columns or len(one.allocation.columns) > 2:
-            continue
-        axis = one.allocation.columns.index(name)
-        margin = one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis)).astype(np.float64)
-        weight = margin.size / (one.values.size * float(one.allocation.scale) ** 2)
-        if margin.size == size:
-            sums += weight * margin
-            precision += weight
-        elif size <= MAX_EQUATIONS:
-            merged.append((one.merged[axis], margin, weight))
-    if precision == 0:
-        raise KeyError(name)
-    counts = sums / precision
+    for one in about if size <= MAX_EQUATIONS else ():
+        sums, known = column_sums(name, one)
+        if sums.size != size:
+            merged.append((one.merged[one.allocation.columns.index(name)], sums, known))
     if not merged:
         return smooth(counts, precision**-0.5, total) + EMPTY
     variances = np.eye(size) / precision

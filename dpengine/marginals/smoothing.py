@@ -1,12 +1,13 @@
 """Estimate the counts of one column from noisy ones, by the order of its cells and by their sizes.
 
-There are two descriptions of a column. The noisy counts themselves give the likelihood of each, and hence its weight:
+There are three descriptions of a column. The noisy counts themselves give the likelihood of each, and hence its weight:
 
+* counts are nearly alike, as those of months, of the years of a panel, or of groups that were made equal;
 * counts come, in any order, from one unknown distribution of sizes;
 * counts follow a level that moves along the cells, in small steps or, rarely, a jump. Some cells are heaps or gaps:
   their counts come from the distribution of sizes instead.
 
-The second is a hidden Markov chain. Order is that of the cells in the plan. All functions take noisy numbers and public
+The last is a hidden Markov chain. Order is that of the cells in the plan. All functions take noisy numbers and public
 structure, so nothing here costs privacy; as in `shrinkage`, densities are continuous.
 """
 
@@ -33,6 +34,8 @@ STEP = 0.07  # between levels, of their logarithms
 STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as fractions of it, weighted by likelihood
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # fraction of the steps that lead to any level
+ALIKE: Floats = np.array([2.0**k for k in range(-9, -1)])  # mean distance of counts that are alike, of the mean count
+LESS_USUAL = 2.0  # of log-likelihood: counts that are alike are not as usual as others
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
@@ -41,18 +44,30 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     `scale` is that of the noise. For cells in any order, the result is the mean of two estimates, from neighbouring
     cells and from cells of similar size. Each is up to a third more accurate than a projection for some columns, and
     less accurate for others. Neighbours weigh less if they make the noisy counts far less likely, as where one cell
-    holds almost all rows.
+    holds almost all rows. Where counts are rather alike, the result is near their mean.
     """
     likelihood, in_order = _by_neighbours(noisy, scale, total)
     if noisy.size not in SIZES_TOLD:
         return in_order
     likely, by_size = _by_size(noisy, scale, total)
-    trust = math.exp(min(0.0, likelihood - float(np.log(likely).sum()) + LESS_LIKELY))
-    unordered = (trust * in_order + (2 - trust) * project(by_size, total)) / 2
-    if noisy.size < MIN_TO_SMOOTH or scale * noisy.size < LITTLE_NOISE * total:
-        return unordered
-    weight, by_level = _by_level(noisy, scale, likely, by_size)
-    return project(weight * by_level + (1 - weight) * unordered, total)
+    evidence = float(np.log(likely).sum())
+    trust = math.exp(min(0.0, likelihood - evidence + LESS_LIKELY))
+    counts = (trust * in_order + (2 - trust) * project(by_size, total)) / 2
+    if noisy.size >= MIN_TO_SMOOTH and scale * noisy.size >= LITTLE_NOISE * total:
+        weight, by_level = _by_level(noisy, scale, likely, by_size)
+        counts = project(weight * by_level + (1 - weight) * counts, total)
+        evidence -= math.log(max(1 - weight, 1e-12))  # of both together
+    likelihood, alike = _alike(noisy, scale, total)
+    weight = 1 / (1 + math.exp(min(evidence + LESS_USUAL - likelihood, 50.0)))
+    return project(weight * alike + (1 - weight) * counts, total)
+
+
+def _alike(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
+    """Return the log-likelihood of the noisy counts if counts are spread closely around their mean, and these."""
+    mean = np.full(noisy.size, total / noisy.size)
+    distance = np.abs(noisy - mean)
+    likelihood, spread = likeliest_spread(distance, mean, scale, ALIKE, (1.0,))
+    return likelihood, mean + np.sign(noisy - mean) * posterior_median(distance, spread, scale)
 
 
 def _by_level(noisy: Floats, scale: float, likely: Floats, by_size: Floats) -> tuple[float, Floats]:

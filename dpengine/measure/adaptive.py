@@ -3,7 +3,8 @@
 Part of ε measures the total and, if single columns will be noisy, how strongly columns depend on each other. If they
 depend too weakly, all the rest measures single columns. Otherwise part measures every single column, and a model that
 takes columns as independent follows. Then, in one to three phases, part of ε chooses the pairs that the model predicts
-worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). The division
+worst, by exact permute-and-flip, part measures them, and the model is fitted again (`marginals.pairwise`). Or nearly
+all ε measures all pairs at once, where the strongest gain much beside the noise of all (`how_many_pairs`). The division
 of ε follows from the *public error*: the expected error of the single columns if they had all of ε. It is a function of
 ε, sizes, the noisy total and the number of rows that the plan states, and of nothing else. Where the private answer is
 that pairs gain much, that error matters less, and columns get less of ε.
@@ -44,6 +45,7 @@ from dpengine.marginals.measurement import (
     Choice,
     Measurements,
 )
+from dpengine.measure.how_many_pairs import MOSTLY_EMPTY, first_picks, gain_of_all, later_picks
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     GRAIN,
@@ -67,9 +69,8 @@ TOTAL_PART = 0.01
 WHERE_STATED = 0.2  # times that, if the owner states a rough number of rows
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
 MIN_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
-TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at an error e, relative to the gain
+BESIDE_ALL = 0.03  # of ε, for single columns where all pairs are measured, whose sums tell of columns too
 USUAL_GAIN = (0.3, 12)  # of a pair picked first, as a fraction of the rows; and of how many columns, at most
-NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
@@ -85,7 +86,6 @@ FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
 ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
 FIRST_AT_ONCE = (1.2, 7.0)  # the same in the first phase where noise is small: at least, and times noise per row
-MOSTLY_EMPTY = 1.4  # of the rows: where pairs picked first gain more, of 2 at most, most of their cells are empty
 EMPTY_AT_ONCE = 1.5  # there, the multiple of noise for measuring all pairs in the first phase, at most
 NEARLY_DECIDED = 1.6  # of the rows: where pairs picked first gain more, of 2 at most, there is a second phase
 
@@ -121,9 +121,15 @@ def measure_adaptively(
     if gain > 0:
         gained = gain / total
         relative = error * _smaller_by_gain(run, gained)
-        run.measure_columns(int((PARTS - for_whole) * _part_for_columns(run, relative)))
+        all_gain = gain_of_all(run, _asked_about(run, error), gain, total)
+        part = BESIDE_ALL if all_gain else _part_for_columns(run, relative)
+        run.measure_columns(int((PARTS - for_whole) * part))
         for_classes = part_for_classes(run, total)
-        _measure_pairs_in_phases(run, _phases(run, error, gained), relative, gain)
+        if all_gain:
+            model = run.model()
+            _measure_pairs(run, [full_resolution(run, pair, model) for pair in workload.pairs], run.left)
+        else:
+            _measure_pairs_in_phases(run, _phases(run, error, gained), relative, gain)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
@@ -199,9 +205,7 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
     if run.workload.whole or error <= SMALL_ERROR:
         return math.inf
     sizes, pairs = run.workload.sizes, run.workload.pairs
-    phases, picks = _phases(run, error), _first_picks(run, error, len(pairs))
-    if phases > 1:
-        picks = max(picks, len(sizes) // 2)
+    phases, picks = _phases(run, error), _asked_about(run, error)
     loss = error * (run.left / for_columns - 1)
     needed = NEEDED[phases] * loss * (len(sizes) + len(pairs)) / picks * total
     most = PARTS * min(max(2.6 * len(sizes) / float(run.roots.sum()) ** 2, 0.013), 0.026)
@@ -214,6 +218,12 @@ def _gain_of_pairs(run: Run, error: float, total: float, for_columns: int) -> fl
         return 0.0
     gain = measure_dependence(run, parts, picks, round(CLEAR_OF_NOISE * run.noise(for_pairs / picks)))
     return gain if gain > needed else 0.0
+
+
+def _asked_about(run: Run, error: float) -> int:
+    """Return how many of the strongest pairs are asked about."""
+    picks = first_picks(run, error, len(run.workload.pairs))
+    return max(picks, len(run.workload.sizes) // 2) if _phases(run, error) > 1 else picks
 
 
 def _smaller_by_gain(run: Run, gain: float) -> float:
@@ -274,12 +284,10 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
             phase = replace(phase, phases=1, part=1.0, budget=before)
     budget = phase.budget - (before - run.left)
     candidates = list_candidates(run, live, model, resolutions)
-    if phase.number == 0:
-        picks = _first_picks(run, phase.error, len(live))
-    else:
-        picks = _later_picks(run, pairs, wrong, budget)[0]
+    first = phase.number == 0
+    picks = first_picks(run, phase.error, len(live)) if first else later_picks(run, pairs, wrong, budget)[0]
     parts = max(1, int(budget * selection_part(run, candidates, picks, budget)))
-    picked = choose_pairs(run, candidates, picks, parts, run.noise((budget - parts) / picks), tree=phase.number == 0)
+    picked = choose_pairs(run, candidates, picks, parts, run.noise((budget - parts) / picks), tree=first)
     if picked:
         _measure_pairs(run, picked, budget - parts)
     return run.left > 0
@@ -325,9 +333,9 @@ def _is_enough(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: float
     """
     if math.isinf(phase.gain) or phase.phases != 2:
         return False
-    picks = _first_picks(run, phase.error, len(pairs))
+    picks = first_picks(run, phase.error, len(pairs))
     rest = (len(pairs) * wrong - picks * phase.gain) / max(1, len(pairs) - picks)
-    gain = _later_picks(run, pairs, rest, phase.budget)[1]
+    gain = later_picks(run, pairs, rest, phase.budget)[1]
     noise = [_seen_noise(run, pairs, budget / picks) for budget in (phase.budget, 2 * phase.budget)]
     return gain < ONE_PHASE * picks * (noise[0] - noise[1])
 
@@ -355,33 +363,6 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
     noisy = perturb(np.array(grains), sensitivity / epsilon)
     run.choices.append(Choice(mark("how wrong the model is on average"), DISCRETE_LAPLACE, epsilon, sensitivity))
     return int(noisy) / (GRAIN * len(candidates))
-
-
-def _first_picks(run: Run, error: float, live: int) -> int:
-    """Return how many of `live` pairs to pick first: a tree of most columns if the public error is small."""
-    columns = len(run.workload.sizes)
-    wanted: float = TREE_PICKS[0] * error ** -TREE_PICKS[1]
-    return max(1, round(min(wanted, live if live < columns else 0.8 * (columns - 1), live)))
-
-
-def _later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int) -> tuple[int, float]:
-    """Return how many pairs to pick so that measuring them gains most, and the total gain, in rows.
-
-    `wrong` is the model's mean error per pair, in rows. Errors are assumed to be exponentially distributed, and the
-    worst are picked: a fraction p of the pairs has a mean error of 1 − ln p times `wrong`. After measuring, each has
-    the noise of its part of `budget` instead.
-    """
-    cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))
-    below = np.concatenate([[0.0], cells.cumsum()])
-    picks = np.geomspace(1, len(pairs), 100).round()
-    picks = picks[np.diff(picks, prepend=0) > 0]
-    scales = picks * run.noise(budget)
-    small = cells.searchsorted(scales)
-    noise = NOISE_OF_A_PICK[0] * (below[small] + scales * (cells.size - small)) / len(pairs)
-    noise += NOISE_OF_A_PICK[1] * scales
-    gains = picks * ((1 - np.log(picks / len(pairs))) * max(wrong, 0.0) - noise)
-    best = int(gains.argmax())
-    return int(picks[best]), float(gains[best])
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from dpengine.array_types import Ints
-from dpengine.errors import TableError
+from dpengine.errors import Fault, TableError
 from dpengine.sources.engine import Engine
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sources.mixed import member_types
@@ -217,7 +217,7 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _fault(message: str) -> str:
+def _fault(message: str) -> str | Fault:
     line = re.search(r"CSV Error on Line: (\d+)", message)
     if not line:
         return _("the table cannot be read: it is damaged, or has changed since it was opened; write it again")
@@ -233,11 +233,12 @@ def _fault(message: str) -> str:
             line=where,
             most=MAX_LINE >> 20,
         )
-    return _(
+    text = _(
         "line {line} of the file does not have as many cells as the header has names; "
         "put cells that hold the delimiter in quotes, or export the table again",
         line=where,
     )
+    return Fault(("header",), text) if int(line[1]) == 2 else text  # a title may stand in place of the names
 
 
 def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:

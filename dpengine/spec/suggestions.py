@@ -24,6 +24,7 @@ _BY_NAME = (
     (_FLAG, "yes, no"),
     (r"(.*_)?(birth_?year|year_of_birth|yob|geburtsjahr)", "1900 to {year} by 10"),
     (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum|geburtstag)", "1900 to {year} by year"),
+    (r"((reporting|reference|survey)_)?year|(bezugs|berichts|erhebungs)?jahr", "{first}..{year}"),
     (r"(.*_)?(weekday|day_of_week|dow|wochentag)", "weekdays|1..7"),
     (r"(.*_)?(month|monat)(_name)?", "months|1..12"),
     (r"(us_)?state(_name)?", "us-states"),
@@ -76,6 +77,8 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
     ('female, male', '1..12')
     >>> suggested("visit_date", "date", year=2026), suggested("region", "category", year=2026)
     ('2017 to 2026 by year', '')
+    >>> suggested("Berichtsjahr", "category", year=2026)
+    '2017..2026'
     """
     plain = _plain(name)
     content = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")

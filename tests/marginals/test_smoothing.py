@@ -42,6 +42,15 @@ def test_a_cell_that_holds_nearly_all_is_not_spread_over_its_neighbours() -> Non
     assert np.mean([np.abs(smooth(noisy, 540.0, total) - counts).sum() for noisy in draws]) < plain
 
 
+def test_counts_that_look_alike_become_alike_and_a_cell_that_differs_stays() -> None:
+    """The noise is Laplace noise of scale 20 at evenly spaced quantiles, in an order without a pattern."""
+    places = (np.arange(12) * 5 % 12 + 0.5) / 12 * 2 - 1
+    noise = -20 * np.sign(places) * np.log(1 - np.abs(places))
+    assert smooth(500 + noise, 20.0, 6000.0) == pytest.approx(np.full(12, 500.0), abs=2)
+    counts = np.where(np.arange(12) == 6, 800.0, 500.0)
+    assert smooth(counts + noise, 20.0, 6300.0)[6] == pytest.approx(800 + noise[6], abs=20)
+
+
 def test_the_chain_is_that_of_all_its_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four cells and a few levels: every path of levels, and every way in which cells are heaps, counted one by one."""
     monkeypatch.setattr(smoothing, "STEP", 0.3)

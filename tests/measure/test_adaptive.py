@@ -20,10 +20,9 @@ from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
 from dpengine.measure.adaptive import (
-    NOISE_OF_A_PICK,
+    BESIDE_ALL,
     _all_at_once,
     _all_or_nothing,
-    _later_picks,
     _Phase,
     _phases,
     _smaller_by_gain,
@@ -169,6 +168,17 @@ def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: p
     assert parts[1] < 0.6 * parts[0]
 
 
+def test_hardly_any_of_epsilon_is_for_columns_where_all_pairs_are_measured_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
+    monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run: 3000)
+    measured = measured_mock(plan)
+    assert not measured.choices
+    assert sum(len(one.allocation.columns) == 2 for one in measured.marginals) == 10
+    assert columns_part(plan) == pytest.approx(BESIDE_ALL, rel=0.01)
+
+
 def test_a_second_phase_follows_where_columns_nearly_decide_each_other() -> None:
     """Unless only a tree of pairs is asked for, or what pairs gain was not asked."""
     wide, tree = (Run(Workload(dict.fromkeys("abc", 2), pairs), {}, Fraction(1), 1)
@@ -306,31 +316,6 @@ def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
     pairs = {one.allocation.columns for one in measured.marginals if len(one.allocation.columns) == 2}
     assert chosen
     assert 0 < len(pairs) < 28
-
-
-def test_as_many_pairs_are_picked_as_gain_most() -> None:
-    """More if the model is more wrong or noise is smaller, until another pair would add more noise than it corrects.
-
-    Of 100 pairs of nine large cells each, of which the worst K are wrong by K·(1 + ln(100/K)) times the mean.
-    """
-    flat = np.full((3, 3), 10_000)
-    pairs = [Candidate((f"a{k}", f"b{k}"), (), flat, flat.astype(float)) for k in range(100)]
-
-    def gain(picks: int, wrong: float, scale: float) -> float:
-        noise = (9 * NOISE_OF_A_PICK[0] + NOISE_OF_A_PICK[1]) * picks * scale
-        return picks * ((1 + np.log(100 / picks)) * wrong - noise)
-
-    numbers = []
-    for wrong, scale in [(300, 1), (1000, 1), (3000, 1), (3000, 0.3), (90_000, 0.3)]:
-        run = Run(Workload({}, []), {}, Fraction(1), 1)
-        picks, most = _later_picks(run, pairs, wrong, round(10**6 / scale))
-        assert most == pytest.approx(gain(picks, wrong, scale), rel=1e-4)
-        assert most >= 0.999 * max(gain(each, wrong, scale) for each in range(1, 101))
-        numbers.append(picks)
-    assert numbers == sorted(set(numbers))
-    assert 1 < numbers[0] < 30
-    assert numbers[-1] > 90
-    assert _later_picks(run, pairs, -5.0, 10**6)[0] == 1
 
 
 def test_a_preview_measures_like_a_release() -> None:

@@ -7,6 +7,7 @@ from tests.mutations.fault import Fault
 __all__ = ["FAULTS"]
 
 ADAPTIVE = "dpengine/measure/adaptive.py"
+HOW_MANY = "dpengine/measure/how_many_pairs.py"
 MODEL_ERROR = "dpengine/measure/model_error.py"
 PAIRS = "dpengine/measure/pair_selection.py"
 BOXES = "dpengine/measure/hierarchical.py"
@@ -61,7 +62,7 @@ FAULTS = [
     ),
     Fault(
         "how many pairs are picked follows from exact pairs",
-        ADAPTIVE,
+        HOW_MANY,
         "cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))",
         "cells = np.sort(np.concatenate([one.counts.ravel() for one in pairs]).astype(float))",
         BY_REPLAY,
@@ -79,6 +80,20 @@ FAULTS = [
         "noise / total, phase.gain / total)) * noise:\n",
         "noise / total, int(pairs[0].wrong().sum()) / GRAIN / total)) * noise:\n",
         OF_ADAPTIVE + "::test_that_cells_are_empty_is_told_by_what_was_answered_not_by_counts",
+    ),
+    Fault(
+        "whether all pairs are measured at once follows from the exact number of rows",
+        ADAPTIVE,
+        "_asked_about(run, error), gain, total)",
+        "_asked_about(run, error), gain, float(next(iter(run.counts.values())).sum()))",
+        BY_REPLAY + "::test_other_counts_change_only_the_probability_of_the_outcome",
+    ),
+    Fault(
+        "the noise of all pairs ignores what was spent before",
+        HOW_MANY,
+        "worth * roots**2 * run.noise(run.left)",
+        "worth * roots**2 * run.noise(10**6)",
+        "tests/measure/test_how_many_pairs.py",
     ),
     Fault(
         "the part of single columns and the number of phases follow from the exact number of rows",
@@ -611,6 +626,23 @@ FAULTS = [
         "math.comb(self.degree, k) * parts**k",
         "self.degree * parts**k",
         "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",
+    ),
+    Fault(
+        "sums over many cells count as precise as single cells",
+        "dpengine/marginals/sums.py",
+        "sums.size / (one.values.size * float(one.allocation.scale) ** 2)",
+        "1 / float(one.allocation.scale) ** 2",
+        "tests/marginals/test_sums.py::test_stated_noise_of_a_column_from_several_tables_holds_95_in_100",
+        quick=True,
+    ),
+    Fault(
+        "counts of pairs that were not measured vary no more than an audit of the measured ones says",
+        "dpengine/estimate/model_intervals.py",
+        "        errors = np.maximum(errors, mean_errors(expected, POISSON, 0.5))\n",
+        "        pass\n",
+        "tests/estimate/test_model_intervals.py"
+        "::test_counts_vary_around_a_model_that_is_right_unless_their_table_was_measured",
+        quick=True,
     ),
     Fault(
         "slopes are said to be surer than their noise allows",

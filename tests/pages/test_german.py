@@ -101,6 +101,14 @@ def test_no_step_of_publish_says_anything_in_english() -> None:
     assert english(found, *WRITTEN, *names) == []
 
 
+def test_the_report_of_an_own_table_is_in_the_language_of_its_owner() -> None:
+    page = visit(language="de")
+    page.get("file_uploader")[0].upload("ort.csv", b"Ort,Alter\nNord,34\n").run()
+    settled(page)
+    assert visit_of(page).table is not None
+    assert visit_of(page).entries.language == "de"
+
+
 def budget(_patch: pytest.MonkeyPatch) -> None:
     book = ledger()
     page = opened("budget")

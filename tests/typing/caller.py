@@ -22,8 +22,9 @@ def plan_of(epsilon: str | int | Fraction) -> dpe.Plan:
             dpe.Category(name="region", values=["North", "South"], other=False),
             dpe.YesNo(name="smokes"),
             dpe.Date(name="visit", first="2024-01-01", last="2024-12-31", by="month"),
+            dpe.Amount(name="income", low=0, high=200_000, step=100),
         ],
-        tables=[["age", "region"], ["smokes"]],
+        tables=[["age", "region"], ["smokes"], {"columns": ["region"], "mean": ["income"]}],
         strategy="direct",
     )
 

@@ -16,7 +16,7 @@ from xml.parsers import expat
 import pyarrow as pa
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-from dpengine.errors import TableError
+from dpengine.errors import Fault, TableError
 from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.shown_cells import check_shown
@@ -52,10 +52,9 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
         names = [" ".join((cell_text(cell) or "").splitlines()) for cell in first]
         if not any(names):
             if opened.height:
-                raise TableError(
-                    _("the first row of the sheet is empty, and must hold the names of the columns; "
-                      "leave out the rows above the names (--skip-rows)")
-                )  # fmt: skip
+                text = _("the first row of the sheet is empty, and must hold the names of the columns; if they stand "
+                         "further down, skip the rows above them")  # fmt: skip
+                raise TableError(Fault(("header",), text))
             raise TableError(_("the sheet is empty; its first row must hold the names of the columns"))
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)

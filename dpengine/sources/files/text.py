@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dpengine.errors import TableError
+from dpengine.errors import Fault, TableError
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
@@ -183,7 +183,8 @@ def _names(line: str, delimiter: str, quote: str = '"') -> list[str]:
             )
         ) from None
     if not names:
-        raise TableError(_("the first line must hold the names of the columns, but it is blank or cannot be read"))
+        text = _("the first line must hold the names of the columns, but it is blank or cannot be read")
+        raise TableError(Fault(("header",), text))
     return names
 
 

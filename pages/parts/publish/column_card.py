@@ -8,10 +8,12 @@ import streamlit as st
 
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
+from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
+from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import finds_cells, is_found
+from pages.parts.visit.plan.column_entry import finds_cells, is_found, listed
 from pages.parts.visit.state import visit
 
 __all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
@@ -62,6 +64,12 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             entered = ask_date(name, column, as_text=as_text)
         case _:
             entered = {}
+            st.caption(
+                _(
+                    "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "
+                    "ja and nein, are a *category* with two values."
+                )
+            )
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
     now, by_release = column.get("source", "typed"), finds_cells(entered)
     sources = {now: FOUND} if by_release else SEEN if now in SEEN else SOURCE_NAMES
@@ -88,10 +96,52 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             disabled=by_release,
         ),
     }
+    settings |= _ask_for_markers(name, column)
     after = column | entered | settings
     if plan_form.same_cells(column, after):
         return column if kind != before["kind"] else before
     return plan_form.confirmed(after)
+
+
+def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Ask for the texts that mean missing, and offer them to the other columns; {} if nothing was ever stated."""
+    now = list(column.get("missing_as", ()))
+    box, others = st.columns([2.4, 1], vertical_alignment="bottom")
+    typed = box.text_input(
+        _("Texts that mean missing"),
+        notation.write({"kind": "category", "values": now}),
+        placeholder="-99, k. A., n/a",
+        key=f"{visit().turned(f'markers-{name}')}-{visit().turns(f'card-{name}')}",
+        help=_(
+            "Beside empty cells, such as the codes of a survey for no answer. In quotes, a comma belongs to the text."
+        ),
+    )
+    try:
+        markers = notation.read(typed, "category", strict=True)["values"] if typed.strip() else []
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        markers = now
+    if both := [value for value in listed(column) if value in markers]:
+        text = _("{value} is in the list of values too. It counts as missing.", value=plain(both[0]))
+        st.caption(f":material/info: {text}")
+    declared = visit().entries.declared
+    behind = [each for each in plan_form.used(visit().entries) if list(declared[each].get("missing_as", ())) != markers]
+    if markers and set(behind) - {name}:
+        others.button(
+            _("In all columns"),
+            key=visit().key(f"markers-for-all-{name}"),
+            on_click=_mark_missing,
+            args=(behind, markers),
+            width="stretch",
+        )
+    return {"missing_as": markers} if markers or now else {}
+
+
+def _mark_missing(names: list[str], markers: list[str]) -> None:
+    declared = visit().entries.declared
+    visit().change(declared=declared | {name: declared[name] | {"missing_as": markers} for name in names})
+    for name in names:
+        visit().turn(f"markers-{name}")
 
 
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:

@@ -193,7 +193,8 @@ def _look(name: str, values: list[str]) -> None:
     st.markdown(
         _(
             "The values in your rows are private: a value that only one person has would reveal that person. "
-            "Tick the values that anyone could know to be possible without having seen the data."
+            "Tick the values that anyone could know to be possible without having seen the data. A text that stands "
+            "for no answer, such as -99, belongs in *Texts that mean missing* below."
         )
     )
     if not st.toggle(_("Show them to me"), key=_key("look", name)):

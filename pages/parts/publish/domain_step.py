@@ -37,7 +37,7 @@ BY = {
     "quarter": mark("by quarter, {first} to {last}"),
     "year": mark("by year, {first} to {last}"),
 }
-UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose it below")
+UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose this column below")
 HOW_TO_WRITE = mark(
     """\
 | Kind | Write | It means |
@@ -50,7 +50,7 @@ HOW_TO_WRITE = mark(
 | | `us-states` | a standard list: {lists} |
 | | `found among #####` | those of all codes of five digits that many people have: nobody can list them |
 | date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
-| yes or no | `yes, no` | in any usual spelling |
+| yes or no | `yes, no` | yes/no, true/false, y/n, t/f or 1/0 |
 | amount | `0 to 200000 by 100` | averages and totals of values from 0 to 200000, rounded to 100 |
 | | `0 to 200000 by 100 in 40 parts` | finer medians and quartiles; without it, there are 20 parts |
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
 
-from dpengine.errors import PlanError
+from dpengine import Category, Plan, PlanError
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.spec.categories.among_text import read_rule, write_rule
 from dpengine.spec.categories.universe import Universe
+from dpengine.spec.domain import plan_entry
 from dpengine.spec.plan import exact_epsilon
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
-__all__ = ["FIVE_DIGITS", "ask_found"]
+__all__ = ["FIVE_DIGITS", "as_findable", "ask_found", "findable_in_words"]
 
 FIVE_DIGITS: dict[str, Any] = {"values": "found", "among": {"pattern": "#####"}}
 
@@ -41,6 +43,41 @@ def ask_found(column: dict[str, Any], key: str) -> dict[str, Any]:
         st.caption(f":material/report: {plain(str(error))}")
         return {name: column[name] for name in ("values", "among") if name in column}
     return {"values": "found", "among": among}
+
+
+def as_findable(plan: Plan) -> Plan:
+    """Return a plan for the preview, with no more found values than a table of the stated rough size can have.
+
+    Each needs so many rows to be found. It follows from the plan alone; what is published is not changed by it.
+    """
+    fewer = {
+        column.name: Category(**plan_entry(column) | {"among": among.model_dump() | {"most": most}})
+        for column, among, most, _least in _findable(plan)
+        if most < among.most
+    }
+    return plan.with_columns(fewer)
+
+
+def findable_in_words(plan: Plan) -> list[str]:
+    """Say how many values each column has in a preview of `as_findable`, if that is the most that can be found."""
+    return [
+        _(
+            "Drawn with {n} values of {column}: each that is found has about {least} rows or more.",
+            n=number(most),
+            column=plain(column.heading),
+            least=number(least),
+        )
+        for column, among, most, least in _findable(plan)
+        if most == among.most
+    ]
+
+
+def _findable(plan: Plan) -> Iterator[tuple[Category, Universe, int, int]]:
+    """Yield each column whose values are found: how many a table of the stated size can have, and the rows of each."""
+    for column in plan.columns:
+        if isinstance(column, Category) and column.among is not None and plan.rows_about is not None:
+            least = FoundKeys.none(column.name, column.among, plan.epsilon, plan.unit.rows).least
+            yield column, column.among, max(1, plan.rows_about // least), least
 
 
 def _price(among: Universe) -> str:

@@ -9,10 +9,14 @@ from pages.parts.visit.state import visit
 
 __all__ = ["likely_ids", "may_have_several_rows", "published_ids"]
 
-WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
-NUMBER = "id|no|nr|num|number|key|code"
+WHO = (
+    "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user|"
+    "(patient|person|klient|proband)(in|en)|kunden?|mitglied(er|s)?|teilnehmer(in)?|versicherten?|sch(ü|ue)ler(in)?"
+)
+NUMBER = "id|no|nr|num|number|key|code|nummer|kennung|kennzeichen"
 TELLS_WHO = (
-    rf"id|pid|uid|ssn|mrn|(.*_)?({WHO}|response|record|case|row)_?({NUMBER})|matrikelnummer|personalnummer"
+    rf"id|pid|uid|ssn|mrn|(.*_)?({WHO}|response|record|case|row|fall|ausweis|matrikel|personal|steuer)_?({NUMBER})"
+    rf"|(lfd|laufende)_({NUMBER})|aktenzeichen"
     r"|(.*_)?(e_?mail|phone|mobile|surname|nachname|vorname|(first|last|full|family|given)_?name)(_?(number|address))?"
 )
 PEOPLE = rf"((.*_)?({WHO})(_?({NUMBER}))?)"
@@ -39,17 +43,21 @@ def may_have_several_rows() -> bool:
 def _names_people(name: str) -> bool:
     """Whether a column of this name is likely to identify the person of a row.
 
-    >>> _names_people("patient_id"), _names_people("PID"), _names_people("paid"), _names_people("id")
-    (True, True, False, True)
+    >>> [_names_people(name) for name in ("patient_id", "PID", "id", "Patienten-Nr.", "paid", "Patientenalter")]
+    [True, True, True, True, False, False]
     """
-    return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))
+    return bool(re.fullmatch(PEOPLE, _plain(name), re.IGNORECASE))
 
 
 def _tells_who(name: str) -> bool:
     """Whether a column of this name is likely to say who a person is, so that its values are no cells of a table.
 
-    >>> [_tells_who(name) for name in ("ID", "ResponseId", "Last name", "student", "hospital_id")]
-    [True, True, True, False, False]
+    >>> [_tells_who(name) for name in ("ID", "ResponseId", "Last name", "Lfd. Nr.", "student", "hospital_id")]
+    [True, True, True, True, False, False]
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
-    return bool(re.fullmatch(TELLS_WHO, re.sub(r"[-\s]+", "_", words), re.IGNORECASE))
+    return bool(re.fullmatch(TELLS_WHO, _plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)), re.IGNORECASE))
+
+
+def _plain(name: str) -> str:
+    """Return a name with its words separated by underscores."""
+    return re.sub(r"[\W_]+", "_", name).strip("_")

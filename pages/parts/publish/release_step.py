@@ -9,7 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
-from dpengine.accounting.entry import Resemblance
+from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from dpengine.sources.table import Table
@@ -20,7 +20,7 @@ from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import decimal, exactly, plain
+from pages.parts.shared.wording import bound, decimal, exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
@@ -66,6 +66,8 @@ def publish_step(plan: Plan) -> None:
         _say_who_has_these_columns(visit().entries.dataset.strip(), ledger)
     if bill.cap is None and May.CAP in visit().account.may:
         _offer_cap(plan.dataset, asked=first)
+    if not bill.published:
+        _say_what_is_there(bill, recent.with_all_tables_of(plan, ledger.fingerprint(digest), ledger))
     _say_what_publishing_does(bill)
     if _colleague_agrees(plan, bill) and st.button(
         _("Show it again") if bill.published else _("Publish once"),
@@ -181,6 +183,24 @@ def _say_what_publishing_does(bill: _Bill) -> None:
             ),
             help=term("trust"),
         )
+
+
+def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:
+    """Say that an earlier release already holds these tables, before they are paid for a second time."""
+    if entry is None:
+        return
+    text = _(
+        "**Your release of {day} already holds all tables of this plan**, at ε = {paid}. To look at them again costs "
+        "nothing. Publishing them anew spends ε = {price} more, for numbers of their own.",
+        day=bound(entry.created[:10]),
+        paid=exactly(entry.epsilon),
+        price=exactly(bill.price),
+    )
+    st.info(text, icon=":material/inventory_2:")
+    st.button(
+        _("Open that release"), key=visit().key("open-earlier"), icon=":material/folder_open:",
+        on_click=st.query_params.from_dict, args=({"release": entry.release_id},),
+    )  # fmt: skip
 
 
 def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:

@@ -14,17 +14,18 @@ from dpengine.sources.connections import Connection, list_tables, open_connectio
 from dpengine.sources.open import EXCEL, sheet_names
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _, mark, plural
+from dpengine.translation.catalogue import _, language, mark, plural
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
+from pages.parts.visit.fault_text import lies_in_header
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 
-__all__ = ["choose_table", "summary"]
+__all__ = ["choose_table", "offer_to_skip_a_row", "summary"]
 
 PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "names_given": True}
 
@@ -95,7 +96,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
     if table is None:
         return
-    visit().begin(plan_form.Entries(dataset=plan_form.stem(chosen), title=chosen))
+    visit().begin(_first_entries(chosen))
     visit().hold(table, f"{name}: {chosen}")
     visit().read_as = {"database": name, "table": chosen, "schema": entry.get("schema", "")}
     _go_on(table)
@@ -136,6 +137,8 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         else:
             _ask_for_names(question)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
+        if lies_in_header(job.failure):
+            offer_to_skip_a_row()
         st.caption(
             _(
                 "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -162,7 +165,22 @@ def _ask_for_names(question: object) -> None:
         _("These are the names"), key=visit().key("first-is-names"), width="stretch",
         on_click=lambda: visit().keep("names-confirmed", question, True),
     )  # fmt: skip
-    st.caption(_("If a title stands above the names, say so in the reading options: rows above the names."))
+    offer_to_skip_a_row()
+
+
+def offer_to_skip_a_row() -> None:
+    """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
+    st.button(
+        _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
+        on_click=_skip_a_row,
+    )  # fmt: skip
+
+
+def _skip_a_row() -> None:
+    """Leave out one row more; a table that is open is then read again in the first step."""
+    key = visit().key("skip-rows")
+    st.session_state[key] = st.session_state.get(key, visit().read_as.get("skip_rows", 0)) + 1
+    visit().open_step("table")
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
@@ -182,6 +200,8 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
         _take(table, source, how)
+    elif (job := background_read.job_for("file", question)) is not None and lies_in_header(job.failure):
+        offer_to_skip_a_row()
 
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:
@@ -202,10 +222,14 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
-    title = source.name.split(".")[0]
-    visit().begin_with(table, source, plan_form.Entries(dataset=plan_form.stem(title), title=title))
+    visit().begin_with(table, source, _first_entries(source.name.split(".")[0]))
     visit().read_as = {name: value for name, value in how.items() if value != PLAINLY.get(name)}
     _go_on(table)
+
+
+def _first_entries(title: str) -> plan_form.Entries:
+    """Return the entries of a new plan; its report is in the language of the page until its owner chooses another."""
+    return plan_form.Entries(dataset=plan_form.stem(title), title=title, language=language())
 
 
 def _go_on(table: Table) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import zipfile
+from contextlib import suppress
 
 import streamlit as st
 
-from dpengine import replicates
+from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
@@ -38,7 +39,8 @@ def show_release(release: Release) -> None:
             time=release.created[11:16],
             epsilon=exactly(plan.epsilon),
             dataset=plain(plan.dataset),
-        ),
+        )
+        + _left(plan.dataset),
         icon=":material/task_alt:",
     )
     head, side = st.columns([6, 4], gap="large")
@@ -54,6 +56,14 @@ def show_release(release: Release) -> None:
     show_truth(release, shown, measure)
     st.button(_("Start another release"), icon=":material/add:", on_click=_leave)
     st.caption(_("For next year's table, *Project* on Publish copies this plan, with a new title and period."))
+
+
+def _left(dataset: str) -> str:
+    """Say what the cap of a dataset leaves of its budget; "" without a cap."""
+    with suppress(LedgerError):
+        left = visit().ledger.left(dataset)
+        return "" if left is None else " " + _("Under its cap, ε = {left} is left.", left=exactly(left))
+    return ""
 
 
 def _single_file(release: Release, name: str) -> bytes:

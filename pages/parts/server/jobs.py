@@ -115,6 +115,11 @@ class Job(Generic[T]):
         return self._given_up or self._future.done()
 
     @property
+    def failure(self) -> BaseException | None:
+        """What a job that is done has raised, if anything."""
+        return self._future.exception() if self._future.done() and not self._future.cancelled() else None
+
+    @property
     def stopping(self) -> bool:
         """Whether the job has been asked to stop."""
         return self._stopping.is_set()

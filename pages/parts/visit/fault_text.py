@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from dpengine.errors import Fault, LedgerError, PrivateReleaseError
+from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.wording import plain
 
-__all__ = ["all_faults", "ledger_faults_shown", "sentence"]
+__all__ = ["all_faults", "ledger_faults_shown", "lies_in_header", "sentence"]
 
 MAX_SHOWN = 5
 
@@ -49,18 +49,24 @@ def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None)
     """Return the first few faults of an error as Markdown, a paragraph each.
 
     Without `columns`, faults keep their path in a file; with them, faults are about the page's entries (see
-    `sentence`). The address of a ledger is left out: it is for operators, not for visitors.
+    `sentence`). The address of a ledger is left out: it is for operators, not for visitors. So is the place of a fault
+    in a table's header, which its text names.
 
     >>> print(all_faults(PrivateReleaseError(f"fault {k}" for k in range(7)))[-17:])
     and 2 more faults
     """
     shown = error.faults[:MAX_SHOWN]
-    if isinstance(error, LedgerError):
+    if isinstance(error, LedgerError) or lies_in_header(error):
         shown = tuple(Fault((), fault.text) for fault in shown)
     lines = [plain(str(fault) if columns is None else sentence(fault, columns)) for fault in shown]
     if (rest := len(error.faults) - MAX_SHOWN) > 0:
         lines.append(plural("and {n} more fault", "and {n} more faults", rest))
     return "\n\n".join(lines)
+
+
+def lies_in_header(error: BaseException | None) -> bool:
+    """Whether names of a table's columns are missing or equal, as where a title stands above them."""
+    return isinstance(error, TableError) and all(fault.path == ("header",) for fault in error.faults)
 
 
 @contextmanager

@@ -81,6 +81,12 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
 def test_a_table_of_one_column_is_asked_about(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("titled.csv", b"A title\n\nname;age\nx;3\n").run()
     assert "This table has one column. If the file has more" in texts(page)
+    press(page, "A title stands above the names: skip a row")
+    assert labelled(page.number_input, "Rows above").value == 1
+    press(page, "Read the file again")
+    press(page, "A title stands above the names: skip a row")
+    press(page, "Read the file again")
+    assert [field.name for field in visit_of(page).table.columns] == ["name", "age"]
 
 
 def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pairs(page: AppTest) -> None:
@@ -103,7 +109,29 @@ def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: App
     labelled(clinic.segmented_control, "Kind").set_value("number").run()
     assert not clinic.exception
     assert labelled(clinic.text_input, "Edges").value == "0, 20, 40"
+    labelled(clinic.segmented_control, "Kind").set_value("yesno").run()
+    assert "Other words, such as ja and nein, are a *category*" in texts(clinic)
+    labelled(clinic.segmented_control, "Kind").set_value("number").run()
     assert visit_of(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
+
+
+def test_texts_that_mean_missing_are_stated_once_for_all_columns(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("survey.csv", b"town,child\nNorth,yes\nk. A.,-99\n,no\n").run()
+    choose(page, "town", "child")
+    labelled(page.text_area, "Values").set_value("North").run()
+    labelled(page.text_input, "mean missing").set_value('-99, k. A., "x, y"').run()
+    assert visit_of(page).entries.declared["town"]["missing_as"] == ["-99", "k. A.", "x, y"]
+    assert "in the list of values too" not in texts(page)
+    labelled(page.text_area, "Values").set_value("North\nk. A.").run()
+    assert "k. A. is in the list of values too. It counts as missing." in texts(page)
+    press(page, "In all columns")
+    assert visit_of(page).entries.declared["child"]["missing_as"] == ["-99", "k. A.", "x, y"]
+    assert not [button for button in page.button if button.label == "In all columns"]
+    labelled(page.text_input, "mean missing").set_value('"x').run()
+    assert "put a comma after a value in quotes" in texts(page)
+    assert visit_of(page).entries.declared["town"]["missing_as"] == ["-99", "k. A.", "x, y"], "as it was"
+    labelled(page.text_input, "mean missing").set_value("").run()
+    assert visit_of(page).entries.declared["town"]["missing_as"] == []
 
 
 def test_the_plan_of_the_table_before_is_offered_for_one_that_has_its_columns(clinic: AppTest) -> None:
@@ -227,6 +255,19 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     again.select_slider[0].set_value("2").run()
     assert "does not allow this" in texts(again), "a refusal is said before the button"
     assert labelled(again.button, "Publish once").disabled
+
+
+def test_tables_that_are_published_already_are_not_sold_again_without_a_word(page: AppTest) -> None:
+    page.button(key="sample_census").click().run()
+    visit_of(page).change(layout="own", own=(("sex", "education"), ("sex",)))
+    settled(labelled(settled(page.run()).button, "Publish once").click().run())
+    press(page, "Start another release")
+    visit_of(page).change(own=(("sex",),), rows_about=9_999)
+    settled(page.run())
+    assert "already holds all tables of this plan, at ε = 1" in texts(page).replace("**", "")
+    assert not labelled(page.button, "Publish once").disabled, "it is advice"
+    press(page, "Open that release")
+    assert "is spent; looking and downloading cost nothing" in texts(page)
 
 
 def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:

@@ -64,6 +64,20 @@ def test_a_file_without_names_is_noticed_before_a_person_becomes_them() -> None:
     assert [field.name for field in table.columns] == ["column_1", "column_2", "column_3"]
 
 
+def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("residents.csv", b"Residents in 2025;\n;\ntown;age\nNorth;34\n").run()
+    for complaint in ("column 2 has no name", "2 columns have no name (1, 2)"):
+        settled(page)
+        assert [complaint in each.value for each in page.warning] == [True]
+        assert "header" not in page.warning[0].value, "the place is no word for a visitor"
+        press(page, "A title stands above the names: skip a row")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert [field.name for field in table.columns] == ["town", "age"]
+
+
 def test_names_that_look_like_data_can_be_confirmed() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("odd.csv", b"1,2\n3,4\n").run()

@@ -197,6 +197,13 @@ def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path
     assert not at.exception
 
 
+def test_a_release_says_what_the_cap_of_its_dataset_leaves(tmp_path: Path) -> None:
+    plan = letters_plan([2], [["a"]])
+    assert "Under its cap" not in texts(shown(plan, tmp_path))
+    dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]).set_cap(plan.dataset, "1.5")
+    assert "cost nothing. Under its cap, ε = 0.5 is left." in texts(shown(plan, tmp_path))
+
+
 def test_a_release_says_by_which_key_it_is_signed(tmp_path: Path) -> None:
     at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
     assert f"Signed with key `{visit_of(at).release.signed_by}`" in texts(at)

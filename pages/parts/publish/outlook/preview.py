@@ -16,6 +16,7 @@ from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
 from dpengine.translation.catalogue import _, language, number
+from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice, show_twin
@@ -248,7 +249,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     else:
         facts.append(_("The total is **almost certain** to be exact."))
     facts.append(_noise(plan, table, cell) if drawn is None else _noise_seen(drawn, table))
-    return " ".join([*of_amounts, *facts])
+    return " ".join([*of_amounts, *facts, *findable_in_words(plan)])
 
 
 def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:

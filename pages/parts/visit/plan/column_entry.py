@@ -147,8 +147,9 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
     common = column.get("other", True), column.get("missing", True), column.get("source", "typed")
+    markers = tuple(column.get("missing_as", ()))
     bins = str(column["bins"]) if has_found_bins(column) else ""
-    return column["kind"], *lists, above, bins, *ends, *common
+    return column["kind"], *lists, above, bins, *ends, *common, markers
 
 
 def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:

@@ -101,6 +101,8 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     for key, words in (("other", mark("cell (other): {yes}")), ("missing", mark("cell (missing): {yes}"))):
         if old.get(key, True) != new.get(key, True):
             return _(words, yes=_yes(new.get(key, True)))
+    if old.get("missing_as", []) != new.get("missing_as", []):
+        return _("texts that mean missing")
     if old.get("source", "typed") != new.get("source", "typed"):
         return _(WAYS.get(str(new.get("source", "typed")), CHANGED))
     if old.get("suggested") != new.get("suggested"):

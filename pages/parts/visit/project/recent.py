@@ -5,18 +5,23 @@ Plans of other owners are never among them: a visit belongs to one person, and s
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dpengine import Ledger, LedgerError, PlanError
+from dpengine import Ledger, LedgerError, Plan, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
+from dpengine.spec.domain import cells_payload
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import bound
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
+from pages.parts.visit.strategy import plan_id_of
 
-__all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside", "with_columns_of_the_table"]
+__all__ = [
+    "Recent", "draft_of", "last_published", "listed", "put_aside", "with_all_tables_of", "with_columns_of_the_table",
+]  # fmt: skip
 
 MAX_LISTED = 12
 MIN_ALIKE, MAX_ALIKE = 2, 2  # equal columns that are no coincidence, datasets that are named
@@ -94,6 +99,41 @@ def last_published(dataset: str) -> Draft | None:
         return (None,)
 
     return here.once("last-published", (dataset, len(releases)), look)[0]
+
+
+def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
+    """Return the latest release of the open table that already holds all tables of `plan`, in the same cells.
+
+    `data` is the table's fingerprint in `ledger`, the visitor's. Only tables of counts are looked for.
+    """
+    wanted = _tables_of_counts(plan)
+    entries = [entry for entry in ledger.history(plan.dataset) if entry.kind is Kind.RELEASE] if wanted else []
+
+    def look() -> tuple[Entry | None]:
+        for entry in reversed(entries):
+            with suppress(LedgerError, PlanError):
+                before = plan_of(ledger.payload(entry.release_id) or b"")
+                if ledger.find(data, plan_id_of(before)) is not None and wanted <= _tables_of_counts(before):
+                    return (entry,)
+        return (None,)
+
+    return visit().once("tables-held", (plan.at(1).key, data, len(entries)), look)[0]
+
+
+def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
+    """Return each table as the cells of its columns, with the unit; none if there is more in the plan than counts.
+
+    >>> columns = [{"name": "sex", "kind": "yesno"}, {"name": "age", "kind": "number", "edges": [0, 18, 99]}]
+    >>> plan = Plan(dataset="x", epsilon=1, columns=columns, tables=[["sex", "age"], ["sex"]])
+    >>> less = Plan(dataset="x", epsilon=2, columns=columns, tables=[["sex"]])
+    >>> other = Plan(dataset="x", epsilon=2, columns=[columns[0] | {"missing": False}], tables=[["sex"]])
+    >>> [_tables_of_counts(each) <= _tables_of_counts(plan) for each in (less, other)]
+    [True, False]
+    """
+    if plan.amounts(()) or plan.tallied or plan.finds:
+        return set()
+    cells = {name: json.dumps(cells_payload(plan.column(name))) for table in plan.marginals for name in table}
+    return {(repr(plan.unit), *sorted(cells[name] for name in table)) for table in plan.marginals}
 
 
 def _published(entry: Entry) -> Draft | None:

@@ -1,0 +1,63 @@
+"""How many pairs of columns to measure: functions of noisy answers, of the model, and of public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpengine.measure.pair_selection import Candidate
+from dpengine.measure.workload import Run
+
+__all__ = ["MOSTLY_EMPTY", "first_picks", "gain_of_all", "later_picks"]
+
+TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at an error e, relative to the gain
+NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
+MOSTLY_EMPTY = 1.4  # of the rows: where pairs picked first gain more, of 2 at most, most of their cells are empty
+STRONG = 0.5  # of the rows: where the strongest pairs gain less, others may be independent
+WORTH_ALL = 0.33  # times the noise of all pairs: what the strongest have to gain in all for all to be measured
+NOT_EMPTIED = 0.25  # of this noise is left where most cells are empty
+
+
+def first_picks(run: Run, error: float, live: int) -> int:
+    """Return how many of `live` pairs to pick first: a tree of most columns if the public error is small."""
+    columns = len(run.workload.sizes)
+    wanted: float = TREE_PICKS[0] * error ** -TREE_PICKS[1]
+    return max(1, round(min(wanted, live if live < columns else 0.8 * (columns - 1), live)))
+
+
+def later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int) -> tuple[int, float]:
+    """Return how many pairs to pick so that measuring them gains most, and the total gain, in rows.
+
+    `wrong` is the model's mean error per pair, in rows. Errors are assumed to be exponentially distributed, and the
+    worst are picked: a fraction p of the pairs has a mean error of 1 − ln p times `wrong`. After measuring, each has
+    the noise of its part of `budget` instead.
+    """
+    cells = np.sort(np.concatenate([one.model.ravel() for one in pairs]))
+    below = np.concatenate([[0.0], cells.cumsum()])
+    picks = np.geomspace(1, len(pairs), 100).round()
+    picks = picks[np.diff(picks, prepend=0) > 0]
+    scales = picks * run.noise(budget)
+    small = cells.searchsorted(scales)
+    noise = NOISE_OF_A_PICK[0] * (below[small] + scales * (cells.size - small)) / len(pairs)
+    noise += NOISE_OF_A_PICK[1] * scales
+    gains = picks * ((1 - np.log(picks / len(pairs))) * max(wrong, 0.0) - noise)
+    best = int(gains.argmax())
+    return int(picks[best]), float(gains[best])
+
+
+def gain_of_all(run: Run, asked: int, gain: float, total: float) -> bool:
+    """Return whether to measure all pairs at once, given the `gain` of each of the strongest, in rows.
+
+    Their number is `asked`. If they gain enough beside the noise of all pairs, the others are worth their noise too:
+    columns that depend strongly on one column depend on each other. Then single columns need hardly any ε, since the
+    sums of pairs tell them, and nothing has to be chosen. Noise is that of all pairs with what is left of ε, divided
+    in proportion to the roots of their cells.
+    """
+    if math.isinf(gain) or gain < STRONG * total:
+        return False
+    sizes = run.workload.sizes
+    roots = math.fsum(math.sqrt(sizes[a] * sizes[b]) for a, b in run.workload.pairs)
+    worth = WORTH_ALL * (NOT_EMPTIED if gain > MOSTLY_EMPTY * total else 1.0)
+    return gain * min(asked, len(sizes) - 1) > worth * roots**2 * run.noise(run.left)
