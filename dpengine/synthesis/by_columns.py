@@ -262,11 +262,11 @@ def _pass(
         weights, base = cell_weights.take(base), base.astype(np.int64) * values
         here, there = base + old[helpful], base + best[helpful]
         _shift(prices, here, there, weights)
-        back = float((prices.take(there) - prices.take(here) - weights).sum())
-        keep = kept(helpful.size, float(gain[helpful].sum()), back)
-        _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
-        old[helpful[:keep]] = best[helpful[:keep]]
-        changed += keep
+        undone = (prices.take(there) - prices.take(here) - weights).sum(axis=0)
+        keep, out, _ = kept(gain[helpful], undone)
+        _shift(prices, there.take(out, axis=1), here.take(out, axis=1), weights.take(out, axis=1))
+        old[helpful[keep]] = best[helpful[keep]]
+        changed += keep.size
     return gains, changed
 
 
