@@ -2,8 +2,8 @@
 
 The objective is Σ weight · (count − wanted)² over the cells of all tables; errors in small cells have more weight.
 
-Many people move at once, the most helpful moves first. Each move was judged separately, so together they may overshoot.
-The gain of undoing them shows by how much, and as many as overshot are undone.
+Many people move at once, the most helpful of them. Each move was judged separately, so together they may overshoot. The
+gain of undoing a move by itself shows by how much: those that nothing spoils are kept, and part of the others (`kept`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Bools, Floats, Ints
+from dpengine.quasi_random import golden_fractions
 
 __all__ = ["Tables", "kept", "move", "move_along"]
 
@@ -107,15 +108,19 @@ class Tables:
         return sums
 
 
-def kept(count: int, gain: float, undone: float) -> int:
-    """Return how many of `count` changes to keep, given the sum of their separate gains and that of undoing each.
+def kept(gain: Floats | Reals, undone: Floats | Reals) -> tuple[Ints, Ints, float]:
+    """Return which of some changes made at once to keep, which to undo, and about what those kept gain together.
 
-    If the changes are alike, a fraction p of them changes the objective by −2·gain·p + (gain + undone)·p².
+    Given are the gain of each change and that of undoing it by itself. If many changes are alike, a fraction p of them
+    changes the objective by −2·gain·p + (gain + undone)·p². So the fraction gain / (gain + undone) of them is kept, and
+    every change that it would not help to undo. The first one always is.
 
-    >>> kept(10, 5.0, -5.0), kept(10, 5.0, 5.0)
-    (10, 5)
+    >>> kept(np.array([5.0, 5.0, 5.0, 5.0, 5.0]), np.array([-5.0, -5.0, 5.0, 5.0, 5.0]))
+    (array([0, 1, 2, 4]), array([3]), 27.5)
     """
-    return count if undone <= 0 else max(1, int(count * gain / (gain + undone)))
+    part = gain / np.maximum(gain, gain + undone)
+    keep = golden_fractions(np.arange(gain.size)) < part
+    return keep.nonzero()[0], (~keep).nonzero()[0], float(part @ (2 * gain - part * (gain + undone)))
 
 
 def move(places: Ints, shape: Sequence[int], tables: Tables, possible: Bools | None = None) -> None:
@@ -149,10 +154,10 @@ def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, 
     before = cells.take(helpful, axis=1)
     now = first.take(helpful, axis=1) + apart * best[helpful]
     _shift(tables, before, now)
-    back = _gain_of_leaving(tables, now).sum() - tables.up_to_limit(tables.price.take(before)).sum()
-    keep = kept(helpful.size, float(gain[helpful].sum()), float(back))
-    _shift(tables, now[:, keep:], before[:, keep:])
-    own[helpful[:keep]] = best[helpful[:keep]]
+    undone = _gain_of_leaving(tables, now) - tables.up_to_limit(tables.price.take(before)).sum(axis=0)
+    keep, out, _ = kept(gain[helpful], undone)
+    _shift(tables, now.take(out, axis=1), before.take(out, axis=1))
+    own[helpful[keep]] = best[helpful[keep]]
 
 
 def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:

@@ -33,7 +33,6 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
-TRIED_AT_ONCE = 0.7  # fraction of the helpful changes of a batch that are tried at once
 NEAR = 0.6  # of the rows: those that earlier passes left nearest to another value; later ones look at no others
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6
@@ -257,16 +256,15 @@ def _pass(
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
-        helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(TRIED_AT_ONCE * helpful.size))]
         base = own.take(helpful, axis=1)
         weights, base = cell_weights.take(base), base.astype(np.int64) * values
         here, there = base + old[helpful], base + best[helpful]
         _shift(prices, here, there, weights)
-        back = float((prices.take(there) - prices.take(here) - weights).sum())
-        keep = kept(helpful.size, float(gain[helpful].sum()), back)
-        _shift(prices, there[:, keep:], here[:, keep:], weights[:, keep:])
-        old[helpful[:keep]] = best[helpful[:keep]]
-        changed += keep
+        undone = (prices.take(there) - prices.take(here) - weights).sum(axis=0)
+        keep, out, _ = kept(gain[helpful], undone)
+        _shift(prices, there.take(out, axis=1), here.take(out, axis=1), weights.take(out, axis=1))
+        old[helpful[keep]] = best[helpful[keep]]
+        changed += keep.size
     return gains, changed
 
 

@@ -7,8 +7,8 @@ absolute errors, one person in an empty cell counts as much as one in a full cel
 Beyond a `limit` of weight · error, the sum grows in proportion to the error (Huber 1964). So a cell that only noise
 filled is given up if its people would be in wrong cells of many other pairs.
 
-Many rows are changed at once, the most helpful changes first. Each change was judged separately, so together they may
-overshoot. The gain of undoing them shows by how much, and as many as overshot are undone.
+Many rows are changed at once, by the most helpful changes. Each was judged separately, so together they may overshoot.
+The gain of undoing one by itself shows by how much, and part of those that overshoot is undone (`estimate.moves.kept`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 # itself does worse).
 POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
-TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
+TRIED_AT_ONCE = 0.7  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 
 
@@ -254,15 +254,13 @@ def improve(
         _shift(prices, steps, before, seen[0], -1)
         _shift(prices, steps, now, seen[1], 1)
         back = (prices.take(now) - steps.take(now)).clip(-limit, limit) - prices.take(before).clip(-limit, limit)
-        forth, undone = float(gain[helpful].sum()), float(back.sum())
-        keep = kept(helpful.size, forth, undone)
-        if keep < helpful.size:
-            _shift(prices, steps, before[:, keep:], seen[0][:, keep:], 1)
-            _shift(prices, steps, now[:, keep:], seen[1][:, keep:], -1)
-        own[moved[:keep]] = there[:keep]
-        lines[a, moved[:keep]] = there[:keep] * width
-        part = keep / helpful.size
-        gained += part * (2 * forth - part * (forth + undone))
+        keep, out, together = kept(gain[helpful], back.sum(axis=0))
+        if out.size:
+            _shift(prices, steps, before.take(out, axis=1), seen[0].take(out, axis=1), 1)
+            _shift(prices, steps, now.take(out, axis=1), seen[1].take(out, axis=1), -1)
+        moved, there = moved[keep], there[keep]
+        own[moved], lines[a, moved] = there, there * width
+        gained += together
     return gained
 
 

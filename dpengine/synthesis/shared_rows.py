@@ -129,15 +129,12 @@ def swap(codes: Codes, weights: Ints, weight: int, excess: Reals, cell_weights: 
             out = out[np.argsort(-less[out], kind="stable")][:number]
             into = into[np.argsort(-more[into], kind="stable")][:number]
             _shift(prices, steps, cells[out], cells[into])
-            ends = float(prices.take(cells[into]).sum() - prices.take(cells[out]).sum())
-            undone = ends - float(halves[into].sum() + halves[out].sum())
-            forth = float(less[out].sum() + more[into].sum())
-            keep = kept(number, forth, undone)
-            _shift(prices, steps, cells[out[keep:]], cells[into[keep:]], -1)
-            weights[batch[out[:keep]]] -= weight
-            weights[batch[into[:keep]]] += weight
-            part = keep / number
-            gained += part * (2 * forth - part * (forth + undone)) * weight
+            ends = (prices.take(cells[into]) - prices.take(cells[out])).sum(axis=1)
+            keep, back, gain = kept(less[out] + more[into], ends - halves[into] - halves[out])
+            _shift(prices, steps, cells[out[back]], cells[into[back]], -1)
+            weights[batch[out[keep]]] -= weight
+            weights[batch[into[keep]]] += weight
+            gained += gain * weight
         left -= gained
         if gained < SWAP_ENOUGH * left:
             break

@@ -63,28 +63,32 @@ def test_counts_stay_where_the_solver_finds_nothing(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("share", ["1/2", "2"])
 def test_whole_counts_of_few_cells_are_as_near_as_measured_tables(share: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise of scales 2 and 1/2 a table, all given; most people are in rows of weight 2 and more."""
+    """Noise of scales 2 and 1/2 a table, all given; most people are in rows of weight 2 and more.
+
+    In the mean over three tables: that of one varies by 6 %, since many whole counts are equally near.
+    """
     monkeypatch.setattr(module, "MAX_ONCE", 2**13)
     monkeypatch.setattr(module, "COARSE", 2**12)
     monkeypatch.setattr("dpengine.synthesis.shared_rows.FINE", 2**11)
-    plan = letters_plan([9, 8, 5, 3], {"each": 2}, epsilon="1")
-    chance = np.random.default_rng(3)
-    truth = chance.multinomial(20_000, chance.dirichlet(np.full(9 * 8 * 5 * 3, 0.05))).reshape(9, 8, 5, 3)
-    names = ("a", "b", "c", "d")
-    allocations = [Allocation(pair, Fraction(share), 1) for pair in combinations(names, 2)]
-    exact = {each: Marginal(names, truth).project(each).values for each in plan.marginals}
-    noise = {
-        pair: np.rint(chance.laplace(0, float(1 / Fraction(share)), exact[pair].shape))
-        for pair in combinations(names, 2)
-    }
-    values = [exact[pair] + noise[pair].astype(np.int64) for pair in combinations(names, 2)]
-    squares = least_squares(plan, tuple(allocations))
-    rows = realise(make_consistent(squares, values), 2)
-    total = float(squares.estimate((), values))
-    whole = sum(np.abs(rows.table(each) - exact[each]).sum() for each in exact)
-    measured = sum(np.abs(project(squares.estimate(each, values), total) - exact[each]).sum() for each in exact)
-    assert rows.table(()) == round(total)
-    assert whole < 1.02 * measured
+    plan, names = letters_plan([9, 8, 5, 3], {"each": 2}, epsilon="1"), ("a", "b", "c", "d")
+    squares = least_squares(plan, tuple(Allocation(pair, Fraction(share), 1) for pair in combinations(names, 2)))
+    ratios = []
+    for seed in (3, 4, 5):
+        chance = np.random.default_rng(seed)
+        truth = chance.multinomial(20_000, chance.dirichlet(np.full(9 * 8 * 5 * 3, 0.05))).reshape(9, 8, 5, 3)
+        exact = {each: Marginal(names, truth).project(each).values for each in plan.marginals}
+        noise = {
+            pair: np.rint(chance.laplace(0, float(1 / Fraction(share)), exact[pair].shape))
+            for pair in combinations(names, 2)
+        }
+        values = [exact[pair] + noise[pair].astype(np.int64) for pair in combinations(names, 2)]
+        rows = realise(make_consistent(squares, values), 2)
+        total = float(squares.estimate((), values))
+        whole = sum(np.abs(rows.table(each) - exact[each]).sum() for each in exact)
+        measured = sum(np.abs(project(squares.estimate(each, values), total) - exact[each]).sum() for each in exact)
+        assert rows.table(()) == round(total)
+        ratios.append(whole / measured)
+    assert np.mean(ratios) < 1.02
 
 
 def test_cells_that_only_noise_filled_become_empty(monkeypatch: pytest.MonkeyPatch) -> None:
