@@ -12,6 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
+from dpengine.errors import Fault
+from dpengine.translation.catalogue import speaking
+from pages.parts.ask.form import with_point
 from pages.parts.ask.history import as_rows
 from pages.parts.shared.answer_wording import number
 from pages.parts.shared.entries_table import contents
@@ -118,6 +121,24 @@ def test_a_share_needs_a_condition_and_a_number_its_bounds(book: Ledger) -> None
     at.text_input(key=key(at, "ask-low-age")).set_value("").run()
     assert "enter public bounds for age" in texts(at)
     assert book.datasets() == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "understood", "says"),
+    [("17,5", "17.5", []), ("17.5", "17.5", []), ("200000", "200000", []), ("0.125", "0.125", []),
+     ("200.000", None, ["200000"]), ("-1.000.000,5", None, ["-1000000,5"])],
+)  # fmt: skip
+def test_a_point_of_thousands_is_no_decimal_point_on_a_german_page(
+    typed: str, understood: str | None, says: list[str]
+) -> None:
+    faults: list[str | Fault] = []
+    with speaking("de"):
+        point = with_point(typed, faults)
+    assert all(word in str(fault) for word, fault in zip(says, faults, strict=True))
+    assert understood in (None, point)
+    faults.clear()
+    assert with_point(typed, faults) == typed, "in English, whoever types a comma is told at once"
+    assert faults == []
 
 
 def test_by_group_one_price_answers_all(book: Ledger) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,7 @@ from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import decimal, plain, shown_labels
 from pages.parts.visit.state import visit
 
-__all__ = ["build"]
+__all__ = ["build", "with_point"]
 
 STATISTICS = {
     "count": mark("How many rows there are"),
@@ -30,6 +31,7 @@ STATISTICS = {
     "quantile": mark("The median, or another quantile"),
     "mode": mark("The most common value"),
 }
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 VALUES, RANGE, MASK = mark("Values"), mark("From – to"), mark("Mask")
 
 
@@ -131,7 +133,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         return None
     name = st.selectbox(_("Column"), names, key=visit().key("ask-number"))
     column = declared.get(name)
-    given = ("", "", "1") if column is None else tuple(f"{bound:f}" for bound in _bounds(column))
+    given = ("", "", "1") if column is None else tuple(localised(f"{bound.normalize():f}") for bound in _bounds(column))
     low, high, step = st.columns(3)
     bounds = {
         "low": low.text_input(_("Lowest"), given[0], key=visit().key(f"ask-low-{name}"), placeholder=_("such as 0")),
@@ -157,14 +159,24 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         faults.append(_("enter public bounds for {column}", column=name))
         return None
     missing_as = () if column is None else column.missing_as
-    typed = {end: _with_point(text) for end, text in bounds.items()} | {"absent": _with_point(absent).strip() or None}
+    typed = {end: with_point(text, faults) for end, text in (*bounds.items(), ("absent", absent))}
+    typed["absent"] = typed["absent"].strip() or None
     grid: Grid | None = _try(faults, Grid, name=name, **typed, missing_as=missing_as)
     return grid
 
 
-def _with_point(typed: str) -> str:
-    """Return a typed number with a decimal point, if the page's language writes a comma."""
-    return typed if localised(".") == "." else decimal(typed)
+def with_point(typed: str, faults: list[str | Fault]) -> str:
+    """Return a typed number with a decimal point, if the page's language writes a comma.
+
+    There, 200.000 is two hundred thousand to some and two hundred to others: it is a fault.
+    """
+    if localised(".") == ".":
+        return typed
+    if THOUSANDS.fullmatch(typed.strip()):
+        whole = typed.strip().replace(".", "")
+        faults.append(_("{typed} can be read in two ways: leave out the point of thousands and write {whole}, or write "
+                        "a decimal comma", typed=typed.strip(), whole=whole))  # fmt: skip
+    return decimal(typed)
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
@@ -183,7 +195,7 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
     for name in chosen:
         with st.container(border=True):
             try:
-                condition = _condition(f"{key}-{name}", plan.column(name))
+                condition = _condition(f"{key}-{name}", plan.column(name), faults)
             except PlanError as error:
                 faults.extend(error.faults)
                 continue
@@ -194,7 +206,7 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
     return tuple(conditions)
 
 
-def _condition(key: str, column: Column) -> Condition | None:
+def _condition(key: str, column: Column, faults: list[str | Fault]) -> Condition | None:
     """Return a condition on a column: chosen values, a range, or a mask of bits; None while nothing is chosen."""
     ways = [VALUES, RANGE, MASK] if isinstance(column, Number) else [VALUES, MASK]
     if isinstance(column, Amount):
@@ -223,9 +235,8 @@ def _condition(key: str, column: Column) -> Condition | None:
         first, last = st.columns(2)
         low = first.text_input(_("From"), key=visit().key(f"{key}-low"), placeholder=_("no bound")).strip()
         high = last.text_input(_("To, included"), key=visit().key(f"{key}-high"), placeholder=_("no bound")).strip()
-        return (
-            Condition.between(column.name, _with_point(low) or None, _with_point(high) or None) if low or high else None
-        )
+        ends = (with_point(end, faults) or None for end in (low, high))
+        return Condition.between(column.name, *ends) if low or high else None
     labels = st.multiselect(
         _("is one of these values of {column}", column=column.name),
         column.labels,

@@ -40,6 +40,9 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
     >>> shown, config = lined_up(frame, columns)
     >>> [config[name]["type_config"]["format"] for name in columns], list(shown["part"].round(2))
     (['%,.2f', '%,.2f %%'], [0.04, 12.34])
+    >>> bar = {"part": st.column_config.ProgressColumn("part", format="percent", min_value=0, max_value=1)}
+    >>> lined_up(frame, bar)[1]["part"]["type_config"]["max_value"]
+    100
     >>> whole = pd.DataFrame({"off": [3.0, 15.9999999]})
     >>> lined_up(whole, columns)[1]["off"]["type_config"]["format"]
     '%,.0f'
@@ -66,8 +69,14 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
         if match is not None and (shown[name].round(decimals) % 1 == 0).all():
             decimals = 0
         form = f"%,.{min(2, decimals)}f %%" if percents else f"%,.{decimals}f"
-        config[name] = column | {"type_config": column["type_config"] | {"format": form}}
+        config[name] = column | {"type_config": column["type_config"] | {"format": form} | _ends(column, percents)}
     return shown, config
+
+
+def _ends(column: Mapping[str, Any], percents: bool) -> dict[str, float]:
+    """Return the ends of a bar, if the column has any, for numbers that are shown as percents."""
+    given = {end: column["type_config"].get(end) for end in ("min_value", "max_value")}
+    return {end: 100 * value for end, value in given.items() if percents and value is not None}
 
 
 def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) -> tuple[pd.DataFrame, dict[str, Any]]:
