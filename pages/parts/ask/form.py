@@ -159,9 +159,9 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         faults.append(_("enter public bounds for {column}", column=name))
         return None
     missing_as = () if column is None else column.missing_as
-    typed = {end: with_point(text, faults) for end, text in (*bounds.items(), ("absent", absent))}
-    typed["absent"] = typed["absent"].strip() or None
-    grid: Grid | None = _try(faults, Grid, name=name, **typed, missing_as=missing_as)
+    ends = {end: with_point(text, faults) for end, text in bounds.items()}
+    counts_as = with_point(absent, faults).strip() or None
+    grid: Grid | None = _try(faults, Grid, name=name, **ends, absent=counts_as, missing_as=missing_as)
     return grid
 
 
