@@ -61,12 +61,12 @@ MAX_TRIPLES = 40  # tables of three columns that are compared
 # Beside the error of a model, it is little that people leave only cells with too many. Even errors are small: more
 # batches and passes come nearer, for each of two powers. Before them, each column is repaired alone.
 OF_MODEL = ((POWER, Effort(8, 0.5, 32, 0.4, 0.0)),)
-EVEN = tuple((power, Effort(16, 2.0, 64, 0.4)) for power in EVEN_POWERS)
+EVEN = tuple((power, Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in EVEN_POWERS)
 EVEN_COLUMN = Effort(12, 2.0, 64, enough=0.01)
 # So few rows follow a model's many tables less well. All are tried, first with so large a power that hardly anything
 # but small cells counts: those are filled while rows can still move. With many rows, large cells would end far off.
 MAX_FEW = 2**12
-OF_FEW = ((1.5, Effort(2, 0.5, 10, 1.0, 0.0)), (POWER, Effort(3, 0.5, 10, 1.0, 0.0)))
+OF_FEW = ((1.5, Effort(2, 0.5, 12, 1.0, 0.0)), (POWER, Effort(3, 0.5, 12, 1.0, 0.0)))
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 

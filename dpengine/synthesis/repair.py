@@ -54,7 +54,7 @@ SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 # itself does worse).
 POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
-TRIED_AT_ONCE = 0.7  # fraction of the helpful changes of a batch that are tried at once
+TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 
 

@@ -113,10 +113,10 @@ def test_few_rows_follow_a_model_more_closely_if_all_are_tried_and_small_cells_c
 
 
 def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of the passes over a new column leave an eighth more people in a wrong cell in the end."""
-    models = [of_kinds(seed, 1_000, 12, 6, even=True) for seed in range(3)]
+    """Two passes over a new column instead of twelve leave an eighth more people in a wrong cell in the end."""
+    models = [of_kinds(seed, 1_000, 12, 6, even=True) for seed in range(6)]
     repaired = sum(map(wrong, models))
-    monkeypatch.setattr(module, "EVEN_COLUMN", module.EVEN_COLUMN._replace(passes=4))
+    monkeypatch.setattr(module, "EVEN_COLUMN", module.EVEN_COLUMN._replace(passes=2))
     assert repaired < 0.95 * sum(map(wrong, models))
 
 
@@ -145,34 +145,36 @@ def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("widest", "people", "scale", "share", "most"),
-    [(2, 8_000, 1, 1, 0.99), (3, 8_000, 1, 1, 1.02), (2, 300_000, 3, 16, 1.02)],
+    [(2, 8_000, 1, 1, 1.0), (3, 8_000, 1, 1, 1.02), (2, 300_000, 3, 16, 1.02)],
 )
 def test_whole_counts_are_as_near_to_the_truth_as_the_model_that_they_are_made_from(
     widest: int, people: int, scale: int, share: int, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or nearer, since the model itself puts one person in a hundred in a wrong cell of a pair. The noise is given.
 
-    300,000 people are in rows of weight 73 at first; without repairing single people, the ratio would be 1.15.
+    300,000 people are in rows of weight 73 at first; without repairing single people, the ratio would be 1.15. That of
+    one table varies by 2 %, so there are three.
     """
     for where, name, rows_ in levels(share):
         monkeypatch.setattr(where, name, rows_)
-    chance = np.random.default_rng(4)
     sizes = {"a": 20, "b": 14, "c": 10, "d": 6, "e": 4, "f": 2}
-    kind = chance.integers(0, 4, people)
-    likely = {name: chance.dirichlet(np.full(size, 0.7), 4).cumsum(axis=1)[kind] for name, size in sizes.items()}
-    codes = {name: (chance.random(people)[:, None] > below[:, :-1]).sum(axis=1) for name, below in likely.items()}
-    measured = []
-    for table in [(), *((name,) for name in sizes), *combinations(sizes, 2)]:
-        exact = counted(codes, table, sizes)
-        noise = np.rint(chance.laplace(0, scale, exact.shape)).astype(np.int64)
-        measured.append(Measurement(Allocation(table, Fraction(1, scale), 1), exact + noise))
-    model = fit(sizes, measured)
-    rows = realise(model, widest)
     whole, fractional = 0.0, 0.0
-    for table in combinations(sizes, widest):
-        exact = counted(codes, table, sizes)
-        whole += np.abs(rows.table(table) - exact).sum()
-        fractional += np.abs(model.table(table) - exact).sum()
+    for seed in range(3):
+        chance = np.random.default_rng(seed)
+        kind = chance.integers(0, 4, people)
+        likely = {name: chance.dirichlet(np.full(size, 0.7), 4).cumsum(axis=1)[kind] for name, size in sizes.items()}
+        codes = {name: (chance.random(people)[:, None] > below[:, :-1]).sum(axis=1) for name, below in likely.items()}
+        measured = []
+        for table in [(), *((name,) for name in sizes), *combinations(sizes, 2)]:
+            exact = counted(codes, table, sizes)
+            noise = np.rint(chance.laplace(0, scale, exact.shape)).astype(np.int64)
+            measured.append(Measurement(Allocation(table, Fraction(1, scale), 1), exact + noise))
+        model = fit(sizes, measured)
+        rows = realise(model, widest)
+        for table in combinations(sizes, widest):
+            exact = counted(codes, table, sizes)
+            whole += np.abs(rows.table(table) - exact).sum()
+            fractional += np.abs(model.table(table) - exact).sum()
     assert whole < most * fractional
 
 
