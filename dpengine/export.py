@@ -28,7 +28,7 @@ from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark
 
-__all__ = ["Export", "Published", "export", "published"]
+__all__ = ["Export", "Published", "export", "of_verified", "published"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +80,11 @@ def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
     except (OSError, ValueError) as error:  # ValueError: no path may hold NUL
         problem = getattr(error, "strerror", None) or "this is no name of a file"
         raise ReleaseError(f"the bundle cannot be read ({problem})") from None
-    manifest = verify(content, key)
+    return of_verified(verify(content, key), content)
+
+
+def of_verified(manifest: Mapping[str, Any], content: bytes) -> Published:
+    """Return the content of a bundle that was verified before, with the manifest that this gave."""
     with opened(content) as members:
         return Published(manifest, plan_in(members), content)
 

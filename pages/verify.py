@@ -18,6 +18,7 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
+from dpengine.export import of_verified
 from dpengine.translation.catalogue import _, language, localised, mark
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
@@ -27,6 +28,7 @@ from pages.parts.shared.wording import bound, exactly, name_of, people, plain, s
 from pages.parts.visit.state import require_entry
 
 READABLE = 680
+MAX_SHOWN = 20_000  # cells of a table whose numbers are shown
 MEASURED = {  # headings of the list of measurements, by their names in a manifest
     "table": mark("table"),
     "epsilon": mark("epsilon"),
@@ -63,7 +65,9 @@ def promise(promised: dict[str, Any]) -> None:
     st.markdown(_bullets(promised["not_protected"]))
 
 
-def contents(manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any]) -> None:
+def contents(
+    manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any], content: bytes
+) -> None:
     """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
     st.subheader(_("What it contains"), help=term("bundle"))
     tables = [
@@ -81,6 +85,7 @@ def contents(manifest: dict[str, Any], headings: Mapping[str, str], promised: Ma
         "within": text(_("95 in 100 counts within ±"), alignment="right"),
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
+    numbers(manifest, headings, content)
     with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
         measured = [_measured(each, headings) for each in manifest["measurements"]]
         named = {key: text(_(name)) for key, name in MEASURED.items()}
@@ -90,6 +95,27 @@ def contents(manifest: dict[str, Any], headings: Mapping[str, str], promised: Ma
     with st.expander(_("Files and their SHA-256"), icon=":material/folder_zip:"):
         listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
         st.dataframe(listed, hide_index=True, column_config={"file": text(_("file"))})
+
+
+def numbers(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:
+    """Show the numbers of one table, once it is chosen."""
+    tables = [(*each["columns"],) for each in manifest["tables"] if each["cells"] <= MAX_SHOWN]
+    table = st.selectbox(
+        _("Look at a table"),
+        tables,
+        index=None,
+        format_func=lambda each: headings[name_of(each)],
+        placeholder=_("choose a table to see its numbers"),
+        key=f"verify_table_{manifest['release_id']}",
+        help=_("Larger tables are in the file, for a spreadsheet or a program."),
+    )
+    if table is None:
+        return
+    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+
+    release = of_verified(manifest, content)
+    frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
+    show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
 
 
 def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:
@@ -144,8 +170,8 @@ def ask_for_key() -> tuple[str | None, bool]:
         return None, True
 
 
-def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, unread: bool) -> None:
-    """Show what a release file promises, or why it is refused."""
+def examine(outcome: Verified | ReleaseError, name: str, content: bytes, expected: str | None, unread: bool) -> None:
+    """Show what a release file promises and holds, or why it is refused."""
     if isinstance(outcome, ReleaseError):
         with st.container(border=True):
             st.markdown(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
@@ -201,7 +227,7 @@ def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, u
             )
         )
     promise(promised)
-    contents(manifest, headings, promised)
+    contents(manifest, headings, promised, content)
 
 
 def _signature(signer: str | None, expected: str | None) -> str:
@@ -239,5 +265,5 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
         st.caption(_("The file is read here and not kept. It goes nowhere else, and nothing is spent."))
         wanted, unreadable = ask_for_key()
     if bundle is not None:
-        examine(checked(bundle), bundle.name, wanted, unreadable)
+        examine(checked(bundle), bundle.name, bundle.getvalue(), wanted, unreadable)
     show_code("verify", lambda: {"bundle": "release.zip" if bundle is None else bundle.name, "key": wanted})

@@ -77,6 +77,22 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
     assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()
 
 
+def test_the_numbers_of_a_chosen_table_are_those_of_the_release(finished: Release) -> None:
+    at = page(finished.bundle)
+    box = at.selectbox(key=f"verify_table_{finished.release_id}")
+    assert box.options == ["Sex at birth × region", "total"]
+    before = len(at.dataframe)
+    at = box.select_index(0).run()
+    assert not at.exception
+    shown = at.dataframe[1].value
+    assert len(at.dataframe) == before + 1
+    assert list(shown.columns) == ["Sex at birth", "region", "count", "estimate", "low", "high"]
+    of = finished.tables["sex", "region"]
+    assert list(shown["region"]) == list(of["region"])
+    for column in ("count", "low", "high"):
+        assert list(shown[column]) == list(of[column])
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
