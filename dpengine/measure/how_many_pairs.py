@@ -53,11 +53,13 @@ def gain_of_all(run: Run, asked: int, gain: float, total: float) -> bool:
     Their number is `asked`. If they gain enough beside the noise of all pairs, the others are worth their noise too:
     columns that depend strongly on one column depend on each other. Then single columns need hardly any ε, since the
     sums of pairs tell them, and nothing has to be chosen. Noise is that of all pairs with what is left of ε, divided
-    in proportion to the roots of their cells.
+    in proportion to the roots of their cells. If a column is without some of its pairs, or some tables are more
+    important than others, columns need a part of their own.
     """
-    if math.isinf(gain) or gain < STRONG * total:
+    sizes, pairs = run.workload.sizes, run.workload.pairs
+    uneven = len(pairs) < math.comb(len(sizes), 2) or {*run.workload.weights.values()} - {1}
+    if uneven or math.isinf(gain) or gain < STRONG * total:
         return False
-    sizes = run.workload.sizes
-    roots = math.fsum(math.sqrt(sizes[a] * sizes[b]) for a, b in run.workload.pairs)
+    roots = math.fsum(math.sqrt(sizes[a] * sizes[b]) for a, b in pairs)
     worth = WORTH_ALL * (NOT_EMPTIED if gain > MOSTLY_EMPTY * total else 1.0)
     return gain * min(asked, len(sizes) - 1) > worth * roots**2 * run.noise(run.left)

@@ -54,3 +54,18 @@ def test_all_pairs_are_measured_at_once_where_the_strongest_gain_much_beside_the
     assert not gain_of_all(run, 3, math.inf, 700.0)
     run.left //= 2
     assert not gain_of_all(run, 3, 1.2 * 1100 / 3, 700.0), "twice the noise"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "weights"),
+    [([("a", "b")], {}), ([*combinations("abcd", 2)][:-1], {}), ([*combinations("abcd", 2)], {("a",): Fraction(1, 4)})],
+    ids=["columns without a pair", "a pair that nobody asked for", "more important tables"],
+)
+def test_columns_keep_their_part_of_epsilon_where_pairs_do_not_tell_all_of_them(
+    pairs: list[tuple[str, str]], weights: dict[tuple[str, ...], Fraction]
+) -> None:
+    """A column without a pair would have 3 % of ε: errors were seven times as large."""
+    run = Run(Workload(dict.fromkeys("abcd", 10), pairs, weights=weights), {}, Fraction(1), 1)
+    assert not gain_of_all(run, 3, 650.0, 700.0)
+    run.workload = Workload(run.workload.sizes, [*combinations("abcd", 2)])
+    assert gain_of_all(run, 3, 650.0, 700.0)

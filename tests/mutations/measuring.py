@@ -96,6 +96,15 @@ FAULTS = [
         "tests/measure/test_how_many_pairs.py",
     ),
     Fault(
+        "columns get hardly any of epsilon though not all of their pairs are measured",
+        HOW_MANY,
+        "len(pairs) < math.comb(len(sizes), 2) or ",
+        "",
+        "tests/measure/test_how_many_pairs.py"
+        "::test_columns_keep_their_part_of_epsilon_where_pairs_do_not_tell_all_of_them",
+        quick=True,
+    ),
+    Fault(
         "the part of single columns and the number of phases follow from the exact number of rows",
         ADAPTIVE,
         "gained = gain / total\n",
