@@ -187,6 +187,7 @@ def load_plan(page: Page, dataset: str) -> None:
 def load(page: Page, plan: Plan) -> None:
     """From the uploaded table to the bill, by this plan out of a file."""
     press(page.get_by_role("button", name="Load a plan"))
+    rest(page)  # opening it draws the page anew, and a file that is dropped before that is gone
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
         {"name": "plan.yaml", "mimeType": "text/yaml", "buffer": plan.dumps().encode()}
     )
