@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpengine.results.answer import Expected
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance, quantile_name
 from dpengine.translation.catalogue import _, localised, plural
 from pages.parts.shared.answer_wording import number
@@ -48,8 +49,7 @@ def _change(question: Question, whose: str) -> str:
                 "Two sums are measured: how far values lie above {low}, and how far below {high}. {whose} changes both "
                 "together by at most {most}: Δ = {most}.",
                 whose=whose,
-                low=localised(f"{grid.low:,f}"),
-                high=localised(f"{grid.high:,f}"),
+                **_ends(grid),
                 most=localised(f"{(grid.high - grid.low) * question.unit.rows:,f}"),
             )
         case Variance(of=grid):
@@ -57,8 +57,7 @@ def _change(question: Question, whose: str) -> str:
                 "Three sums are measured, to which a value adds by its place between {low} and {high}: together always "
                 "1. {whose} changes them together by at most {most}: Δ = {most}.",
                 whose=whose,
-                low=localised(f"{grid.low:,f}"),
-                high=localised(f"{grid.high:,f}"),
+                **_ends(grid),
                 most=k,
             )
         case Quantile(level=level):
@@ -74,6 +73,10 @@ def _change(question: Question, whose: str) -> str:
                 whose=whose,
                 most=k,
             )
+
+
+def _ends(grid: Grid) -> dict[str, str]:
+    return {"low": localised(f"{grid.low:,f}"), "high": localised(f"{grid.high:,f}")}
 
 
 def error_words(question: Question, expected: Expected) -> str:
