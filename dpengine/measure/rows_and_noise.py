@@ -22,7 +22,10 @@ __all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
 MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured table: they agree as they are
-MEASURE_ALL_LARGER = 1.0  # the same if some of them have three or more columns, about which a model of pairs says less
+# The same if some tables have three or more columns, about which a model of pairs says less, or if tables agree without
+# a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
+# (benchmarks/workloads.py).
+MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
@@ -40,24 +43,26 @@ def is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
 def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether a model of pairs is needed, or is predicted to be more accurate than measured tables.
 
-    Tables in a ring that agree without a model too get one if the number of rows is stated and noise is clearly too
-    much: without a model, their errors are known exactly. Where one table of all columns is measured, its sums are hard
-    to beat.
+    Tables that agree without a model get one only if the number of rows is stated and noise is clearly too much:
+    without a model, their errors are known exactly. Where one table of all columns is measured, its sums are hard to
+    beat.
     """
     if len(tables) == 1:
         return False
-    if needs_a_model(plan, tables):
-        return max(map(len, tables)) > 2 or noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
-    if plan.rows_about is None or plan.amounts(()) or junction_order(tables) is not None:
-        return False
-    if plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
-        return False
     pairs = max(map(len, tables)) < 3
-    if len(allocate_directly(plan)) == 1:
-        return pairs and noise_in_a_table(plan, tables) > MEASURE_ALL_BY_SUMS
-    return noise_in_a_table(plan, tables) > (
-        _most_noise(plan, tables, MEASURE_ALL_OF_FEW) if pairs else MEASURE_ALL_LARGER
-    )
+    if needs_a_model(plan, tables):
+        return not pairs or noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
+    if plan.rows_about is None or plan.amounts(()) or plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
+        return False
+    noise = noise_in_a_table(plan, tables)
+    if junction_order(tables) is not None:
+        if plan.ranged:  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
+            return False
+    elif len(allocate_directly(plan)) == 1:
+        return pairs and noise > MEASURE_ALL_BY_SUMS
+    elif pairs:
+        return noise > _most_noise(plan, tables, MEASURE_ALL_OF_FEW)
+    return noise > MEASURE_ALL_OTHERS + MORE_BY_EPSILON * float(plan.for_tables) / plan.unit.rows
 
 
 def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:

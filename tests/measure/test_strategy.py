@@ -14,9 +14,11 @@ from hypothesis import given
 from scipy import optimize
 
 from dpengine import Ledger, Plan, PlanError, release
+from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.allocation import allocate_directly
+from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import Strategy, decide, resolved
 from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan, plans, sparse_plan
@@ -116,17 +118,33 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
     assert decide(pairs).plan.strategy == "adaptive"
     assert "noise of about 171 % of all rows" in decide(pairs).why
     decide(pairs.at("0.001")).check()
-    triples = letters_plan([20, 20, 20, 20], {"each": 3}, epsilon="0.5", rows_about=50_000)
-    assert decide(triples).plan.strategy == "adaptive"
     for measured in (
         pairs.at("1"),
         pairs.at("0.0009"),  # too small to choose anything
         letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05"),  # of nobody knows how many rows
-        letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], epsilon="0.05", rows_about=5000),  # a tree
         letters_plan([2, 2, 2], {"each": 2}, epsilon="0.03", rows_about=1000),  # sums of one table: noise is 0.21
-        triples.model_copy(update={"rows_about": 100_000}),  # a model of pairs tells less of three columns
     ):
         assert decide(measured).closed_form
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tables"),
+    [
+        ([20, 20, 20, 20], {"each": 3}),  # a ring, but a model of pairs says less about three columns
+        ([40, 20, 40], [["a", "b"], ["b", "c"]]),  # a tree
+        ([40, 40], [["a"], ["b"]]),
+    ],
+)
+def test_auto_takes_a_model_of_other_tables_where_noise_exceeds_all_rows(sizes: list[int], tables: object) -> None:
+    """The limit is 1.5 of the rows at small ε, and 1.5 + 3·ε for a row: then most noise is in empty cells."""
+    for epsilon, limit in (("0.01", 1.53), ("0.5", 3.0)):
+        plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=1_000_000)
+        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
+        assert decide(few).plan.strategy == "adaptive"
+        assert "of all rows in each" in decide(few).why
+        assert decide(many).closed_form
+    assert decide(letters_plan(sizes, tables, epsilon="0.01")).closed_form  # of nobody knows how many rows
 
 
 def test_auto_takes_a_model_of_pairs_that_are_sums_of_one_table_where_noise_is_much() -> None:

@@ -1,0 +1,127 @@
+"""Compare *auto* with its alternatives on workloads of a few tables, drawn at random from public tables.
+
+    python benchmarks/workloads.py bank                            # the folder that `bank.py save bank` wrote
+    python benchmarks/workloads.py bank --seed 2 --wide 2          # other workloads, of tables of one or two columns
+
+Each workload has 2 to 8 tables, drawn at random from one table of the bank, and an ε drawn at random. Shown are those
+that can be measured directly with much noise: more than 0.8 of all rows in a table on average. Errors are mean L1
+distances of expected counts to the truth over the published tables, as a part of all rows. Independence is told the
+number of rows; the others measure it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import zlib
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
+
+import dpengine as dpe
+from benchmarks.accuracy import counts, independence
+from dpengine.estimate.estimates import derive_estimates
+from dpengine.marginals.graphs import maximal
+from dpengine.measure.allocation import needs_a_model
+from dpengine.measure.rows_and_noise import noise_in_a_table
+from dpengine.measure.strategy import decide
+
+EPSILONS = ("0.03", "0.1", "0.3", "1", "3")
+TABLES = (2, 3, 5, 8)
+MAX_ROWS, MAX_CELLS, MIN_NOISE, TRIALS = 100_000, 60_000, 0.8, 40
+WORST = 1.03  # times the error of the better of direct measurement and independence
+
+
+def draw_plan(rng: np.random.Generator, sizes: dict[str, int], rows: int, wide: int) -> dpe.Plan:
+    """Return a plan of a few random tables of at most `wide` columns, at a random ε."""
+    names, tables = list(sizes), set()
+    for _ in range(rng.choice(TABLES)):
+        columns = np.sort(rng.choice(len(names), min(int(rng.integers(1, wide + 1)), len(names)), replace=False))
+        if np.prod([sizes[names[k]] for k in columns]) <= MAX_CELLS:
+            tables.add(tuple(names[k] for k in columns))
+    columns = [
+        {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
+        for name, size in sizes.items()
+        if any(name in table for table in tables)
+    ]
+    return dpe.Plan(
+        dataset="benchmark",
+        epsilon=str(rng.choice(EPSILONS)),
+        rows_about=max(100, round(rows, -2)),
+        columns=columns,
+        tables=sorted(map(list, tables)) or [[names[0]]],
+    )
+
+
+def compare(path: Path, seed: int, wide: int, draws: int) -> tuple[dict[str, float], str] | None:
+    """Return the errors by strategy on the first noisy workload drawn, and a line that says so."""
+    with np.load(path) as read:
+        codes, sizes = read["codes"], {f"c{k}": int(size) for k, size in enumerate(read["sizes"])}
+    rng = np.random.default_rng([zlib.crc32(path.stem.encode()), seed])
+    if len(codes) > MAX_ROWS:
+        return None
+    for _ in range(TRIALS):
+        try:
+            plan = draw_plan(rng, sizes, len(codes), wide)
+        except (dpe.PlanError, ValueError):
+            continue
+        tables = maximal(plan.supports)
+        if len(tables) > 1 and not needs_a_model(plan, tables) and noise_in_a_table(plan, tables) > MIN_NOISE:
+            break
+    else:
+        return None
+    exact = partial(_exact, codes, sizes)
+    error = {each: _error(plan, each, exact, draws) for each in ("direct", "adaptive")}
+    chosen = "direct" if decide(plan).closed_form else "adaptive"
+    alone = [independence(codes, sizes, str(plan.epsilon), list(plan.marginals)) for _ in range(2 * draws)]
+    error |= {"auto": error[chosen], "independence": statistics.mean(alone)}
+    shapes = " ".join("x".join(str(sizes[name]) for name in table) for table in tables)
+    told = "  ".join(f"{name} {value:.3f}" for name, value in error.items())
+    noise = noise_in_a_table(plan, tables)
+    return error, f"{path.stem:<16} eps {plan.epsilon!s:>6}  noise {noise:6.2f}  {told}  {chosen:<8}  {shapes}"
+
+
+def _exact(codes: np.ndarray, sizes: dict[str, int], table: tuple[str, ...]) -> np.ndarray:
+    return counts(codes, sizes, table) if table else np.array(len(codes))
+
+
+def _error(plan: dpe.Plan, strategy: str, exact: Any, draws: int) -> float:
+    """Return the mean error over several draws, as a part of all rows."""
+    found, rows = [], exact(()).item()
+    for _ in range(draws):
+        way = decide(plan.model_copy(update={"strategy": strategy}))
+        fitted = derive_estimates(way.plan, way.measure(lambda tables: list(map(exact, tables)))).fitted
+        off = [np.abs(fitted.table(table) - exact(table)).sum() / rows for table in way.plan.marginals if table]
+        found.append(statistics.mean(off))
+    return statistics.mean(found)
+
+
+def main() -> None:
+    """Compare, and sum up."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wide", type=int, default=4, help="columns of a table, at most")
+    parser.add_argument("--draws", type=int, default=3)
+    chosen = parser.parse_args()
+    errors = []
+    for path in sorted(chosen.folder.glob("*.npz")):
+        if (found := compare(path, chosen.seed, chosen.wide, chosen.draws)) is not None:
+            errors.append(found[0])
+            print(found[1], flush=True)
+    better = [min(each["direct"], each["independence"]) for each in errors]
+    for name in ("direct", "adaptive", "auto"):
+        ratios = [each[name] / least for each, least in zip(errors, better, strict=True)]
+        print(
+            f"{name} has {statistics.geometric_mean(ratios):.2f} times the better error of direct and independence, "
+            f"at most {max(ratios):.2f}; {sum(ratio <= WORST for ratio in ratios)} of {len(ratios)} within {WORST}"
+        )
+
+
+if __name__ == "__main__":
+    main()
