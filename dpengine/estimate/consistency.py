@@ -5,7 +5,8 @@ margins and totals agree by construction, and synthetic rows can be made from th
 numbers and public structure only, and costs no privacy (post-processing: Dwork & Roth 2014, Proposition 2.1).
 
 1. *Fit.* The cells of each measured table are shrunk towards a model of its own columns and pairs, whose sums are far
-   more accurate. With hardly any noise, they are only projected on {x ≥ 0, Σx = total}.
+   more accurate; those of a single column are smoothed. With hardly any noise, they are only projected on
+   {x ≥ 0, Σx = total}.
 2. *Round*, from one table to the next along the tree. Where two tables share columns, the counts of the first fix the
    sums of the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
@@ -35,7 +36,7 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
-from dpengine.marginals.smoothing import smooth
+from dpengine.marginals.smoothing import SIZES_TOLD, smooth
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
@@ -142,11 +143,13 @@ def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Flo
 def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
     """Return non-negative expected counts of one measured table.
 
-    With wide noise, it is shrunk towards a model of its sums. A table that was measured alone with hardly any noise
-    keeps its counts (`small_noise`). Otherwise it is projected on {x ≥ 0, Σx = total} and
-    raked to its single columns, in which clipping many small cells causes far less bias.
+    With wide noise, it is shrunk towards a model of its sums, and a single column is smoothed. A table that was
+    measured alone with hardly any noise keeps its counts (`small_noise`). Otherwise it is projected on
+    {x ≥ 0, Σx = total} and raked to its single columns, in which clipping many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
+    if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size in SIZES_TOLD:
+        return smooth(estimate, scale, total)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
         return fit_one_table(estimate, columns, scale)

@@ -21,7 +21,7 @@ from dpengine.array_types import Floats
 from dpengine.marginals.fitting import project
 from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
 
-__all__ = ["smooth"]
+__all__ = ["SIZES_TOLD", "smooth"]
 
 WINDOWS = (1, 2, 4, 8)  # neighbours on either side
 MIN_TO_SMOOTH = 8  # cells

@@ -111,6 +111,23 @@ def test_counts_of_one_table_are_nearer_the_truth_than_projected_ones() -> None:
     assert ours < 0.75 * projected
 
 
+def test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many() -> None:
+    """Cells hold 40 people each, noise has the scale 10 or 0.5; a projection leaves the noise as it is.
+
+    In 400 draws, smoothing left 0.05 of the error on average and at most 0.24, with an exponential tail: 0.8 is about
+    1 in 10⁸.
+    """
+
+    def of(cells: int, epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        one = noisy(np.full(cells, 40), epsilon)
+        return published(one), project(one.values, int(one.values.sum())), np.full(cells, 40)
+
+    smoothed, projected, truth = of(500, "0.1")
+    assert np.abs(smoothed - truth).sum() < 0.8 * np.abs(projected - truth).sum()
+    for plain, projected, _ in (of(500, "2"), of(600, "0.1")):
+        assert np.abs(plain - projected).max() < 1
+
+
 def test_a_ring_of_wide_tables_is_rounded_to_within_the_noise_of_its_fit() -> None:
     """Rounding one joint table costs little beyond the fit, where plain rounding would cost much more."""
     plan = letters_plan([12, 10, 8, 6], {"each": 3}, epsilon="2")
