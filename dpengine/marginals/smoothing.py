@@ -25,7 +25,7 @@ __all__ = ["SIZES_TOLD", "smooth"]
 
 WINDOWS = (1, 2, 4, 8)  # neighbours on either side
 MIN_TO_SMOOTH = 8  # cells
-SIZES_TOLD = range(3, 513)  # numbers of cells that are compared: more take the square in time and memory
+SIZES_TOLD = range(3, 1025)  # numbers of cells that are compared: more take the square in time and memory
 SMALL_SIZES = 6
 SIZE_ROUNDS = 10
 LESS_LIKELY = 1.0  # difference of log-likelihoods up to which neighbours have full weight
