@@ -8,6 +8,7 @@ All of it follows from the plan alone; the owner's rows are not read.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,6 +35,7 @@ from pages.parts.visit.strategy import strategy_of
 __all__ = ["advise"]
 
 TOO_MANY = 0.5  # share of cells that are mostly noise from which on the page warns
+FEW = 4  # times the error of a single count: a table of fewer rows has nothing to say
 HIGHEST = "4"  # no ε above this is advised
 
 MadeUp = dict[Columns, MockCells]
@@ -74,7 +76,7 @@ def advise(plan: Plan) -> None:
         cells,
         noisy=number(noisy),
     )
-    todo = _("What would help:") if ways else _("Use fewer columns, or wider bins.")
+    todo = _("What would help:") if ways else _too_few(plan) or _("Use fewer columns, or wider bins.")
     st.warning(f"{much} {todo}", icon=":material/grain:")
     for way in ways:
         st.button(
@@ -85,6 +87,15 @@ def advise(plan: Plan) -> None:
             help=way.help,
             width="stretch",
         )
+
+
+def _too_few(plan: Plan) -> str:
+    """Say so if no plan would help, as the stated number of rows is hardly more than the noise in a single count."""
+    least = math.ceil(math.log(20) * plan.unit.rows / plan.epsilon)  # 95 in 100 draws of Laplace noise are within
+    if plan.rows_about is None or plan.rows_about >= FEW * least:
+        return ""
+    return _("About {rows} are too few for tables at such an ε: even their number alone, and nothing else, would be "
+             "published as ±{least}.", rows=number(plan.rows_about), least=number(least))  # fmt: skip
 
 
 def _take(changes: dict[str, Any]) -> None:
