@@ -149,34 +149,37 @@ def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any], quest
     named = how["names_given"] and header_doubt(field.name for field in table.columns)
     if named and not visit().recall("names-confirmed", question):
         _ask_for_names(question)
-    elif _ends_in_total(table, source) and not visit().recall("last-confirmed", question):
-        _ask_about_last_row(question)
+    elif (below := _rows_below(table, source)) and not visit().recall("last-confirmed", question):
+        _ask_about_last_rows(below, question)
     else:
         _take(table, source, how)
 
 
-def _ends_in_total(table: Table, source: uploads.Place) -> bool:
-    """Return whether the last row looks like a total; only files of which rows can be left out are looked at."""
+def _rows_below(table: Table, source: uploads.Place) -> int:
+    """Return how many last rows look like totals; only files of which rows can be left out are looked at."""
     kinds = {suffix.lower() for suffix in source.path.suffixes} if source.path is not None else set()
-    return not kinds.isdisjoint((*TEXT, *EXCEL)) and owner.ends_in_total(table)
+    return 0 if kinds.isdisjoint((*TEXT, *EXCEL)) else owner.rows_below(table)
 
 
-def _ask_about_last_row(question: object) -> None:
-    """Ask whether the last row, which looks like a total, stands for a person: only its owner can know."""
-    st.warning(
-        _(
-            "**The last row looks like a total or a note, not like a person.** As a row of the table it counts as one "
-            "more person, and what it sums up as that person's values."
-        ),
-        icon=":material/functions:",
+def _ask_about_last_rows(below: int, question: object) -> None:
+    """Ask whether the last rows, which look like totals, stand for persons: only their owner can know."""
+    text = plural(
+        "**The last row looks like a total or a note, not like a person.** As a row of the table it counts as one "
+        "more person, and what it sums up as that person's values.",
+        "**The last {n} rows look like totals or notes, not like persons.** As rows of the table they count as {n} "
+        "more persons, and what they sum up as those persons' values.",
+        below,
     )
+    st.warning(text, icon=":material/functions:")
     left_out, kept = st.columns(2)
     left_out.button(
-        _("It stands for nobody: leave it out"), key=visit().key("last-left-out"), width="stretch", type="primary",
-        on_click=_leave_out_one_more, args=("skip_last",),
+        plural("It stands for nobody: leave it out", "They stand for nobody: leave them out", below),
+        key=visit().key("last-left-out"), width="stretch", type="primary",
+        on_click=_leave_out, args=("skip_last", below),
     )  # fmt: skip
     kept.button(
-        _("It is a row of the table"), key=visit().key("last-is-row"), width="stretch",
+        plural("It is a row of the table", "They are rows of the table", below),
+        key=visit().key("last-is-row"), width="stretch",
         on_click=lambda: visit().keep("last-confirmed", question, True),
     )  # fmt: skip
 
@@ -206,14 +209,14 @@ def offer_to_skip_a_row() -> None:
     """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
     st.button(
         _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
-        on_click=_leave_out_one_more, args=("skip_rows",),
+        on_click=_leave_out, args=("skip_rows", 1),
     )  # fmt: skip
 
 
-def _leave_out_one_more(where: str) -> None:
-    """Leave out one row more above or below the table; one that is open is then read again in the first step."""
+def _leave_out(where: str, rows: int) -> None:
+    """Leave out more rows above or below the table; one that is open is then read again in the first step."""
     key = visit().key(where.replace("_", "-"))
-    st.session_state[key] = st.session_state.get(key, visit().read_as.get(where, 0)) + 1
+    st.session_state[key] = st.session_state.get(key, visit().read_as.get(where, 0)) + rows
     visit().open_step("table")
 
 

@@ -96,6 +96,19 @@ def test_a_total_below_the_table_counts_as_a_person_only_if_its_owner_says_so(an
     assert visit_of(page).read_as == ({"skip_last": 1} if rows == 2 else {})
 
 
+def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("pupils.csv", b"class;days\n7a;3\n7b;4\nTotal;7\n;\nSource: school;\n").run()
+    settled(page)
+    assert "The last 3 rows look like totals" in texts(page)
+    press(page, "They stand for nobody: leave them out")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert row_count(table) == 2
+    assert visit_of(page).read_as == {"skip_last": 3}
+
+
 def test_names_that_look_like_data_can_be_confirmed() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("odd.csv", b"1,2\n3,4\n").run()

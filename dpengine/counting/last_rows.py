@@ -1,4 +1,4 @@
-"""Look at the last row of a file: does it stand for a person, or is it a total or a note below the table?
+"""Look at the last rows of a file: do they stand for persons, or are they totals and notes below the table?
 
 Whoever publishes such a row counts it as a person, whose values may be sums over everybody. Nothing is left out by what
 is found here: the owner is asked, and states it as a way to read the file.
@@ -12,9 +12,10 @@ import re
 from dpengine.sources.cells import cell_text
 from dpengine.sources.table import LocalTable, Table, TextFile
 
-__all__ = ["ends_in_total"]
+__all__ = ["rows_below"]
 
-_BEFORE = 50  # rows with which the last one is compared
+_MOST = 20  # rows below a table
+_BEFORE = 50  # rows with which they are compared
 _TAIL = 1 << 16  # bytes in which they are looked for
 _TOTAL = re.compile(
     r"\W*((grand |sub|over)?-?(all )?totals?|sums?|(gesamt|zwischen|end)?-?summen?|insgesamt|gesamt|zusammen|"
@@ -23,20 +24,24 @@ _TOTAL = re.compile(
 )
 
 
-def ends_in_total(table: Table) -> bool:
-    """Return whether the last row of a table from a file looks like a total or a note, for the eyes of the owner only.
+def rows_below(table: Table) -> int:
+    """Return how many of the last rows of a file look like totals or notes, for the eyes of the owner only.
 
-    One of its cells is a word such as *Total*, or it leaves blank at least half of the columns, of those that all of
-    the rows shortly before it fill. Rows that are not at hand (of a database, or of Parquet) are not looked at.
+    One cell of such a row is a word such as *Total*; or it leaves blank at least half of the columns, of those that are
+    filled in nine of ten rows shortly before all of these. Rows that are not at hand (of a database, or of Parquet) are
+    not looked at.
     """
     rows = _last_rows(table) if isinstance(table, LocalTable) else []
-    if not rows:
-        return False
-    *before, last = rows
-    if any(_TOTAL.fullmatch(cell) for cell in last):
+    runs = range(min(_MOST, len(rows) - 1), 0, -1)
+    return next((n for n in runs if all(_is_below(row, rows[:-n]) for row in rows[-n:])), 0)
+
+
+def _is_below(row: list[str], before: list[list[str]]) -> bool:
+    if any(map(_TOTAL.fullmatch, row)):
         return True
-    filled = [place for place in range(len(last)) if before and all(row[place] for row in before)]
-    return len(last) > 1 and 2 * sum(not last[place] for place in filled) >= len(last)
+    filled = [10 * sum(bool(cell) for cell in column) >= 9 * len(before) for column in zip(*before, strict=True)]
+    blank = sum(not cell for cell, expected in zip(row, filled, strict=True) if expected)
+    return len(row) > 1 and 2 * blank >= len(row)
 
 
 def _last_rows(table: LocalTable) -> list[list[str]]:
@@ -45,7 +50,7 @@ def _last_rows(table: LocalTable) -> list[list[str]]:
         return _of_text(table.text, len(table.columns))
     if table.frame is None:
         return []
-    tail = table.frame.slice(max(0, table.frame.num_rows - _BEFORE - 1))
+    tail = table.frame.slice(max(0, table.frame.num_rows - _BEFORE - _MOST))
     return [[_text(cell) for cell in row.values()] for row in tail.to_pylist()]
 
 
@@ -60,6 +65,6 @@ def _of_text(file: TextFile, columns: int) -> list[list[str]]:
     with file.path.open("rb") as raw:
         next(raw)  # the names
         raw.seek(max(raw.tell(), raw.seek(0, 2) - _TAIL))
-        lines = raw.read().decode("utf-8", "replace").splitlines()[-_BEFORE - 1 :]
+        lines = raw.read().decode("utf-8", "replace").splitlines()[-_BEFORE - _MOST :]
     rows = csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote)
     return [[cell.strip() for cell in row] for row in rows if len(row) == columns]
