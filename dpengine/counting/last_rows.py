@@ -27,9 +27,9 @@ _TOTAL = re.compile(
 def rows_below(table: Table) -> int:
     """Return how many of the last rows of a file look like totals or notes, for the eyes of the owner only.
 
-    One cell of such a row is a word such as *Total*; or it leaves blank at least half of the columns, of those that are
-    filled in nine of ten rows shortly before all of these. Rows that are not at hand (of a database, or of Parquet) are
-    not looked at.
+    One cell of such a row is a word such as *Total*; or it leaves blank more than half of the columns, which nine of
+    ten rows shortly before all of these fill. Rows that are not at hand (of a database, or of Parquet) are not looked
+    at.
     """
     rows = _last_rows(table) if isinstance(table, LocalTable) else []
     runs = range(min(_MOST, len(rows) - 1), 0, -1)
@@ -41,7 +41,7 @@ def _is_below(row: list[str], before: list[list[str]]) -> bool:
         return True
     filled = [10 * sum(bool(cell) for cell in column) >= 9 * len(before) for column in zip(*before, strict=True)]
     blank = sum(not cell for cell, expected in zip(row, filled, strict=True) if expected)
-    return len(row) > 1 and 2 * blank >= len(row)
+    return 2 * blank > len(row) > 1
 
 
 def _last_rows(table: LocalTable) -> list[list[str]]:

@@ -65,6 +65,12 @@ def test_columns_that_are_often_blank_say_nothing(tmp_path: Path) -> None:
         assert not rows_below(table)
 
 
+def test_one_gap_in_two_columns_is_no_note(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("town,child\nNorth,yes\nSouth,no\n,no\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert rows_below(table) == 0
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_table_of_hardly_any_rows_has_none(rows: int) -> None:
     with open_table(pd.DataFrame({"a": ["x"] * rows, "b": ["y"] * rows})) as table:

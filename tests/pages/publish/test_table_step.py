@@ -98,7 +98,8 @@ def test_a_total_below_the_table_counts_as_a_person_only_if_its_owner_says_so(an
 
 def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
     page = visit()
-    page.get("file_uploader")[0].upload("pupils.csv", b"class;days\n7a;3\n7b;4\nTotal;7\n;\nSource: school;\n").run()
+    content = b"class;sex;days\n7a;f;3\n7b;m;4\nTotal;;7\n;;\nSource: school;;\n"
+    page.get("file_uploader")[0].upload("pupils.csv", content).run()
     settled(page)
     assert "The last 3 rows look like totals" in texts(page)
     press(page, "They stand for nobody: leave them out")
