@@ -21,6 +21,7 @@ from dpengine.counting.equivalence_classes import (
     rows_by_person,
     unique_people,
 )
+from dpengine.counting.last_rows import rows_below
 from dpengine.counting.single_query import check as check_asked
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount, Column, Number
@@ -28,8 +29,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "around_bounds", "beyond_bounds",
-    "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes", "distinct_texts", "people_count",
-    "row_count", "rows_by_cell", "rows_kept", "unique_people",
+    "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes", "distinct_texts",
+    "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.entry import Kind, Resemblance
+from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.ask import ask, published, resembling
 from dpengine.errors import Fault
 from dpengine.results.answer import Answer, expect, reopen
@@ -21,10 +21,11 @@ from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import exactly, plain, sure
+from pages.parts.shared.wording import bound, exactly, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.roles import publishes
@@ -155,7 +156,21 @@ def _consequence(question: Question, table: Table) -> None:
             icon=":material/how_to_reg:",
         )
         return
+    _say_what_is_there(recent.with_answer_to(question, data, book))
     _offer(question, table, data, resemblances)
+
+
+def _say_what_is_there(entry: Entry | None) -> None:
+    """Say that a release already holds the answer, before it is paid for a second time."""
+    if entry is None:
+        return
+    text = _(
+        "**Your release of {day} already holds this number**, at ε = {paid}. To look at it there costs nothing.",
+        day=bound(entry.created[:10]),
+        paid=exactly(entry.epsilon),
+    )
+    st.info(text, icon=":material/inventory_2:")
+    st.page_link(PUBLISH, label=_("Open that release"), query_params={"release": entry.release_id})
 
 
 def _show_expected(question: Question) -> None:

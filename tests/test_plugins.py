@@ -18,15 +18,35 @@ from dpengine.accounting.entry import Kind
 from dpengine.charts.figures import release_figure
 from dpengine.export import export, published
 from dpengine.mechanism import MechanismResult, Noise, reopen, run_mechanism
+from tests.documents import blocks
 from tests.plans import CLINIC
 from tests.test_cli import run
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "plugins"
+PAGE = EXAMPLES.with_suffix(".md").read_text(encoding="utf-8")
 PLAN = dpe.Plan(
     dataset="clinic", epsilon="1000", tables=[["region"]],
     columns=[dpe.Category(name="region", values=["North", "South", "=West"], other=False, missing=False)],
 )  # fmt: skip
 ROWS = pd.DataFrame({"region": ["North"] * 50 + ["South"] * 30 + ["=West"] * 80})
+
+
+def leaking(self: Any, counts: Mapping[Any, Any], noise: Noise) -> list[dict[str, int]]:
+    (cells,) = counts.values()
+    return [{"cell": 0, "count": int(cells[0])}]
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+def test_the_audit_in_the_documentation_notices_a_mechanism_that_leaks(
+    leaks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: dict[str, Any] = {}
+    code = next(block.text for block in blocks(PAGE) if block.title == "audit_largest_cells.py")
+    exec(code.replace("runs=2_000", "runs=200"), names)
+    if leaks:
+        monkeypatch.setattr(names["LargestCells"], "draw", leaking)
+    found = names["audit"](*map(names["answers"], (50, 49)), alpha=1e-9).least_epsilon  # wrong once in 10⁹ runs
+    assert (found > 1) == leaks
 
 
 @pytest.fixture(autouse=True)

@@ -83,6 +83,9 @@ READING = (
     click.option(
         "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
     ),
+    click.option(
+        "--skip-last", type=click.IntRange(0), default=0, help="Rows at the end that stand for nobody, such as a total."
+    ),
     click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
 )
 
@@ -97,11 +100,13 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         delimiter: str | None,
         sheet: str | None,
         skip_rows: int,
+        skip_last: int,
         no_names: bool,
         **options: Any,
     ) -> None:
-        reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "skip_rows": skip_rows}
-        command(*arguments, reading=reading | {"names_given": not no_names}, **options)
+        reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
+        rows = {"skip_rows": skip_rows, "skip_last": skip_last, "names_given": not no_names}
+        command(*arguments, reading=reading | rows, **options)
 
     for add in reversed(READING):
         collected = add(collected)

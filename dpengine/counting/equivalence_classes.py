@@ -2,6 +2,8 @@
 
 Everything here is exact and private: it is for the eyes of the table's owner only, and no publication uses it. Null,
 blank text and NaN are one and the same value.
+
+Sources: Sweeney 2002 (k-anonymity); Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ℓ-diversity).
 """
 
 from __future__ import annotations

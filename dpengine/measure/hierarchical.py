@@ -130,7 +130,7 @@ class _GrowingTree:
         return parents, first, last, parts, values
 
     def unevenness(self) -> Unevenness | None:
-        """Return all that was asked; None if nothing was."""
+        """Return all questions about unevenness with their noisy answers; None if none was asked."""
         if not self._asked:
             return None
         return Unevenness(

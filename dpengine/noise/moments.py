@@ -2,6 +2,8 @@
 
 With a = exp(−1/scale), P(Z = z) = (1−a)/(1+a)·a^|z|. These floats predict and describe errors; they draw no noise
 and decide no budget.
+
+Source: Inusah & Kozubowski 2006, who call it a discrete analogue of the Laplace distribution.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
 
-__all__ = ["EXCEL", "STATISTICAL", "Source", "columns_of", "open_table", "sheet_names"]
+__all__ = ["EXCEL", "STATISTICAL", "TEXT", "Source", "columns_of", "open_table", "sheet_names"]
 
 Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
@@ -48,6 +48,7 @@ SEPARATED = {
 OTHERWISE = mark("{encoding}, cells separated by {delimiter}")
 STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 _ROWS_ABOVE = (*TEXT, *EXCEL), mark("only text files and workbooks have rows above their names, or none with names")
+_ROWS_BELOW = (*TEXT, *EXCEL), mark("only text files and workbooks have rows below their table, such as a total")
 # The files that each way to read is for: for any other source it would be ignored, and another table read than meant.
 _FOR = {
     "encoding": ((*TEXT, *STATISTICAL), mark("only text files, and those of SPSS, Stata and SAS, have an encoding")),
@@ -56,6 +57,7 @@ _FOR = {
     "table": (duckdb_file.ENDINGS, mark("only databases hold tables by name")),
     "skip_rows": _ROWS_ABOVE,
     "no_names": _ROWS_ABOVE,
+    "skip_last": _ROWS_BELOW,
 }
 
 
@@ -87,6 +89,7 @@ class _Options:
     in_full: bool
     skip_rows: int
     names_given: bool
+    skip_last: int
 
     def check_for(self, suffix: str) -> None:
         """Raise `TableError` for all that is given and is not for files with this ending; "" is no file."""
@@ -107,6 +110,7 @@ def open_table(
     in_full: bool = False,
     skip_rows: int = 0,
     names_given: bool = True,
+    skip_last: int = 0,
 ) -> Table:
     """Open a table: a file, many Parquet files, a table of a database, a DataFrame or an Arrow table.
 
@@ -129,6 +133,9 @@ def open_table(
     skip_rows, names_given
         Of a text file or a workbook: how many lines or rows, such as a title, are above the one with the names of the
         columns; and whether there is one with names. Without it, columns are called column_1, column_2, …
+    skip_last
+        Of a text file or a workbook: how many lines or rows at its end, such as a total or a note, are below the table.
+        Say so only of rows that stand for nobody: they are left out before anything is counted, and are not protected.
     in_full
         Whether text and Parquet files of any size are first read in full in a separate process, so that no damaged file
         can crash this one: for a server that opens strangers' files. By default those of up to 64 MB are (Parquet
@@ -136,7 +143,7 @@ def open_table(
 
     Raises `TableError` if the source cannot be read, with advice.
     """
-    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
+    options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given, skip_last)
     if not isinstance(source, str | Path):
         options.check_for("")
     if _is_ibis(source) and remote.can_count(source):
@@ -255,13 +262,15 @@ def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     options.check_for(suffix)
     if not isinstance(options.skip_rows, int) or options.skip_rows < 0:
         raise TableError(_("the number of rows above the names is 0 or more"))
+    if not isinstance(options.skip_last, int) or options.skip_last < 0:
+        raise TableError(_("the number of rows below the table is 0 or more"))
     if suffix in TEXT:
         return _open_text(engine, path, packed, options)
     if suffix in EXCEL:
         answer = isolated.read(
             "workbook", [path], folder,
             path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
-            names_given=options.names_given,
+            names_given=options.names_given, last=options.skip_last,
         )  # fmt: skip
         return _of_rows(engine, answer["names"], read_copy(Path(answer["place"])), typed=False)
     if suffix in parquet.ENDINGS:
@@ -332,6 +341,7 @@ def _open_text(engine: Engine, path: Path, packed: bool, options: _Options) -> _
         "text_table", [path], engine.folder,
         path=str(path), folder=str(engine.folder), packed=packed, encoding=options.encoding,
         delimiter=options.delimiter, in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
+        last=options.skip_last,
     )  # fmt: skip
     place, columns, delimiter = Path(answer["place"]), len(answer["names"]), answer["delimiter"]
     how = {"quote": answer["quote"], "plain_lines": answer["plain_lines"]}

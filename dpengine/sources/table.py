@@ -52,12 +52,14 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
         "number",
         r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
         r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon|alter|"
-        r"\w*einkommen|gehalt|lohn|miete|betrag|anzahl|jahr|geburtsjahr|k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
+        r"\w*einkommen|gehalt|lohn|miete|betrag|geb(ü|ue)hr|kosten|preis|\w*tage|anzahl|jahr|geburtsjahr|"
+        r"k(ö|oe)rpergr(ö|oe)(ß|ss)e|k(ö|oe)rpergewicht)"
         r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
     ),
     (
         "date",
-        r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)",
+        r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)|"
+        r"admitted|discharged|beginn|ende",
     ),
 )
 

@@ -31,7 +31,7 @@ from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["DATE_FORMATS", "is_standard", "read", "write"]
+__all__ = ["CODES", "DATE_FORMATS", "is_standard", "read", "write"]
 
 # The last day of 2024, at half past six in the evening, in each pattern that a plan may state.
 DATE_FORMATS = {
@@ -51,14 +51,14 @@ ELLIPSES = ("…", "...")
 MIN_RUN = 3  # consecutive values or bins from which they are written as a run
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _TO = r"\s*(?:\bto\b|–|—)\s*"
-_SPAN = re.compile(rf"({_DAY}){_TO}({_DAY})\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
+_SPAN = re.compile(rf"({_DAY})(?:{_TO}({_DAY}))?\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
 _NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
 _RANGE = re.compile(rf"{_NUMBER}{_TO}{_NUMBER}", re.IGNORECASE)
 _STEPS = re.compile(rf".*{_NUMBER}{_TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
 _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
 _COMMA_EDGES = re.compile(r"(?=.*[0-9],[0-9])\s*[+-]?[0-9]+(?:,[0-9]+)?\s*(?:;\s*[+-]?[0-9]+(?:,[0-9]+)?\s*)+;?")
-_CODES = re.compile(r"([0-9]{1,9})\s*\.\.\s*([0-9]{1,9})")
+CODES = re.compile(r"([0-9]{1,9})\s*\.\.\s*([0-9]{1,9})")
 _YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
 
 
@@ -74,6 +74,8 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
     {'kind': 'category', 'values': ['North', 'Paris, TX']}
     >>> read("2020 to 2024 by year", "date")
     {'kind': 'date', 'from': '2020-01-01', 'to': '2024-12-31', 'by': 'year'}
+    >>> read("2024 by month", "date")
+    {'kind': 'date', 'from': '2024-01-01', 'to': '2024-12-31', 'by': 'month'}
     """
     text = text.strip()
     kind = kind if strict else _kind_of(text, kind)
@@ -151,7 +153,7 @@ def _kind_of(text: str, kind: str) -> str:
     if _STEPS.fullmatch(body) or _COMMA_EDGES.fullmatch(body):
         return "number"
     items = {item.casefold() for item in _split(text)}
-    if kind == "category" or any(map(_CODES.fullmatch, items)):
+    if kind == "category" or any(map(CODES.fullmatch, items)):
         return "category"
     if items in _YES_NO and (kind != "number" or items != {"1", "0"}):
         return "yesno"
@@ -283,7 +285,7 @@ def _named(item: str) -> Sequence[str]:
         raise ValueError(_("write all values: a list with … in it is not whole"))
     if item in standard_lists():
         return standard_lists()[item]
-    if codes := _CODES.fullmatch(item):
+    if codes := CODES.fullmatch(item):
         low, high = int(codes[1]), int(codes[2])
         if not low < high <= low + MAX_COLUMN_CELLS:
             raise ValueError(_("{item}: write the lower code first, such as 1..12", item=item))
@@ -305,7 +307,7 @@ def _values_text(values: list[str]) -> str:
         while end < len(values) and _follows(values[end - 1], values[end]):
             end += 1
         codes = f"{values[place]}..{values[end - 1]}"
-        if end - place >= MIN_RUN and _CODES.fullmatch(codes) and _named(codes) == values[place:end]:
+        if end - place >= MIN_RUN and CODES.fullmatch(codes) and _named(codes) == values[place:end]:
             items.append(codes)
             place = end
         else:
@@ -315,7 +317,7 @@ def _values_text(values: list[str]) -> str:
 
 
 def _follows(before: str, after: str) -> bool:
-    short = len(before) < 10 and len(after) < 10  # no run is longer than what `_CODES` reads
+    short = len(before) < 10 and len(after) < 10  # no run is longer than what `CODES` reads
     return short and before.isascii() and after.isascii() and before.isdigit() and after.isdigit() and (
         int(after) == int(before) + 1
     )  # fmt: skip
@@ -324,7 +326,7 @@ def _follows(before: str, after: str) -> bool:
 def _quoted(value: str) -> str:
     """Return a value, in quotes if it would otherwise be read as something else."""
     odd = not value or value != value.strip() or _RANGE.fullmatch(value) or re.search(r'[,;"\t\r\n]', value)
-    meant_otherwise = value in (*ELLIPSES, *standard_lists()) or _CODES.fullmatch(value)
+    meant_otherwise = value in (*ELLIPSES, *standard_lists()) or CODES.fullmatch(value)
     doubled = value.replace('"', '""')
     return f'"{doubled}"' if odd or meant_otherwise or _kind_of(value, "category") != "category" else value
 
@@ -333,7 +335,7 @@ def _span(text: str) -> dict[str, str]:
     match = _SPAN.fullmatch(text)
     if match is None:
         raise ValueError(_("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month"))
-    return {"from": _day(match[1], last=False), "to": _day(match[2], last=True), "by": match[3].lower()}
+    return {"from": _day(match[1], last=False), "to": _day(match[2] or match[1], last=True), "by": match[3].lower()}
 
 
 def _day(text: str, *, last: bool) -> str:

@@ -50,7 +50,7 @@ _AMOUNTS = (
         "0 to 200000 by 100",
     ),
     (r"(.*_)?(costs?|charges?|expenses?|expenditures?|spending|kosten|ausgaben)(_(usd|eur))?", "0 to 100000 by 10"),
-    (r"(.*_)?(prices?|preis)(_(usd|eur))?", "0 to 1000 by 1"),
+    (r"(.*_)?(prices?|preis|fees?|gebuehr)(_(usd|eur))?", "0 to 1000 by 1"),
     (r"(.*_)?(hours|stunden)", "0 to 100 by 1"),
 )
 

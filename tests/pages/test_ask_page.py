@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine import release
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from dpengine.errors import Fault
@@ -18,6 +19,7 @@ from pages.parts.ask.form import with_point
 from pages.parts.ask.history import as_rows
 from pages.parts.shared.answer_wording import number
 from pages.parts.shared.entries_table import contents
+from pages.parts.visit.plan.plan_form import to_plan
 from tests.pages.visits import texts, visit, visit_of
 
 
@@ -73,6 +75,24 @@ def test_a_count_is_described_priced_paid_and_then_free(book: Ledger) -> None:
     assert book.spent("rand-hie") == Fraction(1, 10)
     assert list(at.dataframe[0].value["question"]) == ["number of rows"]
     assert list(at.dataframe[0].value.columns)[:2] == ["question", "answer"], "these two are in sight on a phone"
+
+
+def test_counts_that_a_release_holds_are_not_sold_without_a_word(book: Ledger) -> None:
+    at = page()
+    assert "already holds this number" not in texts(at)
+    here = visit_of(at)
+    assert here.table is not None
+    plan = to_plan(here.entries)
+    release(here.table, plan, book)
+    assert "already holds this number" in texts(at.run())
+    assert "ask-pay" in str([button.key for button in at.button]), "a number of its own is still for sale"
+    at.multiselect(key=key(at, "ask-by")).set_value(["sex"]).run()
+    assert "already holds this number" not in texts(at), "it holds only larger tables"
+    at.multiselect(key=key(at, "ask-by")).set_value(["age", "sex"]).run()
+    assert "already holds this number" in texts(at)
+    at.multiselect(key=key(at, "ask-where")).set_value(["sex"]).run()
+    at.multiselect(key=key(at, "ask-where-sex-values")).set_value(["male"]).run()
+    assert "already holds this number" not in texts(at)
 
 
 def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release(book: Ledger) -> None:

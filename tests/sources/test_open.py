@@ -423,6 +423,8 @@ def test_a_copied_file_may_be_deleted(tmp_path):
         ("numVisits", "number"),
         ("loan_amount", "number"), ("hours_per_week", "number"), ("weight_kg", "number"), ("year_of_birth", "number"),
         ("Income (USD)", "number"), ("Haushaltseinkommen [€]", "number"), ("Körpergröße cm", "number"),
+        ("Gebühr", "number"), ("Fehltage", "number"), ("Beginn", "date"), ("admitted", "date"),
+        ("Endergebnis", "category"),
         ("Aufnahmedatum", "date"), ("Geburtstag", "date"), ("Betriebsgröße", "category"), ("Verwalter", "category"),
         ("(name)", "category"),
         ("is_smoker", "yesno"), ("has_car", "yesno"),

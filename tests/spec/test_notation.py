@@ -55,6 +55,8 @@ from dpengine.spec.standard_lists import standard_lists
         ("yes, no", "category", {"kind": "category", "values": ["yes", "no"]}),
         ("2020 to 2024 by year", "category",
          {"kind": "date", "from": "2020-01-01", "to": "2024-12-31", "by": "year"}),
+        ("2024 by month, written 31.12.2024", "category",
+         {"kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "format": "%d.%m.%Y"}),
         ("2020-03 to 2024-02 by months", "date",
          {"kind": "date", "from": "2020-03-01", "to": "2024-02-29", "by": "month"}),
         ("2020-03-04 to 2024-02-03 by week, written 31.12.2024", "date",
@@ -108,7 +110,7 @@ texts = st.text(min_size=1).filter(lambda text: text.isprintable())
 odd = st.sampled_from(
     [
         *("us-states", "1..3", "…", "...", "18 to 90 by 5", "2020 to 2024 by year", 'a"b', " a", "a,b", "by 3"),
-        *("1 to 2", "yes", "no", "written %d", "x written y", "007", "8", "9", "10", "11", "AL", "AK"),
+        *("2024 by month", "1 to 2", "yes", "no", "written %d", "x written y", "007", "8", "9", "10", "11", "AL", "AK"),
     ]
 )
 numbers = st.decimals(-(10**9), 10**9, allow_nan=False, places=2) | st.integers(-50, 50).map(Decimal)

@@ -49,6 +49,7 @@ def test_a_name_and_a_kind_suggest(name: str, kind: str, text: str) -> None:
 
 def test_an_amount_of_money_is_recognised_in_german() -> None:
     assert suggested_amount("Haushaltseinkommen (€)") == "0 to 200000 by 100"
+    assert suggested_amount("Gebühr") == "0 to 1000 by 1"
 
 
 def test_a_column_stored_as_dates_gets_days_whatever_its_name() -> None:

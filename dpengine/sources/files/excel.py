@@ -35,19 +35,22 @@ _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _PIECE = 1 << 20  # bytes
 
 
-def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True) -> list[str]:
+def copy_sheet(
+    path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True, last: int = 0
+) -> list[str]:
     """Write the rows of one sheet (`mixed` columns ``c0``, ``c1``, …) to `copy`; return the names in its header.
 
     The default is the first visible sheet that is no chart. Its first `skip` rows are left out. With `names_given`, the
-    next one is the header; else the columns are called column_1, column_2, … Blank rows are skipped if the sheet has
-    several columns.
+    next one is the header; else the columns are called column_1, column_2, … The `last` rows that are not blank are
+    left out too. Blank rows are skipped if the sheet has several columns.
 
     Raises `TableError`, also if a program shows other values than the file holds (`shown_cells`), and the reader's own
     errors if the file is damaged.
     """
     with _workbook(path) as book:
         opened = _open_sheet(book, sheet)
-        rows = opened.iter_rows()
+        end = _end_of_table(opened, skip + names_given, last)
+        rows: Iterator[list[object]] = islice(opened.iter_rows(), end)
         first: list[object] = next(islice(rows, skip, None), [])
         names = [" ".join((cell_text(cell) or "").splitlines()) for cell in first]
         if not any(names):
@@ -59,7 +62,7 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
         check_names(names)
-        check_shown(path, opened, skip + names_given)
+        check_shown(path, opened, skip + names_given, end)
         schema = pa.schema([(f"c{i}", MIXED) for i in range(len(names))])
         write_copy(copy, schema, _batches(rows, schema))
     return names
@@ -67,9 +70,23 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
 
 def _batches(rows: Iterator[list[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     while block := list(islice(rows, _BATCH)):
-        filled = [row for row in block if len(schema) == 1 or any(str(cell).strip() for cell in row)]
+        filled = [row for row in block if len(schema) == 1 or not _is_blank(row)]
         columns = zip(*filled, strict=True) if filled else [()] * len(schema)
         yield pa.record_batch([object_array(column, mixed=True) for column in columns], schema=schema)
+
+
+def _end_of_table(sheet: CalamineSheet, first: int, last: int) -> int | None:
+    """Return the number of the row with which the `last` rows that are not blank begin; None if none is left out."""
+    if not last:
+        return None
+    filled = [k for k, row in enumerate(sheet.iter_rows()) if k >= first and not _is_blank(row)]
+    if len(filled) < last:
+        raise TableError(_("the sheet has fewer than {last} rows to leave out at its end", last=number(last)))
+    return filled[-last]
+
+
+def _is_blank(row: list[object]) -> bool:
+    return not any(str(cell).strip() for cell in row)
 
 
 def sheet_names(path: Path) -> list[str]:

@@ -35,10 +35,11 @@ _WITHOUT_VALUE = re.compile(
 )
 
 
-def check_shown(path: Path, sheet: CalamineSheet, first: int) -> None:
-    """Raise `TableError` if a formula of the sheet was never computed, or cells are merged from row `first` on.
+def check_shown(path: Path, sheet: CalamineSheet, first: int, end: int | None) -> None:
+    """Raise `TableError` if a formula of the sheet was never computed, or cells are merged in the rows of the table.
 
-    Rows are counted from 0. Formulas of an old .xls file always have values.
+    These are the rows from `first` on, counted from 0, and before `end` if that is given. Formulas of an old .xls file
+    always have values.
     """
     formulas, merged = False, [(*start, *end) for start, end in sheet.merged_cell_ranges or ()]
     if zipfile.is_zipfile(path):
@@ -53,11 +54,13 @@ def check_shown(path: Path, sheet: CalamineSheet, first: int) -> None:
               "or LibreOffice and save it there, or replace the formulas by their values (copy, then paste values)")
         )  # fmt: skip
     last_row, last_column = (sheet.total_height, sheet.total_width) if sheet.end is None else sheet.end
+    last_row = last_row if end is None else end - 1
     for top, left, bottom, right in merged:
         if bottom >= first and top <= last_row and left <= last_column and (top, left) != (bottom, right):
             raise TableError(
                 _("the sheet has merged cells below its header, and only the first of each holds the value: unmerge "
-                  "them, and write the value in each cell that it is for")
+                  "them, and write the value in each cell that it is for; or, if they are below the table, leave those "
+                  "rows out")
             )  # fmt: skip
 
 

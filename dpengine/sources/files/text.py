@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import mmap
 import re
 import shutil
 from collections import Counter
@@ -104,11 +105,11 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
     return codec.upper() if codec not in (None, "utf-8") else mark("UTF-8 (lines that are not, as Windows-1252)")
 
 
-def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None) -> Path:
+def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None, last: int = 0) -> Path:
     """Return the path of a new file in `folder`: `path` without its first `skip` lines, and with a line of names.
 
-    With `names`, the first remaining line holds them; otherwise columns are called column_1, column_2, … Raises
-    `TableError` if no line is left.
+    With `names`, the first remaining line holds them; otherwise columns are called column_1, column_2, … The `last`
+    lines that are not blank are left out too. Raises `TableError` if no line is left.
     """
     copy = folder / "headed.csv"
     with path.open("rb") as raw, copy.open("wb") as file:
@@ -125,7 +126,23 @@ def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: 
             file.write((delimiter.join(invented(len(header))) + "\n").encode())
             raw.seek(begin)
         shutil.copyfileobj(raw, file, _CHUNK)
+    if last:
+        _leave_out(copy, last)
     return copy
+
+
+def _leave_out(path: Path, last: int) -> None:
+    """Shorten a file by its `last` lines that are not blank; the first line stays."""
+    with path.open("r+b") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            end, names = len(text), text.find(b"\n") + 1
+            for _line in range(last):
+                while end and text[end - 1 : end].isspace():
+                    end -= 1
+                end = text.rfind(b"\n", 0, end) + 1
+            if not 0 < names <= end:
+                raise TableError(_("the file has fewer than {last} lines to leave out at its end", last=number(last)))
+        file.truncate(end)
 
 
 def invented(columns: int) -> list[str]:

@@ -60,6 +60,7 @@ def text_table(
     in_full: bool,
     skip: int,
     names_given: bool,
+    last: int,
 ) -> dict[str, Any]:
     """Make a plain text table in `folder`, or a link to one; return its path, how to read it, and its number of rows.
 
@@ -69,8 +70,8 @@ def text_table(
     with plain_errors():
         encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
         plain = text.to_plain_utf8(Path(path), Path(folder), packed=packed, encoding=encoding)
-        if skip or not names_given:
-            plain = text.with_header(plain, Path(folder), skip=skip, names=names_given, delimiter=delimiter)
+        if skip or last or not names_given:
+            plain = text.with_header(plain, Path(folder), skip=skip, names=names_given, delimiter=delimiter, last=last)
         names, delimiter, quote = text.header(plain, delimiter)
         check_names(names)
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain, quote)
@@ -103,12 +104,14 @@ def rows_by_engine(path: str, folder: str, columns: int, delimiter: str, quote: 
     return int(rows)
 
 
-def workbook(path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool) -> dict[str, Any]:
+def workbook(
+    path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool, last: int
+) -> dict[str, Any]:
     """Copy the rows of a sheet; return the place of the copy and the names of the columns."""
     copy = Path(folder, "sheet.arrow")
     with plain_errors():
         place = link(Path(path), Path(folder), f"source{suffix}")
-        names = excel.copy_sheet(place, sheet, copy, skip=skip, names_given=names_given)
+        names = excel.copy_sheet(place, sheet, copy, skip=skip, names_given=names_given, last=last)
     return {"place": str(copy), "names": names}
 
 

@@ -15,7 +15,7 @@ from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec import notation
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.notation import DATE_FORMATS
+from dpengine.spec.notation import CODES, DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
@@ -173,6 +173,7 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         key=_key("values", name),
         help=_("Paste a list. Commas, quotes and leading zeros count as part of the value."),
     )
+    _offer_codes(name, values)
     lists, file = st.columns(2)
     with _popover(lists, "common-lists", _("Common lists"), "list", "values", name):
         chosen = st.selectbox(
@@ -186,6 +187,20 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         _look(name, values)
     _fill_in(f"find-{name}", name, label=_("Nobody can list them: find them privately"), **FIVE_DIGITS)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
+
+
+def _offer_codes(name: str, values: list[str]) -> None:
+    """Offer all codes in place of a line such as 1..5, which is one value here and many in the grid."""
+    for place, line in enumerate(values):
+        if CODES.fullmatch(line):
+            st.caption(":material/info: " + _("{line} stands here as one single value.", line=plain(line)))
+            try:
+                codes = notation.read(line, "category")["values"]
+            except ValueError:
+                return
+            label = _("List the {n} codes", n=number(len(codes)))
+            _fill_in(f"codes-{name}", name, label=label, values=[*values[:place], *codes, *values[place + 1 :]])
+            return
 
 
 def _look(name: str, values: list[str]) -> None:

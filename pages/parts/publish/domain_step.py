@@ -22,7 +22,7 @@ from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import bound, plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
-from pages.parts.visit.plan.column_entry import has_found_bins, is_found
+from pages.parts.visit.plan.column_entry import finds_cells, has_found_bins, is_blank, is_found
 from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.state import visit
 
@@ -30,6 +30,7 @@ __all__ = ["declare_columns", "summary"]
 
 MAX_FAULTS = 6  # below the grid these are written in full
 MAX_NAMED = 8  # columns named as still to be filled in
+MIN_ALIKE = 3  # blank columns from which they may be the questions of a survey, with the same answers
 BY = {
     "day": mark("by day, {first} to {last}"),
     "week": mark("by week, {first} to {last}"),
@@ -49,7 +50,7 @@ HOW_TO_WRITE = mark(
 | | `1..12` | the codes 1, 2, … 12 |
 | | `us-states` | a standard list: {lists} |
 | | `found among #####` | those of all codes of five digits that many people have: nobody can list them |
-| date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
+| date | `2020 to 2024 by month` | also `2024 by month` or `2020-03-01 to 2024-06-30 by week` |
 | yes or no | `yes, no` | yes/no, true/false, y/n, t/f or 1/0 |
 | amount | `0 to 200000 by 100` | averages and totals of values from 0 to 200000, rounded to 100 |
 | | `0 to 200000 by 100 in 40 parts` | finer medians and quartiles; without it, there are 20 parts |
@@ -175,7 +176,27 @@ def _show_detail(used: list[str], open_columns: list[str]) -> None:
             )  # fmt: skip
         for fault in faults_of(name):
             st.caption(f":material/arrow_right: {plain(_(fault))}")
+        if name not in open_columns:
+            _offer_to_others(column, open_columns)
         _say_where_levels_are_picked(name)
+
+
+def _offer_to_others(column: dict[str, Any], open_columns: list[str]) -> None:
+    """Offer what one column declares to those of its kind that are blank: the questions of a survey are often alike."""
+    declared = visit().entries.declared
+    blank = [name for name in open_columns if declared[name]["kind"] == column["kind"] and is_blank(declared[name])]
+    alike = column["kind"] != "date" and not finds_cells(column)  # each date column is written in its own way
+    if alike and len(blank) >= MIN_ALIKE:
+        st.button(
+            plural("The same for {n} column still to fill in", "The same for {n} columns still to fill in", len(blank)),
+            key=visit().key("same-for-others"), icon=":material/copy_all:", on_click=_copy, args=(column, blank),
+        )  # fmt: skip
+
+
+def _copy(column: dict[str, Any], names: list[str]) -> None:
+    visit().change(declared=visit().entries.declared | {name: column | {"name": name} for name in names})
+    for name in names:
+        visit().turn(f"card-{name}")
 
 
 def _say_where_levels_are_picked(name: str) -> None:

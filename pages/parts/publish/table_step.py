@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import open_table, owner
 from dpengine.sources.connections import Connection, list_tables, open_connection
-from dpengine.sources.open import EXCEL, sheet_names
+from dpengine.sources.open import EXCEL, TEXT, sheet_names
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, language, mark, plural
@@ -27,7 +27,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["choose_table", "offer_to_skip_a_row", "summary"]
 
-PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "names_given": True}
+PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True}
 
 
 def choose_table() -> None:
@@ -50,17 +50,18 @@ def choose_table() -> None:
         encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=visit().key("encoding")) or None
         delimiter = b.text_input(_("Delimiter"), placeholder=_("detected"), key=visit().key("delimiter")) or None
         sheet = c.text_input(_("Sheet"), placeholder=_("the first"), key=visit().key("sheet")) or None
-        d, e = st.columns([1, 2], vertical_alignment="bottom")
+        d, e, f = st.columns([1, 1, 2], vertical_alignment="bottom")
         skip_rows = d.number_input(_("Rows above the names"), 0, 1000, 0, key=visit().key("skip-rows"))
-        no_names = e.checkbox(_("No row holds names: the first one is a row of the table"), key=visit().key("no-names"))
-        headed = {"skip_rows": int(skip_rows), "names_given": not no_names}
+        skip_last = e.number_input(_("Rows below the table"), 0, 1000, 0, key=visit().key("skip-last"))
+        no_names = f.checkbox(_("No row holds names: the first one is a row of the table"), key=visit().key("no-names"))
+        rows = {"skip_rows": int(skip_rows), "skip_last": int(skip_last), "names_given": not no_names}
     if databases := connections.known(visit().account.connections):
         with st.expander(_("A table of a database"), icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
-        _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet, **headed)
+        _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet, **rows)
     elif (source := visit().source) is not None and source.path is not None:
-        _read_again(source, source.path, encoding=encoding, delimiter=delimiter, **headed)
+        _read_again(source, source.path, encoding=encoding, delimiter=delimiter, **rows)
     if (table := visit().table) is not None and table.reading:
         text = _("Read as {how}. If that is not so, state it in the reading options.", how=plain(table.reading))
         st.caption(text)
@@ -131,11 +132,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     question = (arrived.token, arrived.arrivals, *how.values())
     table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
-        confirmed = not how["names_given"] or visit().recall("names-confirmed", question)
-        if confirmed or not header_doubt(field.name for field in table.columns):
-            _take(table, arrived, how)
-        else:
-            _ask_for_names(question)
+        _take_or_ask(table, arrived, how, question)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if lies_in_header(job.failure):
             offer_to_skip_a_row()
@@ -145,6 +142,46 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
                 "leave."
             )
         )
+
+
+def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any], question: object) -> None:
+    """Go on with a table that is open, once its owner has said of odd first and last rows what they are."""
+    named = how["names_given"] and header_doubt(field.name for field in table.columns)
+    if named and not visit().recall("names-confirmed", question):
+        _ask_for_names(question)
+    elif (below := _rows_below(table, source)) and not visit().recall("last-confirmed", question):
+        _ask_about_last_rows(below, question)
+    else:
+        _take(table, source, how)
+
+
+def _rows_below(table: Table, source: uploads.Place) -> int:
+    """Return how many last rows look like totals; only files of which rows can be left out are looked at."""
+    kinds = {suffix.lower() for suffix in source.path.suffixes} if source.path is not None else set()
+    return 0 if kinds.isdisjoint((*TEXT, *EXCEL)) else owner.rows_below(table)
+
+
+def _ask_about_last_rows(below: int, question: object) -> None:
+    """Ask whether the last rows, which look like totals, stand for persons: only their owner can know."""
+    text = plural(
+        "**The last row looks like a total or a note, not like a person.** As a row of the table it counts as one "
+        "more person, and what it sums up as that person's values.",
+        "**The last {n} rows look like totals or notes, not like persons.** As rows of the table they count as {n} "
+        "more persons, and what they sum up as those persons' values.",
+        below,
+    )
+    st.warning(text, icon=":material/functions:")
+    left_out, kept = st.columns(2)
+    left_out.button(
+        plural("It stands for nobody: leave it out", "They stand for nobody: leave them out", below),
+        key=visit().key("last-left-out"), width="stretch", type="primary",
+        on_click=_leave_out, args=("skip_last", below),
+    )  # fmt: skip
+    kept.button(
+        plural("It is a row of the table", "They are rows of the table", below),
+        key=visit().key("last-is-row"), width="stretch",
+        on_click=lambda: visit().keep("last-confirmed", question, True),
+    )  # fmt: skip
 
 
 def _ask_for_names(question: object) -> None:
@@ -172,14 +209,14 @@ def offer_to_skip_a_row() -> None:
     """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
     st.button(
         _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
-        on_click=_skip_a_row,
+        on_click=_leave_out, args=("skip_rows", 1),
     )  # fmt: skip
 
 
-def _skip_a_row() -> None:
-    """Leave out one row more; a table that is open is then read again in the first step."""
-    key = visit().key("skip-rows")
-    st.session_state[key] = st.session_state.get(key, visit().read_as.get("skip_rows", 0)) + 1
+def _leave_out(where: str, rows: int) -> None:
+    """Leave out more rows above or below the table; one that is open is then read again in the first step."""
+    key = visit().key(where.replace("_", "-"))
+    st.session_state[key] = st.session_state.get(key, visit().read_as.get(where, 0)) + rows
     visit().open_step("table")
 
 
@@ -199,7 +236,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
-        _take(table, source, how)
+        _take_or_ask(table, source, how, question)
     elif (job := background_read.job_for("file", question)) is not None and lies_in_header(job.failure):
         offer_to_skip_a_row()
 

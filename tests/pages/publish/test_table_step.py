@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpengine import PlanError
+from dpengine.owner import row_count
 from dpengine.sources.files import isolated
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
@@ -76,6 +77,37 @@ def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
     table = visit_of(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["town", "age"]
+
+
+@pytest.mark.parametrize(("answer", "rows"), [("It stands for nobody: leave it out", 2),
+                                              ("It is a row of the table", 3)])  # fmt: skip
+def test_a_total_below_the_table_counts_as_a_person_only_if_its_owner_says_so(answer: str, rows: int) -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("pupils.csv", b"class;days\n7a;3\n7b;4\nTotal;77001\n").run()
+    settled(page)
+    assert visit_of(page).table is None, "nothing goes on before the question is answered"
+    assert "The last row looks like a total" in texts(page)
+    assert "77001" not in texts(page)
+    press(page, answer)
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert row_count(table) == rows
+    assert visit_of(page).read_as == ({"skip_last": 1} if rows == 2 else {})
+
+
+def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
+    page = visit()
+    content = b"class;sex;days\n7a;f;3\n7b;m;4\nTotal;;7\n;;\nSource: school;;\n"
+    page.get("file_uploader")[0].upload("pupils.csv", content).run()
+    settled(page)
+    assert "The last 3 rows look like totals" in texts(page)
+    press(page, "They stand for nobody: leave them out")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert row_count(table) == 2
+    assert visit_of(page).read_as == {"skip_last": 3}
 
 
 def test_names_that_look_like_data_can_be_confirmed() -> None:

@@ -125,8 +125,8 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
 
 
 def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> None:
-    Path("visits.csv").write_text("A title\nage|town\n30|M\u00fcnchen\n41|Ulm\n", encoding="latin-1")
-    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1}
+    Path("visits.csv").write_text("A title\nage|town\n30|M\u00fcnchen\n41|Ulm\nTotal|Ulm\n", encoding="latin-1")
+    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1}
     plan = dpe.Plan(dataset="visits", epsilon=50, columns=[{"name": "town", "kind": "category", "values": ["München"]}],
                     tables=[["town"]])  # fmt: skip
     plan.save("plan.yaml")

@@ -156,6 +156,15 @@ def test_cells_that_are_merged_below_the_header_are_refused(tmp_path, area, refu
         assert rows(table) == [("1", "x"), ("2", "y")]
 
 
+def test_cells_may_be_merged_in_rows_that_are_left_out(tmp_path):
+    book = workbook(s=[["a", "b"], ["1", "x"], ["Total", None]])
+    book["s"].merge_cells("A3:B3")
+    with pytest.raises(TableError, match="leave those rows out"):
+        opened_book(tmp_path, packed(book))
+    with opened_book(tmp_path, packed(book), skip_last=1) as table:
+        assert rows(table) == [("1", "x")]
+
+
 def test_a_sheet_that_is_a_chart_is_passed_over(tmp_path):
     book = workbook(s=[["a"], ["1"]])
     chart = BarChart()

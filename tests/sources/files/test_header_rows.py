@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.errors import TableError
-from dpengine.owner import row_count
+from dpengine.owner import distinct_texts, row_count
 from dpengine.sources.open import open_table
 
 NAMES = ["age", "place"]
 ROWS = [["34", "Paris, TX"], ["51", 'the "Old" one'], ["7", ""]]
 TITLES = [["Table 3: people", ""], ["", ""]]
+TOTALS = [["Total", "3"], ["", ""], ["Source: the office", ""]]
 LINE = "\n"
 
 
@@ -53,6 +54,17 @@ def test_rows_are_those_below_titles_and_names(kind: str, titles: int, named: bo
         assert row_count(table) == len(ROWS)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_at_the_end_are_left_out_but_for_blank_ones(kind: str, named: bool, tmp_path: Path) -> None:
+    path = tmp_path / kind
+    below = TOTALS if kind.endswith("xlsx") else [TOTALS[0], TOTALS[2]]  # a line with blank cells is a row
+    path.write_bytes(KINDS[kind](([NAMES] if named else []) + ROWS + below) + (b"" if kind != "t.csv" else b"\n \n"))
+    with open_table(path, names_given=named, skip_last=2) as table:
+        assert row_count(table) == len(ROWS)
+        assert distinct_texts(table, table.columns[0].name, limit=9) == sorted(age for age, _ in ROWS)
+
+
 @given(st.integers(0, 4), st.integers(1, 4))
 def test_each_line_above_the_names_is_left_out_once(
     tmp_path_factory: pytest.TempPathFactory, titles: int, rows: int
@@ -71,6 +83,10 @@ def test_each_line_above_the_names_is_left_out_once(
         ("t.parquet", b"PAR1", {"skip_rows": 1}, "only text files and workbooks"),
         ("t.arrow", b"", {"names_given": False}, "only text files and workbooks"),
         ("t.csv", b"a,b\n", {"skip_rows": -1}, "0 or more"),
+        ("t.csv", b"a,b\n1,2\n", {"skip_last": 2}, "fewer than 2 lines"),
+        ("t.csv", b"a,b\n", {"skip_last": -1}, "0 or more"),
+        ("t.xlsx", as_book([NAMES, ["1", "2"]]), {"skip_last": 2}, "fewer than 2 rows"),
+        ("t.parquet", b"PAR1", {"skip_last": 1}, "only text files and workbooks"),
     ],
 )
 def test_lines_that_cannot_be_skipped_are_refused(

@@ -8,11 +8,13 @@ All of it follows from the plan alone; the owner's rows are not read.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeGuard
 
+import numpy as np
 import streamlit as st
 
 from dpengine import PlanError
@@ -21,19 +23,24 @@ from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
+from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, language, number, plural
-from pages.parts.publish.outlook.trial import KEPT, question_of
+from pages.parts.publish.outlook.trial import KEPT, drawn_of, question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategies import is_adaptive
 from pages.parts.visit.strategy import strategy_of
 
 __all__ = ["advise"]
 
 TOO_MANY = 0.5  # share of cells that are mostly noise from which on the page warns
+MAX_LOOKED_AT = 50  # tables of a made-up release; a plan of pairs may have thousands
+FEW = 4  # times the error of a single count: a table of fewer rows has nothing to say
 HIGHEST = "4"  # no ε above this is advised
 
 MadeUp = dict[Columns, MockCells]
@@ -64,6 +71,9 @@ class WayOut:
 
 def advise(plan: Plan) -> None:
     """Warn if most cells would be mostly noise, and offer plans with fewer of these."""
+    if is_adaptive(plan):
+        _advise_by_trial(plan)
+        return
     key = plan.key, plan.rows_about, plan.marginals, language()
     noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries), most=KEPT)
     if noisy <= TOO_MANY * cells:
@@ -74,7 +84,37 @@ def advise(plan: Plan) -> None:
         cells,
         noisy=number(noisy),
     )
-    todo = _("What would help:") if ways else _("Use fewer columns, or wider bins.")
+    _offer(much, ways, plan)
+
+
+def _advise_by_trial(plan: Plan) -> None:
+    """Warn if most cells of a made-up release are mostly noise, and offer single columns if these have less of it."""
+    drawn = drawn_of(plan)
+    if drawn is None:
+        return
+    key = plan.key, plan.rows_about, plan.marginals, language()
+    share, ways = visit().once("advice-tried", key, lambda: _seen_in(drawn, plan, visit().entries), most=KEPT)
+    if share <= TOO_MANY:
+        return
+    much = _("**About {part} of all cells would be mostly noise**, as tried out on made-up people: this plan asks for "
+             "more detail than this ε allows.", part=portion(share))  # fmt: skip
+    _offer(much, ways, plan)
+
+
+def _seen_in(drawn: Result, plan: Plan, entries: Entries) -> tuple[float, list[WayOut]]:
+    """Return the share of cells that are mostly noise in a made-up release, and the ways out whose noise is known."""
+    tables = plan.marginals[:MAX_LOOKED_AT]
+    share = float(np.concatenate([drawn.mostly_noise(table).ravel() for table in tables]).mean())
+    if share <= TOO_MANY:
+        return share, []
+    auto = {"strategy": "auto"}  # no pairs are left to be chosen adaptively
+    ways = [_way_out(entries, {}, name, label, changes | auto) for name, label, changes in _alternatives(plan, entries)]
+    return share, [way for way in ways if _helps(way, share) and way.noise is not None]
+
+
+def _offer(much: str, ways: list[WayOut], plan: Plan) -> None:
+    """Say how `much` is noise, and show what would help as buttons, or what to do if none of them would."""
+    todo = _("What would help:") if ways else _too_few(plan) or _("Use fewer columns, or wider bins.")
     st.warning(f"{much} {todo}", icon=":material/grain:")
     for way in ways:
         st.button(
@@ -85,6 +125,15 @@ def advise(plan: Plan) -> None:
             help=way.help,
             width="stretch",
         )
+
+
+def _too_few(plan: Plan) -> str:
+    """Say so if no plan would help, as the stated number of rows is hardly more than the noise in a single count."""
+    least = math.ceil(math.log(20) * plan.unit.rows / plan.epsilon)  # 95 in 100 draws of Laplace noise are within
+    if plan.rows_about is None or plan.rows_about >= FEW * least:
+        return ""
+    return _("About {rows} are too few for tables at such an ε: even their number alone, and nothing else, would be "
+             "published as ±{least}.", rows=number(plan.rows_about), least=number(least))  # fmt: skip
 
 
 def _take(changes: dict[str, Any]) -> None:

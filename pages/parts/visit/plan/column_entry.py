@@ -22,8 +22,8 @@ from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "finds_cells", "has_found_bins", "is_found", "is_from_file", "listed", "open_questions", "same_cells", "suggestion",
-    "texts_from_file", "undressed", "waits_for_a_list", "with_even_knots",
+    "finds_cells", "has_found_bins", "is_blank", "is_found", "is_from_file", "listed", "open_questions", "same_cells",
+    "suggestion", "texts_from_file", "undressed", "waits_for_a_list", "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -99,6 +99,15 @@ def is_from_file(column: Mapping[str, Any]) -> bool:
 def is_found(column: Mapping[str, Any]) -> bool:
     """Whether the release is to find the values of a column."""
     return column.get("values") == "found"
+
+
+def is_blank(column: Mapping[str, Any]) -> bool:
+    """Whether nobody has declared cells of a column yet, and nothing suggests any.
+
+    >>> is_blank({"kind": "category", "values": []}), is_blank({"kind": "category", "values": [], "written": "a;"})
+    (True, False)
+    """
+    return not any(column.get(key) for key in ("values", "edges", "from", "to", "bins", *OF_THE_PAGE))
 
 
 def has_found_bins(column: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ Plans of other owners are never among them: a visit belongs to one person, and s
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from dpengine import Ledger, LedgerError, Plan, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.spec.domain import cells_payload
+from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import bound
 from pages.parts.visit.plan.plan_form import Draft, from_plan
@@ -20,7 +22,8 @@ from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
 
 __all__ = [
-    "Recent", "draft_of", "last_published", "listed", "put_aside", "with_all_tables_of", "with_columns_of_the_table",
+    "Recent", "draft_of", "last_published", "listed", "put_aside", "with_all_tables_of", "with_answer_to",
+    "with_columns_of_the_table",
 ]  # fmt: skip
 
 MAX_LISTED = 12
@@ -107,17 +110,40 @@ def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
     `data` is the table's fingerprint in `ledger`, the visitor's. Only tables of counts are looked for.
     """
     wanted = _tables_of_counts(plan)
-    entries = [entry for entry in ledger.history(plan.dataset) if entry.kind is Kind.RELEASE] if wanted else []
+    if not wanted:
+        return None
+    return _latest(plan.dataset, data, ledger, plan.at(1).key, lambda before: wanted <= _tables_of_counts(before))
+
+
+def with_answer_to(question: Question, data: bytes, ledger: Ledger) -> Entry | None:
+    """Return the latest release of the open table that already holds the counts for which `question` asks.
+
+    These are a count of all rows, or one by groups. `data` is the table's fingerprint in `ledger`, the visitor's.
+    """
+    if question.where or not isinstance(question.statistic, Count):
+        return None
+    unit, names = question.unit, [column.name for column in question.by]
+    if names:
+        same = Plan(dataset=question.dataset, epsilon=1, unit=unit, columns=question.by, tables=[names])
+        return with_all_tables_of(same, data, ledger)
+    return _latest(
+        question.dataset, data, ledger, ("total", unit), lambda before: before.unit == unit and not before.tallied
+    )
+
+
+def _latest(dataset: str, data: bytes, ledger: Ledger, wanted: object, holds: Callable[[Plan], bool]) -> Entry | None:
+    """Return the latest release of a table whose plan `holds` what is wanted; once for each state of the dataset."""
+    entries = [entry for entry in ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
     def look() -> tuple[Entry | None]:
         for entry in reversed(entries):
             with suppress(LedgerError, PlanError):
                 before = plan_of(ledger.payload(entry.release_id) or b"")
-                if ledger.find(data, plan_id_of(before)) is not None and wanted <= _tables_of_counts(before):
+                if ledger.find(data, plan_id_of(before)) is not None and holds(before):
                     return (entry,)
         return (None,)
 
-    return visit().once("tables-held", (plan.at(1).key, data, len(entries)), look)[0]
+    return visit().once("tables-held", (wanted, dataset, data, len(entries)), look)[0]
 
 
 def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:

@@ -45,6 +45,15 @@ def test_a_table_of_too_many_cells_is_reported_and_pairs_are_one_click_away() ->
     assert "asks for more detail" not in texts(page)
 
 
+def test_a_table_of_a_few_people_is_told_that_no_plan_would_help() -> None:
+    page = planned(1)
+    visit_of(page).change(rows_about=8)
+    assert "About 8 are too few for tables" in texts(settled(page.run()))
+    assert "would be published as ±3" in texts(page)
+    visit_of(page).change(rows_about=12)
+    assert "too few for tables" not in texts(settled(page.run()))
+
+
 def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> None:
     page = planned(1, epsilon="0.001")
     button = labelled(page.button, "Spend ε = ")

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.publish.outlook import trial
-from tests.pages.visits import ledger, press, settled, texts, visit, visit_of
+from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of
 
 
 @pytest.fixture
@@ -36,6 +36,16 @@ def test_the_simulated_error_appears_by_itself(adaptive: AppTest) -> None:
     noisy = drawn.mostly_noise(plan.marginals[0])
     assert f"**{noisy.sum()} of {noisy.size} cells** are mostly noise" in said, "as the picture beside it marks them"
     assert ledger().spent(visit_of(adaptive).entries.dataset) == 0
+
+
+def test_single_columns_are_offered_if_most_cells_of_the_made_up_release_are_noise(adaptive: AppTest) -> None:
+    assert "would be mostly noise" not in texts(adaptive), "there are enough people for these pairs"
+    visit_of(adaptive).change(rows_about=600)
+    said = texts(settled(adaptive.run()).run())
+    assert re.search(r"\*\*About \d+\s% of all cells would be mostly noise\*\*, as tried out on made-up people", said)
+    labelled(adaptive.button, "Publish each column by itself: ").click().run()
+    assert (visit_of(adaptive).entries.layout, visit_of(adaptive).entries.strategy) == ("single", "auto")
+    assert "of all cells would be mostly noise" not in texts(settled(adaptive).run())
 
 
 def test_simulated_errors_stay_while_epsilon_moves(adaptive: AppTest) -> None:
