@@ -268,7 +268,7 @@ class Adaptive(Private):
         if self.decided:
             return _(
                 "Adaptive: measuring all {tables} tables would leave noise of about {noise} of all rows in each.",
-                tables=len(tables),
+                tables=number(len(tables)),
                 noise=portion(noise_in_a_table(plan, tables)),
             )
         if len(tables) == 1:
