@@ -186,6 +186,15 @@ def test_by_group_each_is_answered_in_declared_order_and_paid_once() -> None:
     assert expect(question(Count(), by=[REGION])) == expect(question(Count())), "each group is as exact as all rows"
 
 
+@pytest.mark.parametrize("statistic", [Count(), Proportion(of=[YES])])
+def test_a_row_without_a_group_counts_in_none(statistic: object) -> None:
+    query = question(statistic, by=[Category(name="region", values=["North", "South"], other=False)])
+    rows = [*ROWS[:3], *[("elsewhere", "yes", 2.0, 20)] * 9]
+    with open_table(frame(rows)) as table:
+        exact = _exact(table, query, Selection(query.where, query.unit, b"key", query.by))
+    assert list(exact) == ([3, 0, 0] if isinstance(statistic, Count) else [3, 0, 0, 0, 0, 0])
+
+
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
 def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: object) -> None:
     nobody = Condition.between("age", 1000, 2000)

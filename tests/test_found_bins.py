@@ -99,6 +99,13 @@ def test_several_columns_and_the_tables_share_epsilon() -> None:
     dpe.verify(finished.bundle)
 
 
+def test_ranges_are_measured_with_what_finding_leaves() -> None:
+    asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", "tables: [{columns: [pay], ranges: true}]"))
+    finished = dpe.release(people(), asked.model_copy(update={"strategy": "adaptive"}))
+    assert [each.cost for each in finished.measured.trees] == [asked.for_tables]
+    assert finished.measured.cost == 1
+
+
 def test_the_same_plan_again_costs_nothing() -> None:
     ledger = dpe.Ledger.in_memory()
     first = dpe.release(people(), plan(), ledger)

@@ -278,6 +278,14 @@ class Date(ColumnBase):
             kind: Literal["date"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
+    @field_validator("first", "last", mode="before")
+    @classmethod
+    def _read_day(cls, value: Any) -> Any:
+        """Pydantic would take numbers for seconds since 1970."""
+        if isinstance(value, date) or (isinstance(value, str) and value[4:5] == value[7:8] == "-"):
+            return value
+        raise ValueError(_("there is no day {text}: write it as year-month-day, such as 2024-12-31", text=value))
+
     @model_validator(mode="after")
     def _check_order(self) -> Date:
         if self.first > self.last:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
+from dpengine.marginals.measurement import PARTS, PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive
 from dpengine.measure.adaptive import (
@@ -37,6 +37,13 @@ from tests.plans import letters_plan, sparse_plan
 
 def measured_mock(plan: Plan) -> Measurements:
     return decide(plan).measure(lambda tables: [mock_counts(plan, table) for table in tables])
+
+
+def test_no_more_of_epsilon_is_taken_than_is_left() -> None:
+    run = Run(Workload({}, []), {}, Fraction(1, 3), 1)
+    assert [run.take(PARTS * 3 / 4), run.take(PARTS * 3 / 4)] == [Fraction(1, 4), Fraction(1, 12)]
+    with pytest.raises(ArithmeticError):
+        run.take(1)
 
 
 @settings(max_examples=25, deadline=None)

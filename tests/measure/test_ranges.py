@@ -16,6 +16,7 @@ from dpengine.bundle import write
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
+from dpengine.marginals.measurement import PARTS
 from dpengine.measure.parts import InParts
 from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.strategy import Direct, decide
@@ -59,6 +60,13 @@ def test_shares_follow_the_cube_root_of_weighted_cells_and_add_up_to_epsilon(wei
     shares = [measured.boxes.cost, *(one.allocation.epsilon for one in measured.marginals)]
     assert shares == [Fraction(1, 7) * part / sum(parts) for part in parts]
     assert measured.cost == sum(shares) == plan.epsilon
+
+
+@pytest.mark.parametrize("tables", [[AGES], [AGES, ["sex", "land"]]])
+def test_boxes_have_the_noise_of_all_rows_of_a_person(tables: Any) -> None:
+    strategy = decide(plan_of(tables, strategy="adaptive", unit={"id": "who", "rows": 3}))
+    (boxes,) = strategy.measure(counted(strategy.plan)).trees
+    assert (boxes.sensitivity, boxes.scale(1) * boxes.epsilon) == (3, 3 * PARTS)
 
 
 def test_ranges_stand_beside_others_only_where_these_are_no_sums_of_their_table() -> None:

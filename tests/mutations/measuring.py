@@ -11,6 +11,7 @@ HOW_MANY = "dpengine/measure/how_many_pairs.py"
 MODEL_ERROR = "dpengine/measure/model_error.py"
 PAIRS = "dpengine/measure/pair_selection.py"
 BOXES = "dpengine/measure/hierarchical.py"
+RANGES = "dpengine/measure/ranges.py"
 ALLOCATION = "dpengine/measure/allocation.py"
 LAPLACE = "dpengine/noise/laplace.py"
 SELECTION = "dpengine/noise/selection.py"
@@ -302,6 +303,13 @@ FAULTS = [
         "self.left -= taken // 2\n",
         BY_REPLAY,
     ),
+    Fault(
+        "more of ε is taken than is left",
+        "dpengine/measure/workload.py",
+        "taken = min(max(1, int(parts)), self.left)",
+        "taken = max(1, int(parts)) if self.left else 0",
+        OF_ADAPTIVE + "::test_no_more_of_epsilon_is_taken_than_is_left",
+    ),
     # Ranges
     Fault(
         "the noise of ranges ignores a person's rows",
@@ -387,6 +395,20 @@ FAULTS = [
         "self.leaves[estimates < max(",
         "self.leaves[estimates > max(",
         "tests/marginals/test_box_tree.py::test_boxes_that_look_empty_are_empty_and_others_are_not",
+    ),
+    Fault(
+        "a table for ranges is measured with the noise of one row a person",
+        RANGES,
+        "counts, allocation.epsilon, allocation.sensitivity)",
+        "counts, allocation.epsilon, 1)",
+        "tests/measure/test_ranges.py::test_boxes_have_the_noise_of_all_rows_of_a_person",
+    ),
+    Fault(
+        "a table for ranges has all of ε beside what finds its cells",
+        RANGES,
+        "allocate(self.plan, self.columns, self.plan.for_tables)",
+        "allocate(self.plan, self.columns, self.plan.epsilon)",
+        OF_FOUND + "::test_ranges_are_measured_with_what_finding_leaves",
     ),
     # What is measured directly
     Fault(

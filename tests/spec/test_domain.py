@@ -7,6 +7,7 @@ from copy import deepcopy
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,6 +122,14 @@ def test_other_and_missing_are_cells_unless_switched_off() -> None:
     assert YesNo(name="x", other=False).other_code == -1  # such rows are left out
     assert YesNo(name="x", other=False).missing_code == 2
     assert YesNo(name="x", other=False, missing=False).missing_code == -1
+
+
+@pytest.mark.parametrize(
+    "day", [0, "0", "86400", 86400.0, True, 1704067200, "2024", "20240101", "01.01.2024", "2024-1-1", "٢٠٢٤-01-01"]
+)
+def test_a_day_is_written_as_one_and_no_number_is_taken_for_seconds(day: Any) -> None:
+    with pytest.raises(PlanError):
+        Date(name="visit", first=day, last="2030-12-31", by="year")
 
 
 @given(

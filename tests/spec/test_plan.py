@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 
 from dpengine import Plan, PlanError
+from dpengine.measure.strategy import decide
 from dpengine.spec.domain import YesNo
 from tests.plans import CLINIC, letters_plan, plans
 from tests.work import peak_bytes
@@ -138,6 +139,9 @@ def test_the_key_changes_with_what_is_measured_and_with_nothing_else() -> None:
     for other in [('epsilon: "1"', "epsilon: 1.001"), ("18,", "19,"), ("North,", "Nord,"), ("by: quarter", "by: year"),
                   ("  - [region, visit]\n", ""), ("rows: 1", "rows: 2, id: pid")]:  # fmt: skip
         assert Plan.loads(CLINIC.replace(*other)).key != key, other
+    of_persons = ("rows: 2, id: a", "rows: 3, id: a", "rows: 2, id: b")
+    units = [Plan.loads(CLINIC.replace("rows: 1", each)) for each in of_persons]
+    assert len({each.key for each in units} | {decide(each).plan_id for each in units}) == 6
 
 
 @pytest.mark.parametrize("bad", ["1e99999999", "1e-99999999", "1_0", "١", "9" * 5000, "1/" + "9" * 5000, "1 / 3"])

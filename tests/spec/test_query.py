@@ -104,6 +104,7 @@ def test_the_key_holds_what_is_asked_and_no_more() -> None:
         question(Quantile(of=INCOME, level="0.9")),
         question(Variance(of=INCOME)),
         question(where=both.where, by=[REGION]),
+        question(where=both.where, by=[Category(name="region", values=["Paris, TX", "North", "South"])]),
         question(where=both.where, by=[REGION, SMOKES]),
         question(where=both.where, by=[SMOKES, REGION]),
     ]
