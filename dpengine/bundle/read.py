@@ -19,10 +19,12 @@ __all__ = ["Manifest", "MeasurementEntry", "TableEntry", "count_values", "manife
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 # Bounded, so that a text such as 1e999999999 is never turned into a number.
-ExactText = Annotated[str, Field(pattern=r"^\d{1,60}(\.\d{1,60}|/\d{1,60})?$")]
+ExactText = Annotated[str, Field(pattern=r"^[0-9]{1,60}(\.[0-9]{1,60}|/[0-9]{1,60})?$")]
 
 # Bounded like exact texts; far above every number of cells and units.
 Whole = Annotated[int, Field(ge=-(2**200), le=2**200)]
+Natural = Annotated[int, Field(ge=0, le=2**200)]
+Positive = Annotated[int, Field(ge=1, le=2**200)]  # bounds beside an annotated type would give way to its own
 
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._+!-]{1,60}$")]
 
@@ -49,10 +51,10 @@ class GuaranteeEntry(_Shape):
 class MeasurementEntry(_Shape):
     columns: list[str]
     mechanism: str
-    sensitivity: Whole = Field(ge=1)
+    sensitivity: Positive
     epsilon: ExactText
     scale: ExactText
-    cells: Whole
+    cells: Natural
     purpose: str | None = None
     merged_to: list[Whole] | None = None
     units_per_row: Whole = 1
@@ -81,7 +83,7 @@ class ModelErrorEntry(_Shape):
 
 class FileEntry(_Shape):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    bytes: Whole = Field(ge=0)
+    bytes: Natural
 
 
 class Manifest(_Shape):
@@ -89,7 +91,7 @@ class Manifest(_Shape):
 
     schema_version: int = Field(ge=1, le=7)
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
-    created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
+    created: str = Field(pattern=r"^[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\+00:00$")
     title: str
     dataset: str
     guarantee: GuaranteeEntry

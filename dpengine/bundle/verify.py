@@ -9,7 +9,8 @@ of the file. These are not checked:
 - what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, the
   purposes of private choices, and the noisy counts from which cells were found, as far as they give the same cells;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
-  slopes. They must contain their number; their width is not checked, nor are estimates of a model within them.
+  slopes. They must contain their number; their width is not checked, nor the half-width that the manifest states for
+  such counts, nor are estimates of a model within them.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left

@@ -37,6 +37,10 @@ def test_an_answer_that_only_one_table_gives_shows_that_epsilon_is_large() -> No
     assert bound.least_epsilon > 3.5
 
 
+def test_an_event_is_counted_on_other_runs_than_those_that_chose_it() -> None:
+    assert audit(np.repeat([1.0, 0.0], 500), np.zeros(1000), 0.05).least_epsilon <= 0
+
+
 def test_an_event_that_was_never_seen_shows_nothing() -> None:
     assert least_epsilon(0, 100, 50, 100, 0.05) == -math.inf
 

@@ -191,6 +191,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "another schema": (stated("schema_version", value=8), "schema_version"),
     "an odd name": (stated("release_id", value="../x"), "release_id"),
     "an odd date": (stated("created", value="yesterday"), "created"),
+    "a date in other digits": (stated("created", value="٢٠٢٦-01-01T00:00:00+00:00"), "created"),
     "one file more": (stated("files", "x.txt", value={"sha256": "0" * 64, "bytes": 0}), "x.txt is missing"),
     "a manifest that is a list": (lambda m: m.update({"manifest.json": b"[]"}), "manifest.json"),
 }  # fmt: skip
@@ -247,6 +248,24 @@ def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left:
     pair = next(k for k, entry in enumerate(manifest["measurements"]) if entry["columns"] == ["age", "region"])
     stated("measurements", pair, "merged_to", value=left)(members)
     assert "mechanism or number of cells does not fit these columns" in "".join(faults_of(zipped(members)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("cells", -1, "measurements → {} → cells"),
+        ("cells", 8, "measurement {}: more numbers were drawn"),
+        ("sensitivity", 0, "measurements → {} → sensitivity"),
+    ],
+)
+def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
+    modelled: bytes, name: str, value: int, fault: str
+) -> None:
+    members = members_of(modelled)
+    manifest = json.loads(members["manifest.json"])
+    chosen = next(k for k, entry in enumerate(manifest["measurements"]) if "purpose" in entry)
+    stated("measurements", chosen, name, value=value)(members)
+    assert any(fault.format(chosen + 1) in each for each in faults_of(zipped(members)))
 
 
 def test_all_faults_are_reported_at_once(bundle: bytes) -> None:

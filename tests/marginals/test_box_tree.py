@@ -159,6 +159,14 @@ def test_a_box_keeps_its_people_beside_cells_of_very_many() -> None:
     assert np.allclose(followed[20:, 6:], 0.3)
 
 
+def test_a_cell_of_a_box_may_hold_none_of_it_or_all() -> None:
+    one, whole = np.array([-1]), (np.array([[0]]), np.array([[4]]))
+    tree = BoxTree(Boxes(("x",), (4,), Fraction(1), 1, one, *whole, np.array([PARTS]), np.array([1000])))
+    for low, high in (tree.bounds(("x",)), tree.bounds(("x",), {"x": np.array([0, 0, 1, 1])})):
+        assert low.max() <= 0
+        assert high.min() >= 1000
+
+
 def test_intervals_hold_the_truth() -> None:
     """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
     counts = np.zeros((12, 30), dtype=np.int64)

@@ -7,6 +7,7 @@ What is exact has no false alarms. The tests that draw choose at so much ε that
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +23,7 @@ from dpengine import Ledger, Plan, predict, release, verify
 from dpengine.array_types import Ints
 from dpengine.bundle.promises import promises
 from dpengine.counting.count import count
+from dpengine.exact import exact_text
 from dpengine.marginals.measurement import QUANTILES, Allocation, Measurement, QuantileShare
 from dpengine.measure.quantile_choice import SHARE, choose_quantiles, contests, row_sensitivity, scores
 from dpengine.measure.strategy import decide
@@ -205,6 +207,19 @@ def test_a_changed_choice_is_found(edit: tuple[str, object], fault: str) -> None
     members = members_of(_bundle())
     stated("measurements", 1, edit[0], value=edit[1])(members)
     assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))
+
+
+@pytest.mark.parametrize(("place", "fault"), [
+    (0, "the same columns are measured twice"), (1, "it chooses the same quantiles again"),
+])  # fmt: skip
+def test_a_bundle_that_measures_or_chooses_twice_is_refused(place: int, fault: str) -> None:
+    members = members_of(_bundle())
+    manifest = json.loads(members["manifest.json"])
+    entry = manifest["measurements"][place]
+    entry |= {"epsilon": exact_text(Fraction(entry["epsilon"]) / 2), "scale": exact_text(2 * Fraction(entry["scale"]))}
+    manifest["measurements"].append(entry)
+    members["manifest.json"] = json.dumps(manifest).encode()
+    assert any(fault in each for each in faults_of(zipped(members)))
 
 
 @cache

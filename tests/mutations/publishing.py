@@ -754,6 +754,28 @@ FAULTS = [
         '"epsilon": exact_text(plan.epsilon / 2)',
         "tests/bundle/test_write.py::test_every_bundle_verifies",
     ),
+    Fault(
+        "the same columns may be measured twice in a bundle",
+        PRICES,
+        "    if len({(marginal.tally, frozenset(marginal.columns)) for marginal in marginals}) < len(marginals):",
+        "    if False:",
+        "tests/measure/test_quantile_choice.py::test_a_bundle_that_measures_or_chooses_twice_is_refused",
+    ),
+    Fault(
+        "numbers in a bundle may be below 0 where none can be",
+        "dpengine/bundle/read.py",
+        "    sensitivity: Positive\n",
+        "    sensitivity: Whole = Field(ge=1)\n",
+        OF_VERIFY + "::test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can",
+    ),
+    Fault(
+        "an audit counts an event on the runs on which it was chosen",
+        "dpengine/audit/bounds.py",
+        "    return _count(second, max(events,",
+        "    return _count(first, max(events,",
+        "tests/audit/test_bounds.py::test_an_event_is_counted_on_other_runs_than_those_that_chose_it",
+        quick=True,
+    ),
     # Rows of other engines
     Fault(
         "rows that another engine leaves out of the counts are left out of what recognises the table",

@@ -14,7 +14,15 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, QUANTILES, SEARCH, Allocation, FoundKeys
+from dpengine.marginals.measurement import (
+    AUDIT_EDGES,
+    DISCRETE_LAPLACE,
+    PERMUTE_AND_FLIP,
+    QUANTILES,
+    SEARCH,
+    Allocation,
+    FoundKeys,
+)
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
@@ -154,6 +162,8 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     if adaptive and entry.purpose is not None:  # not a marginal: a choice, the audit, a tree of boxes
         if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
             faults.append(": mechanism or sensitivity does not fit this purpose")
+        if not entry.columns and entry.cells > max(AUDIT_EDGES):
+            faults.append(": more numbers were drawn than for this purpose")
         return faults
     tally = plan.tallies[allocation.tally]
     if entry.sensitivity != tally.bound:
