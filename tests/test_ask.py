@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, open_table
-from dpengine.ask import _draw, _exact, ask, history, published
+from dpengine.ask import _draw, _exact, ask, history, published, resembling
 from dpengine.counting import count, single_query
 from dpengine.counting.single_query import Selection
 from dpengine.noise.selection import permute_and_flip_probabilities
@@ -265,6 +265,20 @@ def test_the_same_question_is_answered_once(statistic: object) -> None:
     assert history(book, "clinic") == [first]
     assert reopen(first.to_bytes()) == first
     assert json.loads(first.to_bytes())["kind"] == "answer"
+
+
+def test_a_table_that_shares_no_more_than_the_column_asked_about_shares_its_budget() -> None:
+    random, book = np.random.default_rng(1), Ledger.in_memory()
+    income = random.normal(size=1000)
+    first, second = (
+        pd.DataFrame({"income": random.permutation(income), "a": random.normal(size=1000), "b": random.random(1000)})
+        for _ in range(2)
+    )
+    ask(first, question(Mean(of=INCOME)), book)
+    with open_table(second) as table:
+        fingerprint = book.fingerprint(count.digest(table))
+        alike = resembling(table, question(Mean(of=INCOME), dataset="other"), fingerprint, book)
+    assert [each.dataset for each in alike] == ["clinic"]
 
 
 def test_a_passed_cap_refuses_and_nothing_is_drawn() -> None:

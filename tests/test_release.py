@@ -368,6 +368,19 @@ def test_a_file_that_changes_while_it_is_counted_costs_nothing(
     assert ledger.history() == []
 
 
+def test_a_file_that_changes_is_noticed_though_size_and_time_are_put_back(
+    plan: dpe.Plan, ledger: dpe.Ledger, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(clinic_rows().to_csv(index=False))
+    before = path.stat()
+    with dpe.open_table(path) as table:
+        path.write_bytes(path.read_bytes()[::-1])
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        with pytest.raises(dpe.TableError, match="changed since it was opened"):
+            table.check_unchanged()
+
+
 def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledger, tmp_path: Path) -> None:
     rows = clinic_rows()
     rows.to_csv(tmp_path / "rows.csv", index=False)

@@ -39,7 +39,7 @@ __all__ = [
     "stamp",
 ]
 
-Stamp = tuple[int, int, int]  # of a file: size, time of change, inode
+Stamp = tuple[int, int, int, int]  # of a file: size, times of change of content and of anything, inode
 Hint = Literal["number", "category", "yesno", "date"]
 Seen = tuple[tuple[Path, Stamp | None], ...]
 
@@ -185,7 +185,7 @@ def stamp(path: Path) -> Stamp | None:
         status = path.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino  # the first time may be put back
 
 
 @contextmanager

@@ -265,3 +265,9 @@ def test_files_of_an_earlier_version_are_found_under_their_earlier_names() -> No
     members["manifest.json"] = json.dumps(manifest).encode()
     with pytest.raises(ReleaseError, match=r"tables/01-groe\.csv does not belong in this bundle"):
         verify(zipped(members))
+
+
+def test_a_release_says_where_its_cells_come_from() -> None:
+    plan = Plan.loads(CLINIC.replace('values: [North, South, "Paris, TX", "False"]', "codebook: months"))
+    sources = {name: each["source"] for name, each in promises(plan)["domain"].items()}
+    assert (sources["region"], sources["age"]) == ("standard", "typed")

@@ -248,6 +248,21 @@ FAULTS = [
         '            "unit": self.unit.id,\n',
         "tests/spec/test_plan.py::test_the_key_changes_with_what_is_measured_and_with_nothing_else",
     ),
+    Fault(
+        "a file is unchanged if its size and its time are put back",
+        "dpengine/sources/table.py",
+        "status.st_mtime_ns, status.st_ctime_ns,",
+        "status.st_mtime_ns, 0,",
+        "tests/test_release.py::test_a_file_that_changes_is_noticed_though_size_and_time_are_put_back",
+    ),
+    Fault(
+        "the provenance of every column is that somebody typed it",
+        "dpengine/bundle/promises.py",
+        '"source": column.origin',
+        '"source": "typed"',
+        "tests/bundle/test_write.py::test_a_release_says_where_its_cells_come_from",
+        quick=True,
+    ),
     # Questions
     Fault(
         "the more groups a question has, the less noise each gets",
@@ -316,6 +331,13 @@ FAULTS = [
         'payload["by"] = [column.name for column in self.by]',
         "tests/spec/test_query.py::test_the_key_holds_what_is_asked_and_no_more",
         quick=True,
+    ),
+    Fault(
+        "a question tells nobody which columns of a near copy it reads",
+        "dpengine/ask.py",
+        "near_copies.of_values(table, [column.name for column in _columns(question)])",
+        "near_copies.of_values(table, [])",
+        "tests/test_ask.py::test_a_table_that_shares_no_more_than_the_column_asked_about_shares_its_budget",
     ),
     # Choices
     Fault(
