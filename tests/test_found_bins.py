@@ -99,6 +99,19 @@ def test_several_columns_and_the_tables_share_epsilon() -> None:
     dpe.verify(finished.bundle)
 
 
+def test_a_file_that_changes_after_its_bins_were_found_costs_nothing(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "rows.csv", dpe.Ledger.in_memory()
+    path.write_text(people().to_csv(index=False))
+
+    def change(now: str) -> None:
+        if now == "adding noise":
+            path.write_text(people(700).to_csv(index=False))
+
+    with dpe.open_table(path) as table, pytest.raises(dpe.LedgerError, match="nothing was spent"):
+        dpe.release(table, plan(), ledger, progress=change)
+    assert ledger.history() == []
+
+
 def test_ranges_are_measured_with_what_finding_leaves() -> None:
     asked = plan(PLAN.replace("tables: [[pay, sex], [sex]]", "tables: [{columns: [pay], ranges: true}]"))
     finished = dpe.release(people(), asked.model_copy(update={"strategy": "adaptive"}))
