@@ -34,6 +34,7 @@ from dpengine.noise.selection import (
     permute_and_flip_probabilities,
 )
 from dpengine.spec.plan import exact_epsilon
+from dpengine.translation.catalogue import mark
 
 __all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
@@ -44,8 +45,8 @@ MAX_BITS = 4096  # of the scores' common denominator; any floats need 1,074
 class Mechanism(StrEnum):
     """The mechanism that draws a candidate; at the same ε, the first one is never worse in expected score."""
 
-    PERMUTE_AND_FLIP = "permute-and-flip"
-    EXPONENTIAL = "exponential mechanism"
+    PERMUTE_AND_FLIP = mark("permute-and-flip")
+    EXPONENTIAL = mark("exponential mechanism")
 
 
 _MECHANISMS = {Mechanism.PERMUTE_AND_FLIP: permute_and_flip, Mechanism.EXPONENTIAL: exponential_mechanism}

@@ -25,6 +25,7 @@ from dpengine.mechanisms.local.protocol import PureProtocol
 from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.laplace import likelihoods
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Check", "checks"]
 
@@ -65,7 +66,7 @@ def _noise(epsilon: Fraction) -> Check:
     unit, chances = likelihoods(1 / epsilon)
     pairs = [(chance, chances[k + 1]) for k, chance in chances.items() if min(chance, chances.get(k + 1, 0)) > 2**31]
     worst = max(abs(math.log(one / other)) for one, other in pairs) / unit
-    return Check("noise: log of the largest ratio of neighbouring outcomes", epsilon, worst, len(pairs))
+    return Check(_("noise: log of the largest ratio of neighbouring outcomes"), epsilon, worst, len(pairs))
 
 
 def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
@@ -78,8 +79,12 @@ def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
             moved = tuple(score + each for score, each in zip(scores, step, strict=True))
             there = _chances(moved, epsilon, mechanism, monotone)
             worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
-    alike = ", scores that move alike" if monotone else ""
-    return Check(f"{mechanism}{alike}: log of the largest ratio", epsilon, worst, cases)
+    what = (
+        _("{mechanism}, scores that move alike: log of the largest ratio", mechanism=_(mechanism.value))
+        if monotone
+        else _("{mechanism}: log of the largest ratio", mechanism=_(mechanism.value))
+    )
+    return Check(what, epsilon, worst, cases)
 
 
 def _chances(
@@ -95,7 +100,7 @@ def _far_scores(epsilon: Fraction) -> Check:
         pairs = [(high, high + step, high), (high, high, high + step)]
         here, there = (_chances(pair, epsilon, Mechanism.PERMUTE_AND_FLIP, False, step) for pair in pairs)
         worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
-    return Check("choices by scores far from 0: log of the largest ratio", epsilon, worst, cases)
+    return Check(_("choices by scores far from 0: log of the largest ratio"), epsilon, worst, cases)
 
 
 def _parts(epsilon: Fraction, way: str) -> Check:
@@ -103,24 +108,27 @@ def _parts(epsilon: Fraction, way: str) -> Check:
     measured = publish_once(way, epsilon)
     steps = len(measured.marginals) + len(measured.choices) + (measured.audit is not None)
     steps += len(measured.trees) + len(measured.searches)
-    return Check(f"{way}: parts of ε that a release spends", epsilon, float(measured.cost), steps)
+    what = _("{way}: parts of ε that a release spends", way=_(way))
+    return Check(what, epsilon, float(measured.cost), steps)
 
 
 def _moves(epsilon: Fraction, way: str) -> Check:
     """Count with and without each of some persons, and add up the changes of the counts over the noise scales."""
     costs = MOVES[way](epsilon).costs
-    return Check(f"{way}: log of the largest ratio of any outcome", epsilon, float(max(costs)), len(costs))
+    what = _("{way}: log of the largest ratio of any outcome", way=_(way))
+    return Check(what, epsilon, float(max(costs)), len(costs))
 
 
 def _surveys(epsilon: Fraction) -> Iterator[Check]:
     protocols: dict[str, PureProtocol[Any]] = {
-        "randomized response": RandomizedResponse.of(epsilon),
-        "k-ary response": KaryResponse.of(5, epsilon),
-        "unary encoding": UnaryEncoding.of(5, epsilon),
-        "local hashing": LocalHashing.of(5, epsilon),
-        "Hadamard response": HadamardResponse.of(5, epsilon),
-        "count-mean sketch": CountMeanSketch.of(5, epsilon, 4, 16),
-        "Hadamard sketch": HadamardSketch.of(5, epsilon, 4, 16),
+        mark("randomized response"): RandomizedResponse.of(epsilon),
+        mark("k-ary response"): KaryResponse.of(5, epsilon),
+        mark("unary encoding"): UnaryEncoding.of(5, epsilon),
+        mark("local hashing"): LocalHashing.of(5, epsilon),
+        mark("Hadamard response"): HadamardResponse.of(5, epsilon),
+        mark("count-mean sketch"): CountMeanSketch.of(5, epsilon, 4, 16),
+        mark("Hadamard sketch"): HadamardSketch.of(5, epsilon, 4, 16),
     }
     for name, protocol in protocols.items():
-        yield Check(f"survey, {name}: ε of a report, rounded up", epsilon, float(protocol.epsilon), 1)
+        what = _("survey, {method}: ε of a report, rounded up", method=_(name))
+        yield Check(what, epsilon, float(protocol.epsilon), 1)

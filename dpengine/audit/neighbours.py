@@ -33,6 +33,7 @@ from dpengine.measure.strategy import Strategy, decide
 from dpengine.sources.open import open_table
 from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,10 +201,10 @@ def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], *, strategy:
 
 
 NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
-    "amounts": _amounts,
-    "two amounts": _two_amounts,
-    "adaptive, amounts": _adaptive_amounts,
-    "levels": _levels,
-    "distinct persons": _distinct,
+    mark("amounts"): _amounts,
+    mark("two amounts"): _two_amounts,
+    mark("adaptive, amounts"): _adaptive_amounts,
+    mark("levels"): _levels,
+    mark("distinct persons"): _distinct,
 }
-MOVES = {**NEIGHBOURS, "quantiles": _quantiles}  # those of the checks without chance
+MOVES = {**NEIGHBOURS, mark("quantiles"): _quantiles}  # those of the checks without chance

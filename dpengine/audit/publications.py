@@ -36,6 +36,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.domain import Number
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.spec.query import Question
+from dpengine.translation.catalogue import mark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,19 +319,19 @@ def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
 
 
 RELEASES: dict[str, Callable[[Fraction], _Setting]] = {
-    "direct": _direct,
-    "optimised": _optimised,
-    "adaptive, pairs": _adaptive_pairs,
-    "adaptive, one table": _adaptive_table,
-    "ranges": _ranges,
-    "bins that are found": _found_bins,
+    mark("direct"): _direct,
+    mark("optimised"): _optimised,
+    mark("adaptive, pairs"): _adaptive_pairs,
+    mark("adaptive, one table"): _adaptive_table,
+    mark("ranges"): _ranges,
+    mark("bins that are found"): _found_bins,
 }
 WAYS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
     **{name: _releases(setting) for name, setting in RELEASES.items()},
     **{name: _releases(neighbours) for name, neighbours in NEIGHBOURS.items()},
-    "question: count": _count,
-    "question: most common": _mode,
-    "choice": _choice,
+    mark("question: count"): _count,
+    mark("question: most common"): _mode,
+    mark("choice"): _choice,
 }
 
 

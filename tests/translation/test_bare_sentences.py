@@ -18,8 +18,8 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy")
-FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit")
+PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition")
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
@@ -35,6 +35,7 @@ EXCEPT = {
     "pages/approval.py": {"sent by", "decided by"},
     "pages/parts/accuracy/charts.py": {"true size of the cell"},
     "pages/parts/accuracy/tabs.py": {"true size of the cell"},
+    "pages/parts/definition/examples.py": {"upper bound", "cut off", "typical noise"},
     "pages/parts/budget/history.py": {r"one choice among ([\d,]+) candidates"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},

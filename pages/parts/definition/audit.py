@@ -9,14 +9,15 @@ import streamlit as st
 
 from dpengine.audit.exact_checks import Check, checks
 from dpengine.audit.publications import WAYS, EmpiricalBound, audit_publications
-from dpengine.exact import exact_text
+from dpengine.translation.catalogue import _, language, mark, number
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import visit
 
 __all__ = ["audit_part"]
 
 RUNS = 150  # publications with the person, and as many without: most ways to publish take 15 seconds
-STORY = (
+STORY = mark(
     "An auditor knows both tables and sees what this engine publishes of one of them, hundreds of times. How much "
     "more often do the outputs speak for the person when the person is there? That shows an ε *from below*; what was "
     "promised must be no smaller. Exact checks, in which nothing is left to chance, stand beside it. Nothing is "
@@ -26,18 +27,23 @@ STORY = (
 
 def audit_part(epsilon: Fraction) -> None:
     """Offer an audit of one way to publish, and show the ε that it finds beside the claimed one."""
-    st.subheader("Does this engine keep the promise?")
-    st.markdown(STORY)
+    st.subheader(_("Does this engine keep the promise?"))
+    st.markdown(_(STORY))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        way: str = st.selectbox("Way to publish", list(WAYS), key="definition_way")
-        inputs = (way, epsilon)
+        way: str = st.selectbox(_("Way to publish"), list(WAYS), format_func=_, key="definition_way")
+        inputs = (way, epsilon, language())  # in which the checks are named
         st.button(
-            "Audit it", icon=":material/play_arrow:", key="definition_audit",
-            on_click=lambda: visit().keep("definition audit", inputs, []),
+            _("Audit it"), icon=":material/play_arrow:", key="definition_audit",
+            on_click=lambda: visit().keep("definition-audit", inputs, []),
         )  # fmt: skip
-    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().recall("definition audit", inputs)
+    outcome: list[tuple[EmpiricalBound, list[Check]]] | None = visit().recall("definition-audit", inputs)
     if outcome is None:
-        st.caption(f"{2 * RUNS:,} publications, which takes up to a minute. Changing a setting stops it.")
+        st.caption(
+            _(
+                "{runs} publications, which takes up to a minute. Changing a setting stops it.",
+                runs=number(2 * RUNS),
+            )
+        )
         return
     if not outcome:
         outcome.append(_run(way, epsilon))
@@ -46,11 +52,11 @@ def audit_part(epsilon: Fraction) -> None:
 
 def _run(way: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:
     place = st.empty()
-    bar = place.progress(0.0, text="exact checks")
+    bar = place.progress(0.0, text=_("exact checks"))
     exact = list(checks(epsilon))
 
     def report(part: float) -> None:
-        bar.progress(part, text=f"publishing: {way}")
+        bar.progress(part, text=_("publishing: {way}", way=_(way)))
 
     bound = audit_publications(way, epsilon, RUNS, progress=report)
     place.empty()
@@ -58,25 +64,35 @@ def _run(way: str, epsilon: Fraction) -> tuple[EmpiricalBound, list[Check]]:
 
 
 def _show(bound: EmpiricalBound, exact: list[Check]) -> None:
-    broken = [check.what for check in exact if not check.holds] + ([] if bound.holds else [bound.way])
+    broken = [check.what for check in exact if not check.holds] + ([] if bound.holds else [_(bound.way)])
     with st.grid(3, min_column_width=170):
-        st.metric("Claimed", f"ε = {exact_text(bound.claimed)}", border=True)
+        st.metric(_("Claimed"), f"ε = {exactly(bound.claimed)}", border=True)
         st.metric(
-            "Shown by outputs", f"ε ≥ {bound.least_epsilon:.2f}", border=True,
-            help="Clopper–Pearson, 95 % confidence: one audit in twenty may show too much. More runs show more.",
+            _("Shown by outputs"), f"ε ≥ {number(bound.least_epsilon, '.2f')}", border=True,
+            help=_("Clopper–Pearson, 95 % confidence: one audit in twenty may show too much. More runs show more."),
         )  # fmt: skip
-        st.metric("Exact checks that hold", f"{sum(check.holds for check in exact)} of {len(exact)}", border=True)
-    line = (
-        f"{bound.hits} of {bound.runs} outputs speak for the person when the person is there, and "
-        f"{bound.hits_without} when not"
+        holding = _("{part} of {all}", part=sum(check.holds for check in exact), all=len(exact))
+        st.metric(_("Exact checks that hold"), holding, border=True)
+    line = _(
+        "{hits} of {runs} outputs speak for the person when the person is there, and {without} when not",
+        hits=bound.hits,
+        runs=bound.runs,
+        without=bound.hits_without,
     )
     if broken:
-        st.error(f"**More than the ε that is claimed was found:** {', '.join(broken)}.", icon=":material/gpp_bad:")
-    st.markdown(f"**{line}.** An audit can show that a promise is broken, never that it is kept.")
-    st.caption("`private-release audit` runs all of this on the command line, as often as you like.")
+        found = _("**More than the ε that is claimed was found:** {what}.", what=", ".join(broken))
+        st.error(found, icon=":material/gpp_bad:")
+    st.markdown(f"**{line}.** " + _("An audit can show that a promise is broken, never that it is kept."))
+    st.caption(_("`private-release audit` runs all of this on the command line, as often as you like."))
     frame = pd.DataFrame(
         {"check": check.what, "found": check.largest, "claimed": float(check.claimed), "cases": check.cases}
         for check in exact
     )
-    number = st.column_config.NumberColumn
-    twin(frame, "definition-audit", {"found": number("ε found", format="%.6g"), "claimed": number("ε claimed")})
+    column = st.column_config.NumberColumn
+    columns = {
+        "check": _("check"),
+        "found": column(_("ε found"), format="%.6g"),
+        "claimed": column(_("ε claimed"), format="%g"),
+        "cases": column(_("cases"), format="%,d"),
+    }
+    twin(frame, "definition-audit", columns)

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import BoundedMean, Comparison
+from dpengine.translation.catalogue import _, number
 from pages.parts.shared.figures import hatched, mark, tones
 
 __all__ = ["belief_figure", "bounds_figure", "distributions_figure"]
@@ -27,7 +28,7 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
     )
     few = len(seen.answers) <= MAX_BARS
     for name, probabilities, colour, pattern, dash in looks:
-        hover = f"answer %{{x:,}}: %{{y:.3~p}}<extra>{name}</extra>"
+        hover = _("answer %{x:,}: %{y:.3~p}") + f"<extra>{name}</extra>"
         if few:
             marker = hatched(tone[colour], pattern)
             figure.add_bar(x=seen.answers, y=probabilities, name=name, marker=marker, hovertemplate=hover, row=1, col=1)
@@ -40,12 +41,12 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
     figure.add_scatter(
         x=seen.answers,
         y=ratio,
-        name="ratio",
+        name=_("ratio"),
         showlegend=False,
         mode="lines+markers" if few else "lines",
         line={"color": tone["grey"], "width": 2},
         marker={"size": 7, "color": tone["grey"]},
-        hovertemplate="answer %{x:,}: %{y:.3~g} times as likely with the person<extra></extra>",
+        hovertemplate=_("answer %{x:,}: %{y:.3~g} times as likely with the person") + "<extra></extra>",
         row=2,
         col=1,
     )
@@ -53,11 +54,11 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
     for power in (epsilon, -epsilon):
         figure.add_hline(y=math.exp(power), line={"color": tone["accent"], "width": 1.5, "dash": "dot"}, row=2, col=1)
     span = max(epsilon, float(np.abs(seen.log_ratio).max()), 0.05) * 1.45 / math.log(10)
-    figure.update_yaxes(title_text="probability", rangemode="tozero", tickformat=".0%", row=1, col=1)
+    figure.update_yaxes(title_text=_("probability"), rangemode="tozero", tickformat=".0%", row=1, col=1)
     if seen.first.max() < 0.02:
         figure.update_yaxes(tickformat=".2~%", row=1, col=1)
     figure.update_yaxes(
-        title_text="D over D′",
+        title_text=_("D over D′"),
         type="log",
         tickvals=[math.exp(end) for end in ends],
         ticktext=[_factor(end, epsilon) for end in ends],
@@ -73,7 +74,7 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
 def _factor(power: float, epsilon: float) -> str:
     """Return the label of a ratio on the axis; e^ε and e^−ε get their names."""
     named = {epsilon: "e<sup>ε</sup> = ", -epsilon: "e<sup>−ε</sup> = "}.get(power, "")
-    return f"{named}{math.exp(power):.3g}"
+    return named + number(math.exp(power), ".3g")
 
 
 def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, epsilon: float) -> go.Figure:
@@ -81,23 +82,23 @@ def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, 
     tone = tones()
     figure = go.Figure()
     odds = prior / (1 - prior)
-    for power, name in ((1, "the most that ε allows"), (-1, "the least that ε allows")):
+    for power, name in ((1, _("the most that ε allows")), (-1, _("the least that ε allows"))):
         bound = odds * math.exp(power * min(epsilon, 700))
         figure.add_hline(y=bound / (1 + bound), line={"color": tone["accent"], "width": 1.5, "dash": "dot"},
                          annotation={"text": name, "yanchor": "bottom" if power > 0 else "top"})  # fmt: skip
     figure.add_hline(y=prior, line={"color": tone["grey"], "width": 1},
-                     annotation={"text": "before", "xanchor": "left", "x": 0})  # fmt: skip
+                     annotation={"text": _("before"), "xanchor": "left", "x": 0})  # fmt: skip
     figure.add_scatter(
         x=answers,
         y=after,
         mode="lines+markers",
         line={"color": tone["accent"], "width": 2.5, "shape": "hvh"},
         marker={"size": 8, "color": tone["accent"]},
-        hovertemplate="published %{x}: %{y:.0%} sure<extra></extra>",
+        hovertemplate=_("published %{x}: %{y:.0%} sure") + "<extra></extra>",
         showlegend=False,
     )
-    figure.update_xaxes(title_text="cancer patients in the zip code, as published")
-    figure.update_yaxes(title_text="how sure, after", tickformat=".0%", range=[-0.03, 1.08])
+    figure.update_xaxes(title_text=_("cancer patients in the zip code, as published"))
+    figure.update_yaxes(title_text=_("how sure, after"), tickformat=".0%", range=[-0.03, 1.08])
     return figure
 
 
@@ -106,8 +107,8 @@ def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int)
     tone = tones()
     figure = go.Figure()
     lines = (
-        ("cut off by the bound", [abs(mean.bias) for mean in means], "other", "dash"),
-        ("typical noise", [mean.noise for mean in means], "accent", "solid"),
+        (_("cut off by the bound"), [abs(mean.bias) for mean in means], "other", "dash"),
+        (_("typical noise"), [mean.noise for mean in means], "accent", "solid"),
     )
     for name, values, colour, dash in lines:
         figure.add_scatter(
@@ -116,9 +117,9 @@ def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int)
             name=name,
             mode="lines",
             line={"color": tone[colour], "dash": dash, "width": 2.5},
-            hovertemplate=f"bound %{{x}}: %{{y:.2f}} inches<extra>{name}</extra>",
+            hovertemplate=_("bound %{x}: %{y:.2f} inches") + f"<extra>{name}</extra>",
         )
     mark(figure, now)
-    figure.update_xaxes(title_text="upper bound: heights above it count as the bound (inches)")
-    figure.update_yaxes(title_text="inches off", rangemode="tozero")
+    figure.update_xaxes(title_text=_("upper bound: heights above it count as the bound (inches)"))
+    figure.update_yaxes(title_text=_("inches off"), rangemode="tozero")
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
 __all__ = ["Drawn", "draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
+
+TITLE_LINE = 46  # letters of an axis' title that a phone shows in one line
 
 
 def is_dark() -> bool:
@@ -50,6 +53,7 @@ def draw(
     axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18,
             **NUMBERS_IN_FULL}  # fmt: skip
     figure.update_xaxes(**axis, fixedrange=not zoom)
+    figure.for_each_xaxis(_wrap_title)
     figure.update_yaxes(**axis, fixedrange=True)
     if private:
         st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG | {"displayModeBar": False})
@@ -57,6 +61,12 @@ def draw(
     with st.container(key=f"{key}-chart", gap="xxsmall"):
         st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG)
         picture_buttons(f"{key}-chart", key)
+
+
+def _wrap_title(axis: go.layout.XAxis) -> None:
+    """Divide a title that a phone has no room for in one line."""
+    if axis.title.text and len(axis.title.text) > TITLE_LINE:
+        axis.title.text = "<br>".join(textwrap.wrap(axis.title.text, TITLE_LINE))
 
 
 def hatched(colour: str, shape: str) -> dict[str, Any]:

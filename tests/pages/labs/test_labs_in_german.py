@@ -1,0 +1,51 @@
+"""A lab in German says nothing in English, before and after its buttons are pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.translation.catalogue import _, speaking
+from pages.parts.definition.examples import EXAMPLES
+from tests.pages.test_german import english, in_the_other_language, opened, sentences
+from tests.pages.visits import whole
+
+
+def in_both(page: AppTest, **tabs: str) -> set[str]:
+    """Return what a German page says in both languages, with these tabs open; it is in German afterwards."""
+    with speaking("de"):
+        for key, name in tabs.items():
+            page.session_state[key] = _(name)
+        here = sentences(whole(page.run()))
+    for key, name in tabs.items():
+        page.session_state[key] = name
+    there = in_the_other_language(page)
+    in_the_other_language(page)
+    return here & there
+
+
+def definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.parts.definition.audit.RUNS", 4)
+    page = opened("labs/definition")
+    found = set()
+    for example in EXAMPLES:
+        found |= in_both(page, definition_example=example)
+    for question, delta in (("How many over 21", 1), ("Sum of incomes", 50)):
+        with speaking("de"):
+            page.segmented_control(key="definition_question").set_value(question).run()
+            next(each for each in page.number_input if each.label.startswith("Δ")).set_value(delta).run()
+        found |= in_both(page)
+    with speaking("de"):
+        page.button(key="definition_audit").click().run()
+    assert any(text.startswith("Von Ergebnissen belegt") for text in sentences(page))
+    names = ("Definition", "Fatma", "Hong", "Ron", "Oren", "Pr", "in", "le", "varepsilon")
+    assert english(found | in_both(page), *names) == []
+
+
+@pytest.mark.parametrize("lab", [definition])
+def test_a_lab_says_nothing_in_english(
+    lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab(monkeypatch)
