@@ -18,6 +18,7 @@ import numpy as np
 from dpengine.array_types import Floats
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["Audit", "audit", "least_epsilon"]
 
@@ -74,4 +75,5 @@ def _count(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
     hits = [(answers >= threshold if above else answers <= threshold) for answers in tables]
     frequent, rare = (Rate.of(hits[k]) for k in order)
     bound = least_epsilon(frequent.successes, frequent.tries, rare.successes, rare.tries, alpha)
-    return Audit(f"{'at least' if above else 'at most'} {threshold:g}", frequent, rare, bound)
+    side = _("at least") if above else _("at most")
+    return Audit(f"{side} {number(threshold, 'g')}", frequent, rare, bound)

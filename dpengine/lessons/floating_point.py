@@ -25,6 +25,7 @@ from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import engine
 from dpengine.lessons.success_rate import Rate
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["NUMPY", "SAMPLERS", "TEXTBOOK", "Neighbourhood", "Sampler", "Verdicts", "attack_engine", "attack_sampler",
            "neighbourhood", "possible"]  # fmt: skip
@@ -78,7 +79,7 @@ def _by_textbook(true: Floats, scale: float, seed: int | None) -> Floats:
 
 
 NUMPY = Sampler(
-    "numpy's Generator.laplace",
+    mark("numpy's Generator.laplace"),
     "u = random()  # k / 2**53\n"
     "if u >= 0.5: return loc - scale * log(2.0 - u - u)\n"
     "if u > 0.0:  return loc + scale * log(u + u)",
@@ -86,7 +87,7 @@ NUMPY = Sampler(
     _numpy_formula,
 )
 TEXTBOOK = Sampler(
-    "the textbook's inverse",
+    mark("the textbook's inverse"),
     "u = random() - 0.5  # k / 2**53 - 1/2\nreturn loc - scale * sign(u) * log(1 - 2 * abs(u))",
     _by_textbook,
     _textbook_formula,
@@ -137,7 +138,7 @@ def neighbourhood(sampler: Sampler, output: float, epsilon: Fraction, doubles: i
     _check(epsilon)
     bits = int(np.float64(abs(output)).view(np.int64))
     if not math.isfinite(output) or doubles < 0 or bits <= doubles:
-        raise PlanError("this output is too near to 0 or infinite, so its neighbours cannot be listed")
+        raise PlanError(_("this output is too near to 0 or infinite, so its neighbours cannot be listed"))
     steps = np.arange(-doubles, doubles + 1)
     values = np.copysign((bits + np.sign(output).astype(np.int64) * steps).view(np.float64), output)
     scale = 1 / float(epsilon)

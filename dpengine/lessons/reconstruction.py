@@ -20,6 +20,7 @@ from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.success_rate import Rate
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "METHODS", "Reconstruction", "least_absolute_error", "least_maximum_error", "least_squares", "random_groups",
@@ -90,15 +91,17 @@ def _solve(people: int, prices: Floats, **program: Any) -> Floats:
     options: Any = {"time_limit": TIME_LIMIT}
     solved = linprog(prices, **program, method="highs-ipm", options=options)
     if solved.x is None:
-        raise PlanError(f"the linear program was not solved in {TIME_LIMIT} seconds; ask fewer questions")
+        raise PlanError(
+            _("the linear program was not solved in {seconds} seconds; ask fewer questions", seconds=TIME_LIMIT)
+        )
     solution: Floats = solved.x[:people]
     return solution
 
 
 METHODS: dict[str, Method] = {
-    "least squares": least_squares,
-    "linear program, smallest sum of errors": least_absolute_error,
-    "linear program, smallest largest error": least_maximum_error,
+    mark("least squares"): least_squares,
+    mark("linear program, smallest sum of errors"): least_absolute_error,
+    mark("linear program, smallest largest error"): least_maximum_error,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, mark
 from pages.parts.attacks.audit import audit_tab
 from pages.parts.attacks.counting_questions import AVERAGING, DIFFERENCING, show_attack
 from pages.parts.attacks.floating_point import floating_point_tab
@@ -13,14 +14,14 @@ from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry
 
 ATTACKS = {
-    "Differencing": lambda: show_attack(DIFFERENCING),
-    "Averaging": lambda: show_attack(AVERAGING),
-    "Reconstruction": reconstruction_tab,
-    "Floating point": floating_point_tab,
-    "Try to break ours": audit_tab,
+    mark("Differencing"): lambda: show_attack(DIFFERENCING),
+    mark("Averaging"): lambda: show_attack(AVERAGING),
+    mark("Reconstruction"): reconstruction_tab,
+    mark("Floating point"): floating_point_tab,
+    mark("Try to break ours"): audit_tab,
 }
 
-CURIOUS = r"""
+CURIOUS = mark(r"""
 **The bound.** Someone is in the register or not, both equally likely. From an $\varepsilon$-differentially private
 answer nobody can tell which with a probability above $e^\varepsilon/(1+e^\varepsilon)$, whatever else they know. One
 count with discrete Laplace noise of scale $1/\varepsilon$ reaches this bound exactly, so it cannot be improved.
@@ -42,35 +43,44 @@ consists of whole numbers with exactly the right distribution.
 
 **Intervals** are those of Clopper and Pearson (1934), at 95 %. People in one reconstruction are treated as
 independent, which they nearly are.
-"""
+""")
 
 
 @st.fragment
 def lab() -> None:
     """Show the chosen attack."""
     name = st.segmented_control(
-        "Attack", list(ATTACKS), default=next(iter(ATTACKS)), required=True, key="attacks_attack"
+        _("Attack"),
+        list(ATTACKS),
+        default=next(iter(ATTACKS)),
+        required=True,
+        format_func=_,
+        key="attacks_attack",
     )
     ATTACKS[name]()
 
 
 require_entry()
-st.title("Attacks")
+st.title(_("Attacks"))
 st.markdown(
-    "A register holds some people, and who is in it is secret. Only counts are given out. Choose an attack and a "
-    "defence, and see how often one person is found out."
+    _(
+        "A register holds some people, and who is in it is secret. Only counts are given out. Choose an attack and a "
+        "defence, and see how often one person is found out."
+    )
 )
-st.caption("All people are made up. Every number is measured by running the attack, and nothing is spent.")
+st.caption(_("All people are made up. Every number is measured by running the attack, and nothing is spent."))
 tour.invite()
 lab()
 show_code("attacks", lambda: {"epsilon": "1", "pairs": 100, "games": 1000})
-with st.expander("For the curious", icon=":material/school:"):
-    st.markdown(CURIOUS)
+with st.expander(_("For the curious"), icon=":material/school:"):
+    st.markdown(_(CURIOUS))
 st.markdown(
-    "**What this means for your release.** Rounding and noise without a budget each fall to some attack, and nobody "
-    "knows all future attacks. A release from here withstands all of them by the same bound, because its noise is "
-    "exact, drawn once, and paid for from one budget."
+    _(
+        "**What this means for your release.** Rounding and noise without a budget each fall to some attack, and "
+        "nobody knows all future attacks. A release from here withstands all of them by the same bound, because its "
+        "noise is exact, drawn once, and paid for from one budget."
+    )
 )
 with st.container(horizontal=True):
-    st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")
-    st.page_link("pages/labs/definition.py", label="What is promised", icon=":material/balance:")
+    st.page_link("pages/publish.py", label=_("Publish"), icon=":material/publish:")
+    st.page_link("pages/labs/definition.py", label=_("What is promised"), icon=":material/balance:")

@@ -18,8 +18,8 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition")
-FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition")
+PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition", "labs/attacks")
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from dpengine.lessons.floating_point import Neighbourhood
 from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
+from dpengine.translation.catalogue import _, localised, number
 from pages.parts.shared.figures import hatched, tones
 from pages.parts.shared.wording import percent_at_most
 
@@ -23,8 +24,9 @@ def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: floa
     tone = tones()
     figure = go.Figure()
     looks = {True: (tone["accent"], "solid", "circle"), False: (tone["other"], "dash", "square")}
-    for name, rates in lines.items():
-        colour, dash, symbol = looks[name == ours]
+    for method, rates in lines.items():
+        name = _(method)
+        colour, dash, symbol = looks[method == ours]
         ends = [rate.interval() for rate in rates.values()]
         shares = [rate.share for rate in rates.values()]
         figure.add_scatter(
@@ -40,12 +42,12 @@ def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: floa
                 "thickness": 1.5,
                 "color": colour,
             },
-            hovertemplate="%{x:,}: right %{y:.1%}<extra>" + name + "</extra>",
+            hovertemplate=_("%{x:,}: right %{y:.1%}") + f"<extra>{name}</extra>",
         )
     _levels(figure, bound)
     places = sorted({k for rates in lines.values() for k in rates})
-    figure.update_xaxes(title_text=asked, type="log", tickvals=places, ticktext=[f"{k:,}" for k in places])
-    figure.update_yaxes(title_text="guesses that are right", tickformat=".0%", range=[0.3, 1.04])
+    figure.update_xaxes(title_text=asked, type="log", tickvals=places, ticktext=list(map(number, places)))
+    figure.update_yaxes(title_text=_("guesses that are right"), tickformat=".0%", range=[0.3, 1.04])
     return figure
 
 
@@ -53,8 +55,8 @@ def _levels(figure: go.Figure, bound: float) -> None:
     """Draw horizontal lines at the bound that ε sets and at the 50 % of a coin."""
     tone = tones()
     for y, name, colour, dash in (
-        (bound, f"the most that ε allows, {percent_at_most(bound)}", "accent", "dot"),
-        (0.5, "a coin, 50 %", "grey", "dashdot"),
+        (bound, _("the most that ε allows, {bound}", bound=percent_at_most(bound)), "accent", "dot"),
+        (0.5, _("a coin, 50 %"), "grey", "dashdot"),
     ):
         figure.add_hline(y=y, name=name, showlegend=True, line={"color": tone[colour], "width": 1.5, "dash": dash})
 
@@ -65,10 +67,10 @@ def people_figure(reconstruction: Reconstruction) -> go.Figure:
     figure = go.Figure()
     right = reconstruction.secret == reconstruction.guess
     place = np.arange(right.size)
-    named = np.where(reconstruction.secret, "in the register", "not in it")
+    named = np.where(reconstruction.secret, _("in the register"), _("not in it"))
     for name, those, symbol, colour in (
-        ("guessed right", right, "square", tone["accent"]),
-        ("guessed wrong", ~right, "x-thin-open", tone["other"]),
+        (_("guessed right"), right, "square", tone["accent"]),
+        (_("guessed wrong"), ~right, "x-thin-open", tone["other"]),
     ):
         figure.add_scatter(
             x=(place[those] % ACROSS).tolist(),
@@ -78,7 +80,7 @@ def people_figure(reconstruction: Reconstruction) -> go.Figure:
             mode="markers",
             showlegend=True,
             marker={"symbol": symbol, "size": 9, "color": colour, "line": {"width": 2, "color": colour}},
-            hovertemplate="person %{customdata[0]}, %{customdata[1]}<extra>" + name + "</extra>",
+            hovertemplate=_("person %{customdata[0]}, %{customdata[1]}") + f"<extra>{name}</extra>",
         )
     figure.update_xaxes(visible=False, range=[-1, ACROSS])
     figure.update_yaxes(visible=False, autorange="reversed")
@@ -89,49 +91,58 @@ def doubles_figure(seen: Neighbourhood) -> go.Figure:
     """Draw consecutive doubles: those that are possible if the true answer is 0, and those if it is 1."""
     tone = tones()
     figure = go.Figure()
-    rows = ((1, "true answer 0", seen.zero, seen.one, "other"), (0, "true answer 1", seen.one, seen.zero, "accent"))
-    for y, name, these, others, colour in rows:
-        for only, symbol, where in ((True, "line-ns-open", "only there"), (False, "circle-open", "for both")):
+    rows = ((1, 0, seen.zero, seen.one, "other"), (0, 1, seen.one, seen.zero, "accent"))
+    for y, answer, these, others, colour in rows:
+        for only, symbol in ((True, "line-ns-open"), (False, "circle-open")):
             those = these & ~others if only else these & others
+            name = _possible(answer, only=only)
             figure.add_scatter(
                 x=seen.steps[those].tolist(),
                 y=[y] * int(those.sum()),
-                customdata=[repr(float(value)) for value in seen.doubles[those]],
-                name=f"{name}: possible {where}",
+                customdata=[localised(repr(float(value))) for value in seen.doubles[those]],
+                name=name,
                 mode="markers",
                 marker={"symbol": symbol, "size": 16 if only else 9, "color": tone[colour], "line": {"width": 2}},
-                hovertemplate="%{customdata}<extra>" + f"possible at {name}, {where}</extra>",
+                hovertemplate="%{customdata}<extra>" + f"{name}</extra>",
                 showlegend=False,
             )
     figure.add_vline(
         x=0,
         line={"color": tone["grey"], "width": 1.5, "dash": "dot"},
-        annotation={"text": "the output", "font": {"size": 11}},
+        annotation={"text": _("the output"), "font": {"size": 11}},
         annotation_position="top",
     )
-    figure.update_xaxes(title_text="doubles from the output (drag to zoom)", tickformat=",")
-    figure.update_yaxes(tickvals=[1, 0], ticktext=["possible<br>for 0", "possible<br>for 1"], range=[-0.6, 1.6])
+    figure.update_xaxes(title_text=_("doubles from the output (drag to zoom)"), tickformat=",")
+    figure.update_yaxes(tickvals=[1, 0], ticktext=[_("possible<br>for 0"), _("possible<br>for 1")], range=[-0.6, 1.6])
     return figure
+
+
+def _possible(answer: int, *, only: bool) -> str:
+    """Say for which true answers a double is possible."""
+    if only:
+        return _("true answer {answer}: possible only there", answer=answer)
+    return _("true answer {answer}: possible for both", answer=answer)
 
 
 def samplers_figure(rates: Mapping[str, Rate], ours: str, bound: float) -> go.Figure:
     """Draw the share of right guesses for each kind of noise as bars, with 95 % intervals."""
     tone = tones()
     figure = go.Figure()
-    for name, rate in rates.items():
+    for method, rate in rates.items():
         low, high = rate.interval()
-        marker = hatched(tone["accent"], "") if name == ours else hatched(tone["other"], "/")
+        name = _(method)
+        marker = hatched(tone["accent"], "") if method == ours else hatched(tone["other"], "/")
         figure.add_bar(
             x=[name],
             y=[rate.share],
             marker=marker,
             error_y={"array": [high - rate.share], "arrayminus": [rate.share - low], "color": tone["grey"]},
-            hovertemplate="right %{y:.1%}<extra>" + name + "</extra>",
+            hovertemplate=_("right %{y:.1%}") + f"<extra>{name}</extra>",
             showlegend=False,
         )
     _levels(figure, bound)
     figure.update_layout(bargap=0.5)
-    figure.update_yaxes(title_text="guesses that are right", tickformat=".0%", range=[0, 1.08])
+    figure.update_yaxes(title_text=_("guesses that are right"), tickformat=".0%", range=[0, 1.08])
     return figure
 
 
@@ -145,18 +156,18 @@ def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.
             y=[name],
             orientation="h",
             marker=hatched(tone["accent"], "") if is_ours else hatched(tone["other"], "/"),
-            text=[f"{max(least, 0.0):.2f}"],
+            text=[number(max(least, 0.0), ".2f")],
             textposition="outside",
-            hovertemplate="ε is at least %{x:.3f}<extra>" + name + "</extra>",
+            hovertemplate=_("ε is at least %{x:.3f}") + f"<extra>{name}</extra>",
             showlegend=False,
         )
     figure.add_vline(
         x=claimed,
         line={"color": tone["grey"], "width": 2, "dash": "dash"},
-        annotation={"text": f"promised: ε = {claimed:g}", "font": {"size": 11}},
+        annotation={"text": _("promised: ε = {epsilon}", epsilon=number(claimed, "g")), "font": {"size": 11}},
         annotation_position="top",
     )
     figure.update_layout(bargap=0.45)
-    figure.update_xaxes(title_text="lower bound on ε shown by the answers", range=[0, 2.4 * claimed])
+    figure.update_xaxes(title_text=_("lower bound on ε shown by the answers"), range=[0, 2.4 * claimed])
     figure.update_yaxes(autorange="reversed")
     return figure

@@ -10,8 +10,9 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.attacks.charts import ACROSS, people_figure, rates_figure
-from pages.parts.attacks.outcome import DEFENCES, RATE_COLUMNS, choose_defence, rate_rows, show_rates, verdict
+from pages.parts.attacks.outcome import DEFENCES, choose_defence, rate_columns, rate_rows, show_rates, verdict
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
@@ -21,10 +22,11 @@ from pages.parts.visit.state import visit
 
 __all__ = ["reconstruction_tab"]
 
-STORY = (
+STORY = mark(
     "Take a list of people; who of them is in the register is secret. Ask how many of a random half of the list are in "
     "it, again and again with other halves, and solve for everybody at once. No question is about any one person."
 )
+ASKED, UNIT, MORE = mark("questions asked"), mark("questions"), mark("more questions do not help")
 PEOPLE = (100, 500)
 STEPS = {
     True: (0.25, 0.5, 2, 4, 8),
@@ -49,21 +51,21 @@ class Job:
 
 def reconstruction_tab() -> None:
     """Run the attack when asked, and show whom it found."""
-    st.markdown(STORY, help=term("reconstruction"))
+    st.markdown(_(STORY), help=term("reconstruction"))
     name, epsilon = choose_defence()
     left, right = st.columns([3, 2], gap="large")
-    method = left.selectbox("Solve by", list(METHODS), key="attacks_method")
-    people = right.segmented_control("People", PEOPLE, default=500, required=True, key="attacks_people")
+    method = left.selectbox(_("Solve by"), list(METHODS), format_func=_, key="attacks_method")
+    people = right.segmented_control(_("People"), PEOPLE, default=500, required=True, key="attacks_people")
     settings = name, epsilon, int(people), method
     job: Job | None = visit().recall("reconstruction", settings)
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Run the attack" if job is None else "Run it again"
+        label = _("Run the attack") if job is None else _("Run it again")
         st.button(
             label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(settings,)
         )
-        st.caption("Least squares takes a few seconds, linear programs up to half a minute.", width="content")
+        st.caption(_("Least squares takes a few seconds, linear programs up to half a minute."), width="content")
     if job is None:
-        st.caption("Nothing has been run with these settings yet.")
+        st.caption(_("Nothing has been run with these settings yet."))
         return
     if job.left:
         _work(job)
@@ -71,7 +73,7 @@ def reconstruction_tab() -> None:
 
 
 def _begin(settings: tuple[str, Fraction, int, str]) -> None:
-    name, _, people, method = settings
+    name, _epsilon, people, method = settings
     steps = STEPS[METHODS[method] is least_squares]
     left = [(each, round(step * people)) for step in steps for each in dict.fromkeys([name, OURS])]
     visit().keep("reconstruction", settings, Job(settings, left))
@@ -79,15 +81,16 @@ def _begin(settings: tuple[str, Fraction, int, str]) -> None:
 
 def _work(job: Job) -> None:
     """Run the remaining steps; a click of the visitor interrupts between two of them, and keeps the results so far."""
-    _, epsilon, people, method = job.settings
+    _name, epsilon, people, method = job.settings
     total = job.steps
     place = st.empty()
     with place.container():
         bar = st.progress(0.0)
-        st.button("Stop", icon=":material/stop:", key="attacks_stop", on_click=job.left.clear)
+        st.button(_("Stop"), icon=":material/stop:", key="attacks_stop", on_click=job.left.clear)
     while job.left:
         name, questions = job.left[0]
-        bar.progress(1 - len(job.left) / total, text=f"{name}: {questions:,} questions")
+        doing = _("{name}: {n} questions", name=_(name), n=number(questions))
+        bar.progress(1 - len(job.left) / total, text=doing)
         try:
             reconstruction = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
         except PlanError as timeout:
@@ -100,22 +103,28 @@ def _work(job: Job) -> None:
 
 
 def _show(job: Job) -> None:
-    name, epsilon, people, _ = job.settings
+    name, epsilon, people, _method = job.settings
     if job.fault:
-        st.warning(f"It stopped: {job.fault}.", icon=":material/timer_off:")
+        st.warning(_("It stopped: {fault}.", fault=job.fault), icon=":material/timer_off:")
     if name not in job.results:
-        st.caption("Stopped before anything was found.")
+        st.caption(_("Stopped before anything was found."))
         return
     bound = posterior(0.5, epsilon)
     lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in job.results.items()}
-    show_rates(lines, bound, "questions")
-    line = verdict(name, lines[name], bound, "questions")
+    show_rates(lines, bound, UNIT)
+    line = verdict(name, lines[name], bound, UNIT, MORE)
     st.markdown(f"**{line}**")
-    draw(rates_figure(lines, OURS, bound, "questions asked"), line, "attacks-reconstruction", 380)
+    draw(rates_figure(lines, OURS, bound, _(ASKED)), line, "attacks-reconstruction", 380)
     for place, (each, steps) in zip(st.columns(len(job.results)), job.results.items(), strict=True):
         questions, last = list(steps.items())[-1]
-        title = f"{each}: {last.rate.successes} of {people} people guessed right from {questions:,} answers"
+        title = _(
+            "{name}: {right} of {people} people guessed right from {answers} answers",
+            name=_(each),
+            right=last.rate.successes,
+            people=people,
+            answers=number(questions),
+        )
         with place:
             st.markdown(f"**{title}**")
             draw(people_figure(last), title, f"attacks-people-{each}", 60 + 13 * people // ACROSS)
-    twin(rate_rows(lines, "questions asked"), "attacks-reconstruction", RATE_COLUMNS)
+    twin(rate_rows(lines, ASKED), "attacks-reconstruction", rate_columns(ASKED))

@@ -30,7 +30,7 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
-from dpengine.translation.catalogue import _, localised
+from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = [
     "OURS",
@@ -58,7 +58,7 @@ __all__ = [
     "why_measured",
 ]
 
-OURS = "This engine"  # this engine's name among other methods in the labs
+OURS = mark("This engine")  # this engine's name among other methods in the labs
 
 # Plain text of which Markdown makes links, and Streamlit emoji, icons or arrows; a break after the match prevents it.
 _LIVELY = re.compile(

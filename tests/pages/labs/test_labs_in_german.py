@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.translation.catalogue import _, speaking
 from pages.parts.definition.examples import EXAMPLES
+from pages.parts.shared.wording import OURS
 from tests.pages.test_german import english, in_the_other_language, opened, sentences
 from tests.pages.visits import whole
 
@@ -28,6 +29,7 @@ def in_both(page: AppTest, **tabs: str) -> set[str]:
 
 def definition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.parts.definition.audit.RUNS", 4)
+    monkeypatch.setattr("pages.parts.definition.audit.checks", lambda _epsilon: [])  # a table: no text to look at
     page = opened("labs/definition")
     found = set()
     for example in EXAMPLES:
@@ -44,7 +46,33 @@ def definition(monkeypatch: pytest.MonkeyPatch) -> None:
     assert english(found | in_both(page), *names) == []
 
 
-@pytest.mark.parametrize("lab", [definition])
+def attacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.parts.attacks.audit.RUNS", 20)
+    monkeypatch.setattr("pages.parts.attacks.audit.BATCH", 10)
+    page = opened("labs/attacks")
+    found = set()
+    for attack, press in (
+        ("Differencing", "attacks_run_again"),
+        ("Averaging", "attacks_run_again"),
+        ("Reconstruction", "attacks_run"),
+        ("Floating point", "attacks_another"),
+        ("Try to break ours", "attacks_break"),
+    ):
+        with speaking("de"):
+            page.segmented_control(key="attacks_attack").set_value(attack).run()
+            if attack == "Averaging":
+                page.selectbox(key="attacks_defence").set_value(OURS).run()
+            if attack == "Reconstruction":
+                page.segmented_control(key="attacks_people").set_value(100).run()
+        found |= in_both(page)
+        with speaking("de"):
+            page.button(key=press).click().run()
+        found |= in_both(page)
+    assert english(found) == []
+
+
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize("lab", [definition, attacks])
 def test_a_lab_says_nothing_in_english(
     lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
