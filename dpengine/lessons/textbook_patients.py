@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons.syntactic import classes_of
+from dpengine.translation.catalogue import mark
 
 __all__ = [
     "FOUR_ANONYMOUS", "NEWCOMER", "PATIENTS", "STORIES", "THREE_DIVERSE", "Patient", "Published", "Story", "added_rows",
@@ -37,11 +38,10 @@ class Patient:
 
 Published = tuple[Patient, ...]
 
-_CONDITIONS = (
-    "Heart disease", "Heart disease", "Viral infection", "Viral infection",
-    "Cancer", "Heart disease", "Viral infection", "Viral infection",
-    "Cancer", "Cancer", "Cancer", "Cancer",
-)  # fmt: skip
+_HEART, _VIRUS, _CANCER = mark("Heart disease"), mark("Viral infection"), mark("Cancer")
+mark("heart disease"), mark("viral infection"), mark("cancer")  # within a sentence
+_CONDITIONS = (_HEART, _HEART, _VIRUS, _VIRUS, _CANCER, _HEART, _VIRUS, _VIRUS, *[_CANCER] * 4)
+mark("Russian"), mark("American"), mark("Japanese"), mark("Indian")
 _PEOPLE = (
     ("13053", "28", "Russian"), ("13068", "29", "American"), ("13068", "21", "Japanese"), ("13053", "23", "American"),
     ("14853", "50", "Indian"), ("14853", "55", "Russian"), ("14850", "47", "American"), ("14850", "49", "American"),
@@ -100,15 +100,21 @@ class Story:
 
 
 STORIES = (
-    Story("Homogeneity", 8, "A neighbour, American, 31 years old, zip code 13053, was taken to this hospital."),
     Story(
-        "Background knowledge",
+        mark("Homogeneity"),
+        8,
+        mark("A neighbour, American, 31 years old, zip code 13053, was taken to this hospital."),
+    ),
+    Story(
+        mark("Background knowledge"),
         2,
-        "A pen friend, Japanese, 21 years old, zip code 13068, lies in this hospital. "
-        "Heart disease is very rare among young Japanese.",
-        frozenset({"Heart disease"}),
+        mark(
+            "A pen friend, Japanese, 21 years old, zip code 13068, lies in this hospital. "
+            "Heart disease is very rare among young Japanese."
+        ),
+        frozenset({_HEART}),
     ),
 )
 
 # A thirteenth patient, as published the day after; that table is 4-anonymous too.
-NEWCOMER = Patient("1485*", "≥ 40", "*", "Cancer")
+NEWCOMER = Patient("1485*", "≥ 40", "*", _CANCER)

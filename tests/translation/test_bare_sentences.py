@@ -18,8 +18,8 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition", "labs/attacks")
-FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks")
+PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition", "labs/attacks", "labs/risk")
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks", "risk")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
@@ -40,6 +40,17 @@ EXCEPT = {
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
     "pages/parts/publish/project/menu.py": {"private-release ledger approval send plan.yaml"},
+    "pages/parts/risk/lessons.py": {
+        "one table",
+        "both tables",
+        "exact date",
+        "with the person",
+        "without the person",
+        "names removed",
+        "our release",
+        "films known",
+    },
+    "pages/parts/risk/own_table.py": {"of all"},
     "pages/parts/release/chart.py": {"mostly noise", "all values", "(all values)"},
     "pages/parts/release/owner_view.py": {
         "true (private)",

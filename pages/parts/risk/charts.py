@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
+from dpengine.translation.catalogue import _, number
 from pages.parts.shared.figures import hatched, mark, tones
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
@@ -38,14 +39,14 @@ def bands_figure(bands: Sequence[Band], people: int) -> go.Figure:
             x=[band_name(band) for band in chosen],
             y=[band.people for band in chosen],
             customdata=[band.classes for band in chosen],
-            name="alone" if alone else "not alone",
+            name=_("alone") if alone else _("not alone"),
             marker=hatched(tone["other"], "/") if alone else hatched(tone["accent"], ""),
-            hovertemplate="%{y:,} people in %{customdata:,} classes of %{x}<extra></extra>",
+            hovertemplate=_("%{y:,} people in %{customdata:,} classes of %{x}") + "<extra></extra>",
         )
     figure.update_layout(showlegend=any(band.people for band in bands if band.low == 1))
-    figure.update_xaxes(title_text="people who agree on these columns", type="category")
+    figure.update_xaxes(title_text=_("people who agree on these columns"), type="category")
     repeated = sum(band.people for band in bands) > people
-    title = "people, once in each class" if repeated else "people"
+    title = _("people, once in each class") if repeated else _("people")
     figure.update_yaxes(title_text=title, rangemode="tozero", tickformat=",~d")
     return figure
 
@@ -59,14 +60,14 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
         x=list(shares),
         y=short,
         orientation="h",
-        text=[f"{share:.1%}" for share in shares],
+        text=[number(share, ".1%") for share in shares],
         textposition="outside",
         cliponaxis=False,
         marker=hatched(tone["other"], "/"),
         customdata=[escape(name) for name in names],
-        hovertemplate="%{customdata}: %{x:.2%} alone<extra></extra>",
+        hovertemplate=_("%{customdata}: %{x:.2%} alone") + "<extra></extra>",
     )
-    figure.update_xaxes(title_text="people alone", tickformat=".2~%", rangemode="tozero")
+    figure.update_xaxes(title_text=_("people alone"), tickformat=".2~%", rangemode="tozero")
     figure.update_xaxes(range=[0, 1.18 * max(0.01, *shares)])
     figure.update_yaxes(autorange="reversed")
     return figure
@@ -85,7 +86,7 @@ def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axi
             name=name,
             marker=hatched(colour, pattern),
             error_y=_whiskers(each),
-            customdata=[f"{low:.1%} to {high:.1%}" for low, high in ends],
+            customdata=[_("{low} to {high}", low=number(low, ".1%"), high=number(high, ".1%")) for low, high in ends],
             hovertemplate="%{y:.1%} (95 %: %{customdata})<extra>" + name + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.3)

@@ -11,6 +11,7 @@ from dpengine.lessons import deanonymisation, linkage
 from dpengine.lessons.deanonymisation import Ratings, Search
 from dpengine.lessons.linkage import Guesses, Linked, Town
 from dpengine.lessons.success_rate import Rate
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["KNOWN", "TARGETS", "films", "given_away", "guesses", "names_found"]
 
@@ -62,15 +63,20 @@ def _ratings(seed: int) -> Ratings:
 def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
     ratings = _ratings(seed)
     return {
-        "names removed": ratings,
-        "days removed too": deanonymisation.without_days(ratings),
-        "our release": deanonymisation.synthetic_ratings(ratings, Fraction(epsilon)),
+        mark("names removed"): ratings,
+        mark("days removed too"): deanonymisation.without_days(ratings),
+        mark("our release"): deanonymisation.synthetic_ratings(ratings, Fraction(epsilon)),
     }
 
 
-@st.cache_data(scope="session", max_entries=16, show_spinner="Looking for people")
 def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
     """Search for people by each number of known films, in every kind of table that might be published."""
+    with st.spinner(_("Looking for people")):
+        return _found(seed, epsilon, wrong)
+
+
+@st.cache_data(scope="session", max_entries=16, show_spinner=False)
+def _found(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
     return {
         name: [
             deanonymisation.find_people(

@@ -13,12 +13,13 @@ import streamlit as st
 from dpengine import owner
 from dpengine.owner import Classes, Uniqueness
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, plural
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent, percent_at_most, plain, plural
+from pages.parts.shared.wording import percent, percent_at_most, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -40,44 +41,50 @@ def show_own_table(table: Table) -> None:
     first = [name for name in entries.chosen if name in open_to_all][:3]
     left, right = st.columns(2)
     columns = left.multiselect(
-        "What might a neighbour know?",
+        _("What might a neighbour know?"),
         open_to_all,
         default=first,
         max_selections=MAX_COLUMNS,
         key=visit().key("risk_columns"),
-        placeholder="such as age, sex, postcode",
-        help="Quasi-identifiers: columns that others may know about a person from elsewhere.",
+        placeholder=_("such as age, sex, postcode"),
+        help=_("Quasi-identifiers: columns that others may know about a person from elsewhere."),
     )
     sensitive = right.selectbox(
-        "What should stay unknown?",
+        _("What should stay unknown?"),
         [name for name in open_to_all if name not in columns],
         index=None,
         key=visit().key("risk_sensitive"),
-        placeholder="a sensitive column; optional",
-        help="ℓ and t are about this column's values.",
+        placeholder=_("a sensitive column; optional"),
+        help=_("ℓ and t are about this column's values."),
     )
     if not columns:
-        st.caption("Choose at least one column.")
+        st.caption(_("Choose at least one column."))
         return
     with st.container(border=True, key="private"):
         st.markdown(
-            ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without noise. "
-            "Showing even k to others is a disclosure. The numbers are saved nowhere and cannot be downloaded."
+            _(
+                ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without "
+                "noise. Showing even k to others is a disclosure. The numbers are saved nowhere and cannot be "
+                "downloaded."
+            )
         )
-        if not st.toggle("Show them: only I see this screen", key=visit().key("risk_show")):
+        if not st.toggle(_("Show them: only I see this screen"), key=visit().key("risk_show")):
             return
         if (counted := _counted(table, columns, sensitive, person)) is None:
             return
         classes, alone, people = counted
         if not people:
-            st.markdown("There is nobody in this table.")
+            st.markdown(_("There is nobody in this table."))
             return
         show_profile(classes, people, alone[tuple(columns)].people, "own", private=True)
         if len(columns) > 1:
             _combinations(alone, people)
         if person is not None:
             st.caption(
-                f"Rows belong to one person by {plain(person)}; someone with several rows may be in several classes."
+                _(
+                    "Rows belong to one person by {column}; someone with several rows may be in several classes.",
+                    column=plain(person),
+                )
             )
     explain_measures()
 
@@ -106,11 +113,23 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     named = {" × ".join(names): each for names, each in ranked}
     top = list(named.items())[:MAX_BARS]
     singly = max(each.people for names, each in alone.items() if len(names) == 1)
-    one = f"at most {percent_at_most(singly / people)} of people" if singly else "nobody"
-    together = f"{plural(max(map(len, alone)), 'column')} together single out {percent(ranked[0][1].people / people)}"
-    line = f"One column alone singles out {one}; {together}"
+    together = plural(
+        "{n} column together single out {share}",
+        "{n} columns together single out {share}",
+        max(map(len, alone)),
+        share=percent(ranked[0][1].people / people),
+    )
+    line = (
+        _(
+            "One column alone singles out at most {share} of people; {together}",
+            share=percent_at_most(singly / people),
+            together=together,
+        )
+        if singly
+        else _("One column alone singles out nobody; {together}", together=together)
+    )
     if not ranked[0][1].people:
-        line = "These columns single out nobody, neither alone nor together"
+        line = _("These columns single out nobody, neither alone nor together")
     st.markdown(f"**{line}**")
     if not ranked[0][1].people:
         return
@@ -121,7 +140,10 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
         for name, each in named.items()
     ]
     number = st.column_config.NumberColumn
-    columns = {"of all": number("of all", format="percent")} | {
-        name: number(name, format="%,d") for name in ("alone", "classes")
+    columns = {
+        "columns": _("columns"),
+        "alone": number(_("alone"), format="%,d"),
+        "of all": number(_("of all"), format="percent"),
+        "classes": number(_("classes"), format="%,d"),
     }
     twin(pd.DataFrame(rows), "risk-alone", columns, private=True)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine import open_table
 from dpengine.translation.catalogue import _, speaking
 from pages.parts.definition.examples import EXAMPLES
+from pages.parts.risk.lessons import LESSONS
 from pages.parts.shared.wording import OURS
+from pages.parts.visit.plan.plan_form import Entries
 from tests.pages.test_german import english, in_the_other_language, opened, sentences
-from tests.pages.visits import whole
+from tests.pages.visits import labelled, settled, visit_of, whole
 
 
 def in_both(page: AppTest, **tabs: str) -> set[str]:
@@ -71,8 +75,25 @@ def attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert english(found) == []
 
 
+def risk(_monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened("labs/risk")
+    found = set()
+    for lesson in LESSONS:
+        found |= in_both(page, risk_lesson=lesson)
+    rows = pd.DataFrame({"plz": ["1", "2", "2"], "alt": ["1", "1", "2"], "wer": ["a", "b", "c"]})
+    with open_table(rows) as table:
+        visit_of(page).table = table
+        visit_of(page).entries = Entries(chosen=("plz", "alt"), several_rows=True, id_column="wer")
+        with speaking("de"):
+            whole(page.run())
+            labelled(page.toggle, "Zeigen").set_value(True).run()
+        assert "Nur für Ihre Augen" in " ".join(sentences(settled(page)))
+        found |= in_both(page, risk_lesson="All the same")
+    assert english(found, "plz", "alt", "wer") == []
+
+
 @pytest.mark.by_day(1)
-@pytest.mark.parametrize("lab", [definition, attacks])
+@pytest.mark.parametrize("lab", [definition, attacks, risk])
 def test_a_lab_says_nothing_in_english(
     lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
