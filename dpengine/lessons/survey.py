@@ -27,6 +27,7 @@ from dpengine.mechanisms.local.randomized_response import KaryResponse, Randomiz
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "METHODS", "SurveyError", "ask_pairs", "ask_people", "curator_counts", "curator_error", "errors_by_size",
@@ -39,12 +40,12 @@ Make = Callable[[int, Fraction], Protocol]  # from the number of answers and ε
 MAX_SIMULATED = 10**5  # people
 
 METHODS: dict[str, Make] = {
-    "Randomized response": KaryResponse.of,
-    "Unary encoding": UnaryEncoding.of,
-    "Local hashing": LocalHashing.of,
-    "Hadamard response": HadamardResponse.of,
-    "Count-mean sketch": CountMeanSketch.of,
-    "Hadamard sketch": HadamardSketch.of,
+    mark("Randomized response"): KaryResponse.of,
+    mark("Unary encoding"): UnaryEncoding.of,
+    mark("Local hashing"): LocalHashing.of,
+    mark("Hadamard response"): HadamardResponse.of,
+    mark("Count-mean sketch"): CountMeanSketch.of,
+    mark("Hadamard sketch"): HadamardSketch.of,
 }
 
 
@@ -64,7 +65,7 @@ def scaled_counts(counts: Ints, people: int) -> Ints:
     [1, 0, 3]
     """
     if not counts.sum():
-        raise TableError("nobody has answered: there is no row to count")
+        raise TableError(_("nobody has answered: there is no row to count"))
     return largest_remainders(counts.astype(np.float64), people)
 
 

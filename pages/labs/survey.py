@@ -12,33 +12,38 @@ from dpengine.exact import exact_text
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import people, percent, plain, plural
+from pages.parts.shared.wording import exactly, people, percent, plain
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, made_up_like
 from pages.parts.survey.tabs import CHANCES, VIEWS, epsilon_words, protocol_key
 from pages.parts.visit.state import require_entry, visit
 
 EPSILONS = rungs("0.1", "7")
-BY_EPSILON, BY_COIN = "ε", "a coin"
+BY_EPSILON, BY_COIN = "ε", mark("a coin")
 MAX_BARS = 30
 
 REPORTS = {
-    "Randomized response": "Each report is the true answer or, by chance, a random one.",
-    "Unary encoding": "Each report has one bit for each answer, most of them random.",
-    "Local hashing": "Each report names a hash function of the person's own and a bucket under it, which may be wrong.",
-    "Hadamard response": "Each report is one of a few codes; half of the codes fit any answer.",
-    "Count-mean sketch": "Each report names one of many shared hash functions and a row of bits, each of which may be "
-    "wrong.",
-    "Hadamard sketch": "Each report names one of many shared hash functions, a position, and one bit, which may be "
-    "wrong.",
+    "Randomized response": mark("Each report is the true answer or, by chance, a random one."),
+    "Unary encoding": mark("Each report has one bit for each answer, most of them random."),
+    "Local hashing": mark(
+        "Each report names a hash function of the person's own and a bucket under it, which may be wrong."
+    ),
+    "Hadamard response": mark("Each report is one of a few codes; half of the codes fit any answer."),
+    "Count-mean sketch": mark(
+        "Each report names one of many shared hash functions and a row of bits, each of which may be wrong."
+    ),
+    "Hadamard sketch": mark(
+        "Each report names one of many shared hash functions, a position, and one bit, which may be wrong."
+    ),
 }
 
-CURIOUS = r"""
+CURIOUS = mark(r"""
 **Local differential privacy.** A report $M(x)$ is $\varepsilon$-locally private if, for all answers $x, x'$ and every
 report $y$, $\Pr[M(x) = y] \le e^{\varepsilon} \Pr[M(x') = y]$ (Kasiviswanathan et al. 2008). Nobody holds the true
 answers, so nobody has to be trusted with them.
@@ -66,41 +71,46 @@ reports only, so it costs no privacy, but the estimates are no longer unbiased.
 
 Fair coins, the four cells and the AND are examples of Dwork, *A firm foundation for private data analysis* (2011).
 Each run flips new coins; there is no seed. Nothing on this page is charged or stored.
-"""
+""")
 
 
 def choose_protocol(answers: int) -> survey.Protocol:
     """Return the chosen method at the chosen ε; for randomized response, the visitor can set the coin instead."""
     method = st.selectbox(
-        "How they answer",
+        _("How they answer"),
         list(survey.METHODS),
         key="survey_method",
-        format_func=str,
+        format_func=_,
         help=term("randomised-response"),
     )
-    st.caption(REPORTS[method])
+    st.caption(_(REPORTS[method]))
     by = BY_EPSILON
     if method == "Randomized response":
         by = st.segmented_control(
-            "Set privacy by", (BY_EPSILON, BY_COIN), default=BY_EPSILON, required=True, key="survey_by"
+            _("Set privacy by"),
+            (BY_EPSILON, BY_COIN),
+            default=BY_EPSILON,
+            required=True,
+            format_func=_,
+            key="survey_by",
         )
     if by == BY_COIN:
         chance = st.select_slider(
-            "Chance of answering at random",
+            _("Chance of answering at random"),
             CHANCES,
             value=Fraction(1, 2),
             format_func=lambda each: percent(float(each)),
             key="survey_coin",
-            help="One half is a fair coin. Left: more exact. Right: more private.",
+            help=_("One half is a fair coin. Left: more exact. Right: more private."),
         )
         return KaryResponse(answers, chance)
     epsilon = st.select_slider(
-        "Privacy ε of a report",
+        _("Privacy ε of a report"),
         EPSILONS,
         value=Fraction(1),
-        format_func=exact_text,
+        format_func=exactly,
         key="survey_epsilon",
-        help=term("epsilon", "Left: more private. Right: more exact."),
+        help=term("epsilon", _("Left: more private. Right: more exact.")),
     )
     return survey.METHODS[method](answers, epsilon)
 
@@ -110,12 +120,13 @@ def numbers(respondents: People, protocol: survey.Protocol, estimate: Estimate) 
     error = np.abs(estimate.shares * respondents.size - respondents.counts).mean()
     predicted = survey.local_error(protocol, respondents.counts / respondents.size, respondents.size)
     with st.grid(3, min_column_width=150):
-        st.metric("ε of a report", epsilon_words(protocol.epsilon), border=True,
-                  help="Rounded up from the exact chances of the coins.")  # fmt: skip
-        st.metric("A count is off by", people(float(error)), f"{people(predicted)} predicted", "off", border=True,
-                  delta_arrow="off", help="Average of this run; the prediction is the standard error.")  # fmt: skip
-        st.metric("With a curator", people(survey.curator_error(protocol.epsilon)), border=True,
-                  help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip
+        st.metric(_("ε of a report"), epsilon_words(protocol.epsilon), border=True,
+                  help=_("Rounded up from the exact chances of the coins."))  # fmt: skip
+        st.metric(_("A count is off by"), people(float(error)), _("{error} predicted", error=people(predicted)), "off",
+                  border=True, delta_arrow="off",
+                  help=_("Average of this run; the prediction is the standard error."))  # fmt: skip
+        note = _("Standard error of a count if one trusted curator held all answers, at the same ε.")
+        st.metric(_("With a curator"), people(survey.curator_error(protocol.epsilon)), border=True, help=note)
 
 
 def picture(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
@@ -123,9 +134,13 @@ def picture(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
     shares = estimate.fitted if fitted else estimate.shares
     counts, within = shares * respondents.size, estimate.half_widths() * respondents.size
     inside = int((np.abs(estimate.shares * respondents.size - respondents.counts) <= within).sum())
-    line = (
-        f"{respondents.question}, {respondents.size:,} people: {inside} of "
-        f"{plural(len(respondents.labels), 'answer')} within the 95 % interval of ±{people(float(np.median(within)))}"
+    line = _(
+        "{question}, {people} people: {inside} of {answers} within the 95 % interval of ±{half_width}",
+        question=respondents.question,
+        people=number(respondents.size),
+        inside=inside,
+        answers=plural("{n} answer", "{n} answers", len(respondents.labels)),
+        half_width=people(float(np.median(within))),
     )
     st.markdown(f"**{plain(line)}**")
     largest = np.sort(np.argsort(-respondents.counts, kind="stable")[:MAX_BARS])
@@ -133,15 +148,20 @@ def picture(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
     figure = answers_figure(labels, respondents.counts[largest], counts[largest], within[largest])
     draw(figure, f"{line}.", "survey-answers", 380, private=respondents.private)
     if len(largest) < len(respondents.labels):
-        st.caption(f"The {MAX_BARS} most frequent of {len(respondents.labels)} answers.")
+        st.caption(
+            _("The {n} most frequent of {answers} answers.", n=MAX_BARS, answers=number(len(respondents.labels)))
+        )
     if fitted:
         st.caption(
-            "Fitted by post-processing: shares of a whole, no longer unbiased. Intervals are of the raw estimates."
+            _("Fitted by post-processing: shares of a whole, no longer unbiased. Intervals are of the raw estimates.")
         )
     frame = pd.DataFrame({"answer": respondents.labels, "truth": respondents.counts, "estimate": counts, "±": within})
-    number = st.column_config.NumberColumn
-    columns = {"truth": number("truth", format="%,d")} | {
-        name: number(name, format="%,.0f") for name in ("estimate", "±")
+    column = st.column_config.NumberColumn
+    columns = {
+        "answer": _("answer"),
+        "truth": column(_("truth"), format="%,d"),
+        "estimate": column(_("estimate"), format="%,.0f"),
+        "±": column("±", format="%,.0f"),
     }
     twin(frame, "survey-answers", columns)
 
@@ -155,9 +175,11 @@ def lab() -> None:
         if respondents is None:
             return
         protocol = choose_protocol(len(respondents.labels))
-        fitted = st.checkbox("Fit to shares of a whole", key="survey_fit",
-                             help=term("post-processing", "No share below 0, and all add up to 100 %."))  # fmt: skip
-        st.button("Run it again", key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",))
+        note = _("No share below 0, and all add up to 100 %.")
+        fitted = st.checkbox(_("Fit to shares of a whole"), key="survey_fit", help=term("post-processing", note))
+        st.button(
+            _("Run it again"), key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",)
+        )
     run = visit().turns("survey")
     with right:
         key, counts = (respondents.name, protocol_key(protocol), run), respondents.counts
@@ -165,17 +187,19 @@ def lab() -> None:
         with st.container(border=True, key="private") if respondents.private else st.container():
             if respondents.private:
                 st.markdown(
-                    ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, without "
-                    "noise. Nothing is stored or spent."
+                    _(
+                        ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, "
+                        "without noise. Nothing is stored or spent."
+                    )
                 )
             numbers(respondents, protocol, estimate)
             picture(respondents, estimate, fitted=fitted)
-    st.subheader("What it costs, and what it hides")
+    st.subheader(_("What it costs, and what it hides"))
     size = 10_000 if respondents.private else respondents.size  # the code on the page is passed on
     if respondents.private:
         respondents = made_up_like(respondents)
-        st.caption(f"For {respondents.size:,} made-up people, about as many as your table has.")
-    tabs = st.tabs(list(VIEWS), on_change="rerun", key="survey_view")
+        st.caption(_("For {people} made-up people, about as many as your table has.", people=number(respondents.size)))
+    tabs = st.tabs(list(map(_, VIEWS)), on_change="rerun", key="survey_view")
     for tab, view in zip(tabs, VIEWS.values(), strict=True):
         if tab.open:
             with tab:
@@ -190,20 +214,24 @@ def lab() -> None:
 
 
 require_entry()
-st.title("Survey")
+st.title(_("Survey"))
 st.markdown(
-    "People randomise their own answers with coins before they send them, so nobody has to be trusted with the true "
-    "ones. The price: counts are much less exact than if one trusted office, the *curator*, held all answers and added "
-    "noise once. The error grows with the square root of the number of people."
+    _(
+        "People randomise their own answers with coins before they send them, so nobody has to be trusted with the "
+        "true ones. The price: counts are much less exact than if one trusted office, the *curator*, held all answers "
+        "and added noise once. The error grows with the square root of the number of people."
+    )
 )
 lab()
-st.subheader("What this means for your release")
+st.subheader(_("What this means for your release"))
 st.markdown(
-    "You already hold the rows, so a release adds noise once, to the counts. A cell is off by a few people, however "
-    "many people there are. Coins are for data that nobody should collect in the first place."
+    _(
+        "You already hold the rows, so a release adds noise once, to the counts. A cell is off by a few people, "
+        "however many people there are. Coins are for data that nobody should collect in the first place."
+    )
 )
 with st.container(horizontal=True):
-    st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")
-    st.page_link("pages/accuracy.py", label="How exact a release will be", icon=":material/show_chart:")
-with st.expander("For the curious", icon=":material/school:"):
-    st.markdown(CURIOUS)
+    st.page_link("pages/publish.py", label=_("Publish"), icon=":material/publish:")
+    st.page_link("pages/accuracy.py", label=_("How exact a release will be"), icon=":material/show_chart:")
+with st.expander(_("For the curious"), icon=":material/school:"):
+    st.markdown(_(CURIOUS))

@@ -18,8 +18,19 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
-PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", "labs/definition", "labs/attacks", "labs/risk")
-FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks", "risk")
+PAGES = (
+    "publish",
+    "budget",
+    "verify",
+    "approval",
+    "ask",
+    "accuracy",
+    "labs/definition",
+    "labs/attacks",
+    "labs/risk",
+    "labs/survey",
+)
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks", "risk", "survey")
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(
@@ -51,6 +62,15 @@ EXCEPT = {
         "films known",
     },
     "pages/parts/risk/own_table.py": {"of all"},
+    "pages/labs/survey.py": {
+        "Randomized response",
+        "Unary encoding",
+        "Local hashing",
+        "Hadamard response",
+        "Count-mean sketch",
+        "Hadamard sketch",
+    },
+    "pages/parts/survey/tabs.py": {"yes to", "report …"},
     "pages/parts/release/chart.py": {"mostly noise", "all values", "(all values)"},
     "pages/parts/release/owner_view.py": {
         "true (private)",

@@ -64,12 +64,14 @@ def _diversity(profile: syntactic.Profile) -> None:
     """Show ℓ and t of the worst class."""
     note = _("Different sensitive values in the class with the fewest; beside it, two stricter definitions.")
     stricter = _(
-        "entropy {entropy}, (c, ℓ) {recursive}", entropy=number(profile.entropy, ".2g"), recursive=profile.recursive
+        "entropy {entropy}, (c, ℓ) {recursive}",
+        entropy=number(profile.entropy or 0, ".2g"),
+        recursive=profile.recursive,
     )
-    st.metric(_("Fewest values in a class, ℓ"), number(profile.distinct), stricter, help=note, **BESIDE)
+    st.metric(_("Fewest values in a class, ℓ"), number(profile.distinct or 0), stricter, help=note, **BESIDE)
     note = _("The largest distance of a class's sensitive values from those of the whole table.")
-    ordered = _("ordered {distance}", distance=number(profile.t_ordered, ".2g"))
-    st.metric(_("Class farthest from all, t"), number(profile.t_equal, ".2g"), ordered, help=note, **BESIDE)
+    ordered = _("ordered {distance}", distance=number(profile.t_ordered or 0, ".2g"))
+    st.metric(_("Class farthest from all, t"), number(profile.t_equal or 0, ".2g"), ordered, help=note, **BESIDE)
 
 
 def explain_measures() -> None:

@@ -14,7 +14,19 @@ __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoke
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
 SHOWN = "language_shown"  # name in the session's state of the language of the last page
 # Addresses of the translated pages; that of Publish is "".
-TRANSLATED = ("", "accuracy", "budget", "ask", "verify", "approval", "glossary", "definition", "attacks", "risk")
+TRANSLATED = (
+    "",
+    "accuracy",
+    "budget",
+    "ask",
+    "verify",
+    "approval",
+    "glossary",
+    "definition",
+    "attacks",
+    "risk",
+    "survey",
+)
 
 
 def speak_the_visitors() -> None:

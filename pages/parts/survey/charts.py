@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.survey import SurveyError
+from dpengine.translation.catalogue import _, localised
 from pages.parts.shared.figures import hatched, mark, tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
@@ -21,11 +22,12 @@ def answers_figure(
     tone = tones()
     names = [escape(label) for label in shorten(labels)]
     figure = go.Figure()
-    _add_estimates(figure, names, estimated, half_widths, "estimate from reports")
+    _add_estimates(figure, names, estimated, half_widths, _("estimate from reports"))
+    truth = _("truth")
     figure.add_scatter(
         x=names,
         y=true,
-        name="truth",
+        name=truth,
         mode="markers",
         marker={
             "symbol": "diamond",
@@ -33,10 +35,10 @@ def answers_figure(
             "color": tone["other"],
             "line": {"width": 1.5, "color": tone["ground"]},
         },
-        hovertemplate="%{x}: %{y:,}<extra>truth</extra>",
+        hovertemplate="%{x}: %{y:,}<extra>" + truth + "</extra>",
     )
     figure.update_xaxes(type="category")
-    figure.update_yaxes(title_text="people", zeroline=True, zerolinecolor=tone["grey"])
+    figure.update_yaxes(title_text=_("people"), zeroline=True, zerolinecolor=tone["grey"])
     return figure
 
 
@@ -48,7 +50,7 @@ def _add_estimates(
     figure.add_bar(
         x=labels,
         y=values,
-        name=f"{name}, 95 % interval",
+        name=_("{name}, 95 % interval", name=name),
         marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
         error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
         hovertemplate="%{x}: %{y:,.0f} ± %{error_y.array:,.0f}<extra>" + name + "</extra>",
@@ -60,18 +62,18 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
     tone = tones()
     figure = go.Figure()
     lines = (
-        ("everyone flips coins", [each.local for each in spreads], "accent", "solid"),
-        ("a trusted curator", [each.curator for each in spreads], "other", "dash"),
+        (_("everyone flips coins"), [each.local for each in spreads], "accent", "solid"),
+        (_("a trusted curator"), [each.curator for each in spreads], "other", "dash"),
     )
-    sizes = [each.people for each in spreads]
+    sizes, off = [each.people for each in spreads], _("%{x:,} people: %{y:,.3~g} off")
     for name, errors, colour, dash in lines:
         figure.add_scatter(
             x=sizes, y=errors, name=name, mode="lines", line={"color": tone[colour], "dash": dash, "width": 2.5},
-            hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + ", predicted</extra>",
+            hovertemplate=off + "<extra>" + _("{name}, predicted", name=name) + "</extra>",
         )  # fmt: skip
     dots = (
-        ("coins, in one run", [each.local_observed for each in spreads], "accent", "circle"),
-        ("curator, in one run", [each.curator_observed for each in spreads], "other", "square"),
+        (_("coins, in one run"), [each.local_observed for each in spreads], "accent", "circle"),
+        (_("curator, in one run"), [each.curator_observed for each in spreads], "other", "square"),
     )
     for name, values, colour, symbol in dots:
         figure.add_scatter(
@@ -85,11 +87,11 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
                 "size": 9,
                 "line": {"width": 1.5, "color": tone["ground"]},
             },
-            hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + "</extra>",
+            hovertemplate=off + f"<extra>{name}</extra>",
         )
     mark(figure, here)
-    figure.update_xaxes(title_text="people who are asked", type="log", dtick=1, tickformat=",~r")
-    figure.update_yaxes(title_text="a count is off by (people)", type="log", dtick=1, tickformat=",~r")
+    figure.update_xaxes(title_text=_("people who are asked"), type="log", dtick=1, tickformat=",~r")
+    figure.update_yaxes(title_text=_("a count is off by (people)"), type="log", dtick=1, tickformat=",~r")
     return figure
 
 
@@ -97,19 +99,19 @@ def cells_figure(labels: Sequence[str], coins: np.ndarray, half_widths: np.ndarr
     """Draw the error of each of the four cells: of coins, with intervals, and of a curator's noise."""
     tone = tones()
     figure = go.Figure()
-    _add_estimates(figure, list(labels), coins, half_widths, "everyone flips coins")
+    _add_estimates(figure, list(labels), coins, half_widths, _("everyone flips coins"))
     figure.add_bar(
         x=list(labels),
         y=noise,
-        name="a trusted curator",
+        name=_("a trusted curator"),
         marker=hatched(tone["other"], "/"),
-        text=[f"{each:+d}" if each else "0" for each in noise.tolist()],
+        text=[localised(f"{each:+,d}") if each else "0" for each in noise.tolist()],
         textposition="outside",
-        hovertemplate="%{x}: %{y:+,}<extra>curator</extra>",
+        hovertemplate="%{x}: %{y:+,}<extra>" + _("curator") + "</extra>",
     )
     figure.update_layout(barmode="group", bargap=0.35)
     figure.update_xaxes(type="category")
-    figure.update_yaxes(title_text="off by (people)", zeroline=True, zerolinecolor=tone["grey"])
+    figure.update_yaxes(title_text=_("off by (people)"), zeroline=True, zerolinecolor=tone["grey"])
     return figure
 
 
@@ -127,8 +129,8 @@ def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[
         hovertemplate="%{x}: %{y:.2%}<extra></extra>",
     )
     figure.update_layout(bargap=0.4, showlegend=False)
-    figure.update_xaxes(title_text="true answers to the two questions", type="category")
-    figure.update_yaxes(title_text="both reports say yes", tickformat=".0%", range=[0, 1.12 * max(chances)])
+    figure.update_xaxes(title_text=_("true answers to the two questions"), type="category")
+    figure.update_yaxes(title_text=_("both reports say yes"), tickformat=".0%", range=[0, 1.12 * max(chances)])
     return figure
 
 
@@ -139,17 +141,17 @@ def days_figure(
     tone = tones()
     figure = go.Figure()
     lines = (
-        ("fresh coins every day", right, "accent", "solid"),
-        ("the most that ε allows", bound, "grey", "dot"),
-        ("the first report repeated", [once] * len(days), "other", "dash"),
+        (_("fresh coins every day"), right, "accent", "solid"),
+        (_("the most that ε allows"), bound, "grey", "dot"),
+        (_("the first report repeated"), [once] * len(days), "other", "dash"),
     )
     for name, values, colour, dash in lines:
         figure.add_scatter(
             x=list(days), y=list(values), name=name, mode="lines",
             line={"color": tone[colour], "dash": dash, "width": 2.5},
-            hovertemplate="day %{x}: %{y:.1%}<extra>" + name + "</extra>",
+            hovertemplate=_("day %{x}: %{y:.1%}") + f"<extra>{name}</extra>",
         )  # fmt: skip
     mark(figure, now)
-    figure.update_xaxes(title_text="days", type="log", tickvals=[1, 3, 10, 30, 100, 365])
-    figure.update_yaxes(title_text="a guess is right", tickformat=".0%", range=[0.45, 1.02])
+    figure.update_xaxes(title_text=_("days"), type="log", tickvals=[1, 3, 10, 30, 100, 365])
+    figure.update_yaxes(title_text=_("a guess is right"), tickformat=".0%", range=[0.45, 1.02])
     return figure

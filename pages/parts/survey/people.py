@@ -13,7 +13,9 @@ from dpengine import Plan, PrivateReleaseError, open_table, owner
 from dpengine.array_types import Ints
 from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.wording import shown_labels
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
@@ -21,8 +23,8 @@ from pages.parts.visit.state import visit
 __all__ = ["People", "choose_people", "made_up_like"]
 
 DATA = Path(__file__).parents[3] / "data"
-MADE_UP, OWN = "Made-up people", "Your table"
-SAMPLES = {"Census": "census.parquet", "Health insurance": "rand.csv.gz"}
+MADE_UP, OWN = mark("Made-up people"), mark("Your table")
+SAMPLES = {mark("Census"): "census.parquet", mark("Health insurance"): "rand.csv.gz"}
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 MAX_ANSWERS, MAX_PEOPLE = 100, 10**6
 
@@ -47,7 +49,9 @@ def choose_people() -> People | None:
     """Show the controls to choose the people who are asked, and return them; None if there are none."""
     possible = visit().table is not None and visit().plan is not None
     kinds = [MADE_UP, *SAMPLES, *([OWN] if possible else [])]
-    kind = st.segmented_control("Who is asked", kinds, default=MADE_UP, required=True, key="survey_who")
+    kind = st.segmented_control(
+        _("Who is asked"), kinds, default=MADE_UP, required=True, format_func=_, key="survey_who"
+    )
     if kind == MADE_UP:
         return _choose_made_up()
     try:
@@ -65,30 +69,29 @@ def made_up_like(respondents: People) -> People:
 
 def _choose_made_up() -> People:
     left, right = st.columns(2, vertical_alignment="bottom")
-    size = left.select_slider(
-        "How many people", SIZES, value=10_000, format_func=lambda people: f"{people:,}", key="survey_people"
-    )
+    size = left.select_slider(_("How many people"), SIZES, value=10_000, format_func=number, key="survey_people")
     answers = right.number_input(
-        "Answers to choose from", min_value=2, max_value=MAX_ANSWERS, value=8, step=1, key="survey_answers"
+        _("Answers to choose from"), min_value=2, max_value=MAX_ANSWERS, value=8, step=1, key="survey_answers"
     )
     return _made_up_people(int(answers), size)
 
 
 def _made_up_people(answers: int, size: int) -> People:
-    labels = ("no", "yes") if answers == 2 else tuple(f"answer {k}" for k in range(1, answers + 1))
-    return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up_counts(answers, size))
+    several = tuple(_("answer {k}", k=k) for k in range(1, answers + 1))
+    labels = (_("no"), _("yes")) if answers == 2 else several
+    return People((MADE_UP, str(answers), str(size)), _("A made-up question"), labels, made_up_counts(answers, size))
 
 
 def _choose_sample(kind: str) -> People:
     plan = Plan.load(DATA / f"{SAMPLES[kind].partition('.')[0]}.plan.yaml")
-    column = st.selectbox("The question", _askable(plan), key=f"survey_column_{kind}")
+    column = st.selectbox(_("The question"), _askable(plan), key=f"survey_column_{kind}")
 
     def count() -> Ints:
         with open_table(DATA / SAMPLES[kind]) as table:
             return _count(table, plan, column)
 
     counts = visit().once(f"survey-{kind}", column, count)
-    return People((kind, column), column, tuple(plan.column(column).labels), counts)
+    return People((kind, column), column, shown_labels(plan.column(column)), counts)
 
 
 def _choose_own() -> People | None:
@@ -97,9 +100,9 @@ def _choose_own() -> People | None:
     if table is None or plan is None:
         return None
     if not (names := _askable(plan)):
-        st.caption(f"No column of your plan has from 2 to {MAX_ANSWERS} cells.")
+        st.caption(_("No column of your plan has from 2 to {most} cells.", most=MAX_ANSWERS))
         return None
-    column = st.selectbox("The question", names, key=visit().key("survey_column"))
+    column = st.selectbox(_("The question"), names, key=visit().key("survey_column"))
     key = visit().key("survey_own")
     counts = background_read.read(
         "survey", lambda progress: _count(table, plan, column, progress), table, question=(column, plan.column(column))
@@ -108,8 +111,8 @@ def _choose_own() -> People | None:
         return None
     if counts.sum() > MAX_PEOPLE:
         counts = scaled_counts(counts, MAX_PEOPLE)
-        st.caption(f"Scaled down to {MAX_PEOPLE:,} people.")
-    return People((OWN, key, column, plan.model_dump_json()), column, tuple(plan.column(column).labels), counts, True)
+        st.caption(_("Scaled down to {people} people.", people=number(MAX_PEOPLE)))
+    return People((OWN, key, column, plan.model_dump_json()), column, shown_labels(plan.column(column)), counts, True)
 
 
 def _askable(plan: Plan) -> list[str]:

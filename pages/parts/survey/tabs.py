@@ -12,9 +12,10 @@ import streamlit as st
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.coins import composed
 from dpengine.mechanisms.local.randomized_response import RandomizedResponse
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import people, percent, plural
+from pages.parts.shared.wording import people, percent
 from pages.parts.survey.charts import and_figure, cells_figure, days_figure, people_figure
 from pages.parts.survey.people import People
 from pages.parts.visit.state import visit
@@ -24,9 +25,9 @@ __all__ = ["CHANCES", "VIEWS", "epsilon_words", "protocol_key"]
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 10**6, 3 * 10**6, 10**7)
 CHANCES = tuple(Fraction(k, 20) for k in range(1, 20))
 CELLS = np.array([[0.4, 0.1], [0.2, 0.3]])
-CELL_NAMES = ("neither", "second", "first", "both")
+CELL_NAMES = (mark("neither"), mark("second"), mark("first"), mark("both"))
 DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 250, 365)
-BITS = {"00": "no, no", "01": "no, yes", "10": "yes, no", "11": "yes, yes"}
+BITS = {"00": mark("no, no"), "01": mark("no, yes"), "10": mark("yes, no"), "11": mark("yes, yes")}
 
 
 def epsilon_words(epsilon: Fraction) -> str:
@@ -36,7 +37,7 @@ def epsilon_words(epsilon: Fraction) -> str:
     ('2.2', '1', '0.6667')
     """
     units = 100 if epsilon >= 1 else 10_000
-    return f"{-(-epsilon * units // 1) / units:.4f}".rstrip("0").rstrip(".")
+    return localised(f"{-(-epsilon * units // 1) / units:.4f}".rstrip("0").rstrip("."))
 
 
 def protocol_key(protocol: survey.Protocol) -> tuple[object, ...]:
@@ -50,21 +51,32 @@ def against_curator(respondents: People, protocol: survey.Protocol, run: int) ->
     errors = visit().once("survey-errors", key, lambda: survey.errors_by_size(protocol, respondents.counts, SIZES))
     here = survey.local_error(protocol, respondents.counts / respondents.size, respondents.size)
     constant = survey.curator_error(protocol.epsilon)
-    line = (
-        f"At {respondents.size:,} people a count is off by about {people(here)} with coins, and by {people(constant)} "
-        "with a curator"
+    line = _(
+        "At {people} people a count is off by about {coins} with coins, and by {curator} with a curator",
+        people=number(respondents.size),
+        coins=people(here),
+        curator=people(constant),
     )
     st.markdown(f"**{line}**")
     draw(
         people_figure(errors, respondents.size),
-        f"{line}; the error of coins grows as √n, the curator's is constant.",
+        _("{line}; the error of coins grows as √n, the curator's is constant.", line=line),
         "survey-people",
     )
     st.caption(
-        "With a hundred times as many people, the error of coins is ten times as large; that of the curator stays the "
-        "same. As a share of all people both shrink. Lines are computed, dots are measured in one run, at the same ε."
+        _(
+            "With a hundred times as many people, the error of coins is ten times as large; that of the curator stays "
+            "the same. As a share of all people both shrink. Lines are computed, dots are measured in one run, at the "
+            "same ε."
+        )
     )
-    columns = ("people", "coins, predicted", "curator, predicted", "coins, in one run", "curator, in one run")
+    columns = (
+        mark("people"),
+        mark("coins, predicted"),
+        mark("curator, predicted"),
+        mark("coins, in one run"),
+        mark("curator, in one run"),
+    )
     frame = pd.DataFrame(
         [(s.people, s.local, s.curator, s.local_observed, s.curator_observed) for s in errors], columns=list(columns)
     )
@@ -81,30 +93,36 @@ def four_cells(respondents: People, protocol: survey.Protocol, run: int) -> None
     size = respondents.size
     estimate, within = (result.shares * size).ravel(), (result.half_widths() * size).ravel()
     worst, typical = float(within.max()), survey.curator_error(total)
-    line = (
-        f"The four cells of {size:,} people: within ±{people(worst)} by coins, off by about {people(typical)} with a "
-        "curator"
+    line = _(
+        "The four cells of {people} people: within ±{coins} by coins, off by about {curator} with a curator",
+        people=number(size),
+        coins=people(worst),
+        curator=people(typical),
     )
     st.markdown(f"**{line}**")
     coins, noise = estimate - cells.ravel(), (published - cells).ravel()
-    draw(cells_figure(CELL_NAMES, coins, within, noise), f"{line}.", "survey-cells", 320)
+    names = list(map(_, CELL_NAMES))
+    draw(cells_figure(names, coins, within, noise), f"{line}.", "survey-cells", 320)
     st.caption(
-        f"Two yes-or-no questions to made-up people. Both ways protect a person's two answers by "
-        f"ε = {epsilon_words(total)}. The curator publishes the contingency table of four cells, with an error that "
-        "does not depend on the number of people. Publish makes such a table."
+        _(
+            "Two yes-or-no questions to made-up people. Both ways protect a person's two answers by ε = {epsilon}. The "
+            "curator publishes the contingency table of four cells, with an error that does not depend on the number "
+            "of people. Publish makes such a table.",
+            epsilon=epsilon_words(total),
+        )
     )
     frame = pd.DataFrame(
         {
-            "yes to": CELL_NAMES,
-            "truth": cells.ravel(),
-            "coins": estimate,
+            mark("yes to"): names,
+            mark("truth"): cells.ravel(),
+            mark("coins"): estimate,
             "±": within,
-            "curator": published.ravel(),
-            "coins off by": coins,
-            "curator off by": noise,
+            mark("curator"): published.ravel(),
+            mark("coins off by"): coins,
+            mark("curator off by"): noise,
         }
     )
-    twin(frame, "survey-cells", _numbers(frame.columns[1:], "%.0f"))
+    twin(frame, "survey-cells", _numbers(frame.columns[1:], "%,.0f") | {"yes to": _("yes to")})
 
 
 def logical_and(respondents: People, protocol: survey.Protocol, run: int) -> None:
@@ -114,63 +132,82 @@ def logical_and(respondents: People, protocol: survey.Protocol, run: int) -> Non
     both = [reports[3] for reports in distributions.values()]
     one, pair = coin.epsilon, composed(coin.ratio, 2)
     with st.grid(3, min_column_width=150):
-        st.metric("ε of one answer", epsilon_words(one), border=True, help="ln 3 with fair coins; rounded up.")
-        st.metric("ε of both", epsilon_words(pair), border=True, help="ln 9 with fair coins: the two ε add up.")
-        st.metric("yes, yes over no, no", f"{float(max(both) / min(both)):.4g} times", border=True)
-    texts = [str(each) if each.denominator < 10_000 else f"{float(each):.3f}" for each in both]
-    line = f"Both reports say yes with chance {texts[3]} if both answers are yes, and {texts[0]} if both are no"
-    st.markdown(f"**{line}**")
-    draw(and_figure(list(BITS.values()), [float(each) for each in both], texts), f"{line}.", "survey-and", 300)
-    st.caption(
-        "Two answers, each protected by its own coins. Their AND reveals more than either answer: what becomes known "
-        "about a person adds up, however well each answer is protected. Computed exactly, not simulated."
+        st.metric(_("ε of one answer"), epsilon_words(one), border=True, help=_("ln 3 with fair coins; rounded up."))
+        note = _("ln 9 with fair coins: the two ε add up.")
+        st.metric(_("ε of both"), epsilon_words(pair), border=True, help=note)
+        times = _("{factor} times", factor=number(float(max(both) / min(both)), ".4g"))
+        st.metric(_("yes, yes over no, no"), times, border=True)
+    texts = [str(each) if each.denominator < 10_000 else number(float(each), ".3f") for each in both]
+    line = _(
+        "Both reports say yes with chance {yes} if both answers are yes, and {no} if both are no",
+        yes=texts[3],
+        no=texts[0],
     )
-    rows = [[BITS[bits], *map(float, reports)] for bits, reports in distributions.items()]
+    st.markdown(f"**{line}**")
+    truths = list(map(_, BITS.values()))
+    draw(and_figure(truths, [float(each) for each in both], texts), f"{line}.", "survey-and", 300)
+    st.caption(
+        _(
+            "Two answers, each protected by its own coins. Their AND reveals more than either answer: what becomes "
+            "known about a person adds up, however well each answer is protected. Computed exactly, not simulated."
+        )
+    )
+    rows = [[_(BITS[bits]), *map(float, reports)] for bits, reports in distributions.items()]
     frame = pd.DataFrame(rows, columns=["truth", *(f"report {words}" for words in BITS.values())])
-    twin(frame, "survey-and", _numbers(frame.columns[1:], "%.4f"))
+    column = st.column_config.NumberColumn
+    columns = {
+        f"report {words}": column(_("report {answers}", answers=_(words)), format="%.4f") for words in BITS.values()
+    }
+    twin(frame, "survey-and", {"truth": _("truth")} | columns)
 
 
 def every_day(respondents: People, protocol: survey.Protocol, run: int) -> None:
     """Show how repeated reports weaken privacy."""
-    days = st.select_slider("Number of days on which the same question is asked", DAYS, value=30, key="survey_days")
+    days = st.select_slider(_("Number of days on which the same question is asked"), DAYS, value=30, key="survey_days")
     ratio = protocol.ratio
     guesses = [survey.repeated_guess(ratio, each) for each in range(1, DAYS[-1] + 1)]
     right, total = guesses[days - 1][0], composed(ratio, days)
     with st.grid(2, min_column_width=150):
-        st.metric("ε after all days", epsilon_words(total), border=True, help="Independent reports add up.")
-        st.metric("A guess is right", percent(right), border=True, help="A guess by the majority of the reports.")
-    line = (
-        f"After {plural(days, 'fresh report')} at ε = {epsilon_words(protocol.epsilon)}, a guess at a person's answer "
-        f"is right {percent(right)} of the time"
+        st.metric(_("ε after all days"), epsilon_words(total), border=True, help=_("Independent reports add up."))
+        note = _("A guess by the majority of the reports.")
+        st.metric(_("A guess is right"), percent(right), border=True, help=note)
+    line = plural(
+        "After {n} fresh report at ε = {epsilon}, a guess at a person's answer is right {share} of the time",
+        "After {n} fresh reports at ε = {epsilon}, a guess at a person's answer is right {share} of the time",
+        days,
+        epsilon=epsilon_words(protocol.epsilon),
+        share=percent(right),
     )
     st.markdown(f"**{line}**")
     places = list(range(1, DAYS[-1] + 1))
     figure = days_figure(places, [r for r, _ in guesses], [b for _, b in guesses], guesses[0][0], days)
-    draw(figure, f"{line}; the first report repeated stays at {percent(guesses[0][0])}.", "survey-days", 320)
+    alt = _("{line}; the first report repeated stays at {share}.", line=line, share=percent(guesses[0][0]))
+    draw(figure, alt, "survey-days", 320)
     st.caption(
-        "A yes-or-no question whose answer stays the same. If coins are flipped anew every day, anyone who keeps the "
-        "reports can average them away. Repeating the first report keeps ε, as long as the true answer does not "
-        "change. A limit on reports per day is no limit on reports per year (Tang et al. 2017, on Apple's collection)."
+        _(
+            "A yes-or-no question whose answer stays the same. If coins are flipped anew every day, anyone who keeps "
+            "the reports can average them away. Repeating the first report keeps ε, as long as the true answer does "
+            "not change. A limit on reports per day is no limit on reports per year (Tang et al. 2017, on Apple's "
+            "collection)."
+        )
     )
     frame = pd.DataFrame([(each, float(composed(ratio, each)), *guesses[each - 1]) for each in DAYS],
-                         columns=["days", "ε", "a guess is right", "at most, by ε"])  # fmt: skip
-    columns = _numbers(("days", "ε"), "%.5g") | {
-        name: st.column_config.NumberColumn(name, format="percent") for name in frame.columns[2:]
-    }
+                         columns=[mark("days"), "ε", mark("a guess is right"), mark("at most, by ε")])  # fmt: skip
+    columns = _numbers(("days", "ε"), "%.5g") | _numbers(frame.columns[2:], "percent")
     twin(frame, "survey-days", columns)
 
 
 VIEWS = {
-    "Coins against a curator": against_curator,
-    "Two questions, four cells": four_cells,
-    "The AND of two answers": logical_and,
-    "Every day again": every_day,
+    mark("Coins against a curator"): against_curator,
+    mark("Two questions, four cells"): four_cells,
+    mark("The AND of two answers"): logical_and,
+    mark("Every day again"): every_day,
 }
 
 
 def _coin(key: str) -> RandomizedResponse:
     chance = st.select_slider(
-        "Chance that a person answers each question by a fair coin instead of the truth",
+        _("Chance that a person answers each question by a fair coin instead of the truth"),
         CHANCES,
         value=Fraction(1, 2),
         format_func=lambda each: percent(float(each)),
@@ -180,4 +217,4 @@ def _coin(key: str) -> RandomizedResponse:
 
 
 def _numbers(names: Iterable[str], form: str) -> dict[str, object]:
-    return {name: st.column_config.NumberColumn(name, format=form) for name in names}
+    return {name: st.column_config.NumberColumn(_(name), format=form) for name in names}

@@ -9,10 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import open_table
+from dpengine.lessons.survey import METHODS
 from dpengine.translation.catalogue import _, speaking
 from pages.parts.definition.examples import EXAMPLES
 from pages.parts.risk.lessons import LESSONS
 from pages.parts.shared.wording import OURS
+from pages.parts.survey.tabs import VIEWS
 from pages.parts.visit.plan.plan_form import Entries
 from tests.pages.test_german import english, in_the_other_language, opened, sentences
 from tests.pages.visits import labelled, settled, visit_of, whole
@@ -92,8 +94,24 @@ def risk(_monkeypatch: pytest.MonkeyPatch) -> None:
     assert english(found, "plz", "alt", "wer") == []
 
 
+def survey(_monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened("labs/survey")
+    found = set()
+    for view in VIEWS:
+        found |= in_both(page, survey_view=view)
+    for method in METHODS:
+        with speaking("de"):
+            page.selectbox(key="survey_method").set_value(method).run()
+        found |= in_both(page)
+    with speaking("de"):
+        page.checkbox(key="survey_fit").check().run()
+        page.segmented_control(key="survey_who").set_value("Census").run()
+    columns = page.selectbox(key="survey_column_Census").options
+    assert english(found | in_both(page), "Census", *columns) == []
+
+
 @pytest.mark.by_day(1)
-@pytest.mark.parametrize("lab", [definition, attacks, risk])
+@pytest.mark.parametrize("lab", [definition, attacks, risk, survey])
 def test_a_lab_says_nothing_in_english(
     lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
