@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -34,7 +34,7 @@ from dpengine.noise.selection import (
     permute_and_flip_probabilities,
 )
 from dpengine.spec.plan import exact_epsilon
-from dpengine.translation.catalogue import mark
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
@@ -87,23 +87,25 @@ class Candidates:
         (Fraction(1, 2), Fraction(2, 3))
         """
         if len(names) != len(scores):
-            raise PlanError("each candidate needs a score, and each score a candidate")
+            raise PlanError(_("each candidate needs a score, and each score a candidate"))
         if len(names) < 2:
-            raise PlanError("a choice needs at least two candidates")
+            raise PlanError(_("a choice needs at least two candidates"))
         if len(names) > MAX_CANDIDATES:
-            raise PlanError(f"there may be at most {MAX_CANDIDATES:,} candidates")
+            raise PlanError(_("there may be at most {most} candidates", most=number(MAX_CANDIDATES)))
         stripped = tuple(name.strip() if isinstance(name, str) else "" for name in names)
         if "" in stripped:
-            raise PlanError(f"candidate {stripped.index('') + 1} has no name")
+            raise PlanError(_("candidate {k} has no name", k=stripped.index("") + 1))
         if len(set(stripped)) < len(stripped):
             twice = next(k for k, name in enumerate(stripped, 1) if name in stripped[: k - 1])
-            raise PlanError(f"candidate {twice} has the name of another one; names must differ")
-        exact = tuple(_number(score, f"the score of candidate {k}") for k, score in enumerate(scores, 1))
-        step = _number(sensitivity, "the sensitivity")
+            raise PlanError(_("candidate {k} has the name of another one; names must differ", k=twice))
+        exact = tuple(
+            _number(score, lambda k=k: _("the score of candidate {k}", k=k)) for k, score in enumerate(scores, 1)
+        )
+        step = _number(sensitivity, lambda: _("the sensitivity"))
         if isinstance(sensitivity, float | np.floating):
             step = max(step, Fraction(str(sensitivity)))
         if step <= 0:
-            raise PlanError("the sensitivity must be above 0: the most that one person can move a score")
+            raise PlanError(_("the sensitivity must be above 0: the most that one person can move a score"))
         try:
             budget = exact_epsilon(epsilon)
         except ValueError as error:
@@ -216,11 +218,16 @@ def _draw(candidates: Candidates, exact: tuple[Ints, int]) -> tuple[str, Fractio
     return candidates.names[index], epsilon
 
 
-def _number(value: object, what: str) -> Fraction:
+def _number(value: object, what: Callable[[], str]) -> Fraction:
+    """Read a number; `what` names it, and is called only for a message, since there may be a million of them."""
     if value is None:
-        raise PlanError(f"{what} is missing")
+        raise PlanError(_("{what} is missing", what=what()))
     try:
-        return exact_number(value, what)
+        return exact_number(value)
+    except ValueError:
+        pass
+    try:
+        return exact_number(value, what())
     except ValueError as error:
         raise PlanError(str(error)) from None
 
@@ -234,7 +241,7 @@ def _as_integers(candidates: Candidates) -> tuple[Ints, int]:
     for denominator in {score.denominator for score in candidates.scores}:
         scale = math.lcm(scale, denominator)
         if scale.bit_length() > MAX_BITS:
-            raise PlanError("the scores are fractions with too many different denominators; write them as decimals")
+            raise PlanError(_("the scores are fractions with too many different denominators; write them as decimals"))
     low = min(candidates.scores)
     gaps = [int((score - low) * scale) for score in candidates.scores]
     kind = np.int64 if max(gaps) <= MAX_APART else object

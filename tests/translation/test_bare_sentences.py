@@ -18,19 +18,9 @@ from pages.parts.visit.project.file import HEAD
 ROOT = Path(__file__).parent.parent.parent
 # Of what pages share: what only pages in English show, and what is read but never shown.
 ELSEWHERE = {"picture_buttons.py", "search.py", "wording.py"}
-PAGES = (
-    "publish",
-    "budget",
-    "verify",
-    "approval",
-    "ask",
-    "accuracy",
-    "labs/definition",
-    "labs/attacks",
-    "labs/risk",
-    "labs/survey",
-)
-FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", "definition", "attacks", "risk", "survey")
+LABS = ("attacks", "choose", "definition", "risk", "survey")
+PAGES = ("publish", "budget", "verify", "approval", "ask", "accuracy", *(f"labs/{lab}" for lab in LABS))
+FOLDERS = ("publish", "budget", "ask", "accuracy", "release", "visit", *LABS)
 FILES = [*(f"pages/{page}.py" for page in PAGES), *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 ), *(

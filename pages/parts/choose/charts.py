@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escape, shorten
 from dpengine.choose import Mechanism
+from dpengine.translation.catalogue import _
 from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
 __all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]
@@ -25,16 +26,17 @@ def likely_figure(names: list[str], both: dict[Mechanism, np.ndarray]) -> go.Fig
     figure = go.Figure()
     for mechanism, probabilities in both.items():
         colour, pattern = looks[mechanism]
+        method = _(mechanism.value)
         figure.add_bar(
             x=labels,
             y=probabilities.tolist(),
-            name=mechanism.value,
+            name=method,
             marker=hatched(colour, pattern),
-            hovertemplate="%{x}: %{y:.1%}<extra>" + mechanism.value + "</extra>",
+            hovertemplate="%{x}: %{y:.1%}<extra>" + method + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25)
-    figure.update_xaxes(title_text="candidate", type="category")
-    figure.update_yaxes(title_text="probability of being drawn", tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(title_text=_("candidate"), type="category")
+    figure.update_yaxes(title_text=_("probability of being drawn"), tickformat=".0%", rangemode="tozero")
     return figure
 
 
@@ -56,6 +58,6 @@ def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> 
             marker={"symbol": _SYMBOLS[k], "size": 5},
             hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escape(label) + "</extra>",
         )
-    epsilon_axis(figure, epsilon, right="sharper")
-    figure.update_yaxes(title_text="probability of being drawn", tickformat=".0%", range=[-0.02, 1.02])
+    epsilon_axis(figure, epsilon, right=_("sharper"))
+    figure.update_yaxes(title_text=_("probability of being drawn"), tickformat=".0%", range=[-0.02, 1.02])
     return figure

@@ -8,25 +8,26 @@ import streamlit as st
 
 from dpengine.choose import Candidates, draw_once, published, sample
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.exact import exact_text
+from dpengine.translation.catalogue import _, mark
 from pages.parts.release.ledger_entry import show_drawn
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import visit
 
 __all__ = ["draw_part"]
 
-DEMONSTRATION, CHARGED = "Made up: a demonstration", "Private: charge a dataset"
+DEMONSTRATION, CHARGED = mark("Made up: a demonstration"), mark("Private: charge a dataset")
 
 
 def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
     """Show the button to draw, and what it costs."""
     with st.container(border=True):
-        st.markdown("**Draw once**")
+        st.markdown(_("**Draw once**"))
         way = st.radio(
-            "These scores are",
+            _("These scores are"),
             (DEMONSTRATION, CHARGED),
+            format_func=_,
             index=int(own),
             key=f"choose_way_{own}",
             horizontal=True,
@@ -39,15 +40,15 @@ def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
 
 def _demonstration(candidates: Candidates) -> None:
     st.caption(
-        "Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like."
+        _("Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like.")
     )
-    if st.button("Draw", icon=":material/casino:", key="choose_lesson", width="stretch"):
+    if st.button(_("Draw"), icon=":material/casino:", key="choose_lesson", width="stretch"):
         visit().keep("choice", candidates, [sample(candidates), *(visit().recall("choice", candidates) or [])][:12])
     names: list[str] = visit().recall("choice", candidates) or []
     if names:
-        st.markdown(f"Drawn as a demonstration: **{plain(names[0])}**")
+        st.markdown(_("Drawn as a demonstration: **{name}**", name=plain(names[0])))
     if len(names) > 1:
-        st.caption("before: " + ", ".join(map(plain, names[1:])))
+        st.caption(_("before: {names}", names=", ".join(map(plain, names[1:]))))
 
 
 @ledger_faults_shown()
@@ -56,26 +57,36 @@ def _charged(candidates: Candidates, question: str) -> None:
         return
     book = visit().ledger
     dataset = st.text_input(
-        "Dataset whose budget is spent",
+        _("Dataset whose budget is spent"),
         key="choose_dataset",
-        placeholder="such as clinic-2026",
-        help="Keep one name for the same people. Scores that are typed under another name cannot be recognised.",
+        placeholder=_("such as clinic-2026"),
+        help=_("Keep one name for the same people. Scores that are typed under another name cannot be recognised."),
     ).strip()
     if not dataset:
-        st.caption("Name the dataset that the scores come from. Nothing is spent until you draw.")
+        st.caption(_("Name the dataset that the scores come from. Nothing is spent until you draw."))
         return
     try:
         before = published(candidates, dataset, book)
         if before is not None:
-            st.markdown("**Already drawn: costs 0.** The same choice on the same scores has one answer.")
+            st.markdown(_("**Already drawn: costs 0.** The same choice on the same scores has one answer."))
             show_drawn(before)
             return
         left, price = book.left(dataset), candidates.epsilon
-        after = "it has no cap" if left is None else f"{exact_text(max(left - price, Fraction(0)))} left after"
-        st.markdown(f"Spends **ε = {exact_text(price)}** of the budget of **{plain(dataset)}** for good; {after}.")
-        if st.button("Draw once", type="primary", icon=":material/casino:", key="choose_charge", width="stretch"):
+        after = (
+            _("it has no cap")
+            if left is None
+            else _("{epsilon} left after", epsilon=exactly(max(left - price, Fraction(0))))
+        )
+        spends = _(
+            "Spends **ε = {epsilon}** of the budget of **{dataset}** for good; {after}.",
+            epsilon=exactly(price),
+            dataset=plain(dataset),
+            after=after,
+        )
+        st.markdown(spends)
+        if st.button(_("Draw once"), type="primary", icon=":material/casino:", key="choose_charge", width="stretch"):
             draw_once(candidates, dataset, visit().ledger_to_charge, question)
             st.rerun()
     except (BudgetError, LedgerError) as refused:
         st.warning(all_faults(refused), icon=":material/block:")
-        st.caption("Nothing was drawn or spent.")
+        st.caption(_("Nothing was drawn or spent."))

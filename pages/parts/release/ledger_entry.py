@@ -55,7 +55,7 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
 def show_drawn(drawn: Drawn) -> None:
     """Show the drawn candidate, which may be published."""
     if drawn.question:
-        st.markdown(plain(drawn.question))
+        st.markdown(plain(_(drawn.question)))
     st.markdown(f"### {plain(drawn.name)}")
     st.caption(
         _(

@@ -26,6 +26,7 @@ TRANSLATED = (
     "attacks",
     "risk",
     "survey",
+    "choose",
 )
 
 

@@ -11,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 from dpengine import open_table
 from dpengine.lessons.survey import METHODS
 from dpengine.translation.catalogue import _, speaking
+from pages.parts.choose.samples import OWN, SAMPLES
 from pages.parts.definition.examples import EXAMPLES
 from pages.parts.risk.lessons import LESSONS
 from pages.parts.shared.wording import OURS
 from pages.parts.survey.tabs import VIEWS
 from pages.parts.visit.plan.plan_form import Entries
 from tests.pages.test_german import english, in_the_other_language, opened, sentences
-from tests.pages.visits import labelled, settled, visit_of, whole
+from tests.pages.visits import labelled, ledger, settled, visit_of, whole
 
 
 def in_both(page: AppTest, **tabs: str) -> set[str]:
@@ -110,8 +111,38 @@ def survey(_monkeypatch: pytest.MonkeyPatch) -> None:
     assert english(found | in_both(page), "Census", *columns) == []
 
 
+def choose(_monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened("labs/choose")
+    found = set()
+    for kind in SAMPLES:
+        with speaking("de"):
+            page.segmented_control(key="choose_kind").set_value(kind).run()
+            if kind != OWN:
+                page.button(key="choose_lesson").click().run()
+                page.button(key="choose_lesson").click().run()
+        found |= in_both(page)
+    with speaking("de"):
+        page.radio[0].set_value("Private: charge a dataset").run()
+        page.text_input(key="choose_dataset").set_value("klinik").run()
+    found |= in_both(page)
+    with speaking("de"):
+        page.button(key="choose_charge").click().run()
+    found |= in_both(page)
+    (entry,) = ledger().history("klinik")
+    assert entry.title == "Which is best?", "what the ledger keeps is English"
+    for wrong in ("0", "1.000", "viel"):
+        with speaking("de"):
+            page.text_input(key=f"choose_sensitivity_{OWN}").set_value(wrong).run()
+        assert page.warning
+        found |= in_both(page)
+    with speaking("de"):
+        page.text_input(key=f"choose_sensitivity_{OWN}").set_value("1,5").run()
+    assert not page.warning
+    assert english(found, "klinik", entry.release_id) == []
+
+
 @pytest.mark.by_day(1)
-@pytest.mark.parametrize("lab", [definition, attacks, risk, survey])
+@pytest.mark.parametrize("lab", [choose, definition, attacks, risk, survey])
 def test_a_lab_says_nothing_in_english(
     lab: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
