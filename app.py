@@ -86,8 +86,8 @@ def _run(page: StreamlitPage) -> None:
     demo.show_banner(short=tour.is_under_way())
     samples.bring_sample()
     tour.show(page.url_path)
-    spoken = language.spoken_on(page.url_path)
-    with speaking(spoken):
+    spoken = language.chosen()
+    with speaking(spoken):  # known at once; outside of it, each text asks the session
         page.run()
     if lifespan.is_served():
         focus.follow(page.url_path)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,7 @@ class Candidates:
         if len(set(stripped)) < len(stripped):
             twice = next(k for k, name in enumerate(stripped, 1) if name in stripped[: k - 1])
             raise PlanError(_("candidate {k} has the name of another one; names must differ", k=twice))
-        exact = tuple(
-            _number(score, lambda k=k: _("the score of candidate {k}", k=k)) for k, score in enumerate(scores, 1)
-        )
+        exact = tuple(_number(score, partial(_score_of, k)) for k, score in enumerate(scores, 1))
         step = _number(sensitivity, lambda: _("the sensitivity"))
         if isinstance(sensitivity, float | np.floating):
             step = max(step, Fraction(str(sensitivity)))
@@ -216,6 +215,10 @@ def _draw(candidates: Candidates, exact: tuple[Ints, int]) -> tuple[str, Fractio
     epsilon = candidates.epsilon
     index = _MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=candidates.monotone)
     return candidates.names[index], epsilon
+
+
+def _score_of(k: int) -> str:
+    return _("the score of candidate {k}", k=k)
 
 
 def _number(value: object, what: Callable[[], str]) -> Fraction:

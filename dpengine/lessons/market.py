@@ -12,6 +12,7 @@ import numpy as np
 
 from dpengine.array_types import Floats
 from dpengine.errors import TableError
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["MAX_LOSSES", "Market", "read_losses", "share_prices", "simulated_market"]
 
@@ -50,11 +51,15 @@ def simulated_market(seed: int = 20) -> Market:
     wrong[together] = (rng.random(DAYS) < 0.5)[together, None]
     order = rng.permutation(EXPERTS)  # so that the best is not the last one
     return Market(
-        tuple(f"Expert {letter}" for letter in "ABCDEFGH"),
+        tuple(_("Expert {letter}", letter=letter) for letter in "ABCDEFGH"),
         wrong[:, order].astype(np.float64),
-        "day",
-        f"A simulated market: {EXPERTS} experts make a prediction on each of {DAYS:,} days, and lose 1 when they are "
-        "wrong. The best is right on 62 days in 100, the worst on 43.",
+        mark("day"),
+        _(
+            "A simulated market: {experts} experts make a prediction on each of {days} days, and lose 1 when they are "
+            "wrong. The best is right on 62 days in 100, the worst on 43.",
+            experts=EXPERTS,
+            days=number(DAYS),
+        ),
     )
 
 
@@ -71,10 +76,13 @@ def share_prices() -> Market:
     return Market(
         tuple(map(str, prices.columns)),
         (1 - np.clip(change, -MAX_CHANGE, MAX_CHANGE) / MAX_CHANGE) / 2,
-        "week",
-        f"Real prices of six shares in {len(change)} weeks of 2018 and 2019, as they come with plotly. Each expert "
-        f"holds one share. A week in which its price stays the same costs ½; a rise of {100 * MAX_CHANGE:g} % or more "
-        "costs 0.",
+        mark("week"),
+        _(
+            "Real prices of six shares in {weeks} weeks of 2018 and 2019, as they come with plotly. Each expert holds "
+            "one share. A week in which its price stays the same costs ½; a rise of {rise} % or more costs 0.",
+            weeks=len(change),
+            rise=number(100 * MAX_CHANGE, "g"),
+        ),
     )
 
 
@@ -88,23 +96,35 @@ def read_losses(content: bytes) -> Market:
 
     if len(content) > MAX_BYTES:
         raise TableError(
-            f"the file is larger than {MAX_BYTES // 10**6} MB, the limit of this page; the library has none"
+            _(
+                "the file is larger than {most} MB, the limit of this page; the library has none",
+                most=MAX_BYTES // 10**6,
+            )
         )
     try:
         frame = pd.read_csv(io.BytesIO(content), skipinitialspace=True)
     except ValueError as error:  # also of a parser, of an empty file, of text in another encoding
         raise TableError(
-            "this is no CSV file with a header, a column for each expert and a row for each round"
+            _("this is no CSV file with a header, a column for each expert and a row for each round")
         ) from error
     if frame.empty:
-        raise TableError("the file holds no rounds: add one row for each round below the header")
+        raise TableError(_("the file holds no rounds: add one row for each round below the header"))
     if not pd.api.types.is_numeric_dtype(frame.iloc[:, 0]):
         frame = frame.iloc[:, 1:]
     if frame.size > MAX_LOSSES:
-        raise TableError(f"there are more than {MAX_LOSSES:,} losses, the limit of this page; the library has none")
+        raise TableError(
+            _(
+                "there are more than {most} losses, the limit of this page; the library has none",
+                most=number(MAX_LOSSES),
+            )
+        )
     wrong = [k for k, dtype in enumerate(frame.dtypes, 1) if not pd.api.types.is_numeric_dtype(dtype)]
     if wrong:
-        raise TableError(f"column {wrong[0]} of the experts holds something that is no number")
+        raise TableError(_("column {k} of the experts holds something that is no number", k=wrong[0]))
     names = tuple(str(name) for name in frame.columns)
-    story = f"Your table: {frame.shape[1]} experts, {len(frame):,} rounds. It is read here and not stored."
-    return Market(names, frame.to_numpy(dtype=np.float64), "round", story)
+    story = _(
+        "Your table: {experts} experts, {rounds} rounds. It is read here and not stored.",
+        experts=frame.shape[1],
+        rounds=number(len(frame)),
+    )
+    return Market(names, frame.to_numpy(dtype=np.float64), mark("round"), story)

@@ -25,6 +25,7 @@ from dpengine.accounting import composition
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.noise.selection import exp_coins, uniform_below
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
     "GRID", "advanced_rate", "average_regret", "best_expert", "expected_loss", "follow_the_leader", "free_rate",
@@ -51,14 +52,22 @@ def on_grid(losses: npt.ArrayLike) -> Ints:
         table = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
         raise TableError(
-            "losses must be numbers from 0 to 1 in a table: a row for each round, a column for each expert"
+            _("losses must be numbers from 0 to 1 in a table: a row for each round, a column for each expert")
         ) from None
     _check_shape(table.shape)
-    faults = {"is missing or no number": ~np.isfinite(table), "is outside 0 to 1": (table < 0) | (table > 1)}
-    for what, wrong in faults.items():
+    faults = {
+        mark(
+            "the loss of expert {expert} in round {round} is missing or no number; scale losses to lie in 0 to 1"
+        ): ~np.isfinite(table),
+        mark("the loss of expert {expert} in round {round} is outside 0 to 1; scale losses to lie in 0 to 1"): (
+            table < 0
+        )
+        | (table > 1),
+    }
+    for text, wrong in faults.items():
         if wrong.any():
             row, column = np.argwhere(wrong)[0] + 1
-            raise TableError(f"the loss of expert {column} in round {row} {what}; scale losses to lie in 0 to 1")
+            raise TableError(_(text, expert=column, round=row))
     steps: Ints = np.rint(table * GRID).astype(np.int64)
     return steps
 
@@ -245,11 +254,11 @@ def _check_rounds(rounds: int) -> None:
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
-        raise TableError("losses must be a table: a row for each round, a column for each expert")
+        raise TableError(_("losses must be a table: a row for each round, a column for each expert"))
     if not 1 <= shape[0] <= MAX_ROUNDS:
-        raise TableError(f"there must be from 1 to {MAX_ROUNDS:,} rounds")
+        raise TableError(_("there must be from 1 to {most} rounds", most=number(MAX_ROUNDS)))
     if shape[1] < 2:
-        raise TableError("there must be two experts or more: with one there is nothing to choose")
+        raise TableError(_("there must be two experts or more: with one there is nothing to choose"))
 
 
 def _check_losses(losses: Ints) -> None:

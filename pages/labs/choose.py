@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -156,7 +157,7 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray], *, priva
     for each, chances in both.items():
         frame[each.value] = chances
     column = st.column_config.NumberColumn
-    config = {each.value: column(_(each.value), format="percent") for each in both}
+    config: dict[str, Any] = {each.value: column(_(each.value), format="percent") for each in both}
     config |= {"candidate": _("candidate"), "score": column(_("score"), format="%g")}
     twin(frame, "choose-likely", config, private=private)
 

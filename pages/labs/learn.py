@@ -20,24 +20,36 @@ from dpengine.mechanisms.online_learning import (
     on_grid,
     regret_bound,
 )
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.learn.charts import end_figure, time_figure
-from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
+from pages.parts.learn.numbers import (
+    NO_PRIVACY,
+    RATES,
+    Run,
+    after_rounds,
+    named,
+    over_epsilon,
+    rate,
+    run,
+    thinned,
+)
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 
-SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
+SIMULATED, SHARES, OWN = mark("Simulated market"), mark("Six shares, 2018–19"), mark("My own table")
 MARKETS: dict[str, Callable[[], Market]] = {SIMULATED: simulated_market, SHARES: share_prices}
 CHOICES = coarse("0.1", "30")
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 
-CURIOUS = r"""
+CURIOUS = mark(r"""
 **The learner.** In round $t$, expert $i$ of $k$ is picked with probability proportional to $e^{-\eta L_i}$, where
 $L_i$ is the sum of its earlier losses; every loss lies in $[0, 1]$. This is randomized weighted majority (Littlestone
 and Warmuth 1994). Whatever the losses, even if an adversary chooses them, its average loss over $T$ rounds is expected
@@ -58,25 +70,34 @@ exploited: if the leader is always the next to lose, it loses every round.
 
 **Exact.** Losses are kept in millionths, sums are whole numbers, and each pick is drawn with its exact probability
 from random bits of the operating system. The market has a seed, so it is the same for everybody; the picks have none.
-"""
+""")
 
 
 def market() -> tuple[str, Market] | None:
     """Return the market to learn from and the name that identifies it in this session; None if none is chosen yet."""
     kind = st.segmented_control(
-        "Experts to learn from", [*MARKETS, OWN], default=SIMULATED, required=True, key="learn_kind"
+        _("Experts to learn from"),
+        [*MARKETS, OWN],
+        default=SIMULATED,
+        required=True,
+        format_func=_,
+        key="learn_kind",
     )
     if kind != OWN:
         return kind, MARKETS[kind]()
     file = file_box(
-        "Table of losses",
+        _("Table of losses"),
         type="csv",
         key="learn_file",
-        help="CSV with a header: one column for each expert, one row for each round, every loss from 0 (best) to 1 "
-        "(worst), scaled by limits that are public. A first column of dates or names is left out.",
+        help=_(
+            "CSV with a header: one column for each expert, one row for each round, every loss from 0 (best) to 1 "
+            "(worst), scaled by limits that are public. A first column of dates or names is left out."
+        ),
     )
     if file is None:
-        st.caption("Losses from 0 to 1, one column for each expert and one row for each round. The file is not stored.")
+        st.caption(
+            _("Losses from 0 to 1, one column for each expert and one row for each round. The file is not stored.")
+        )
         return None
     content = file.getvalue()
     try:
@@ -92,17 +113,17 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
     """Return the values of ε, the rule for the learning rate, and δ."""
     left, middle, right = st.columns([3, 2, 1], gap="large", vertical_alignment="bottom")
     epsilons = left.pills(
-        "Privacy budget ε of the whole sequence of picks",
+        _("Privacy budget ε of the whole sequence of picks"),
         CHOICES,
         default=[Fraction(1, 10), Fraction(1), Fraction(10)],
         selection_mode="multi",
-        format_func=exact_text,
+        format_func=exactly,
         key="learn_epsilons",
-        help=term("regret", "Left: more private. Right: less regret. Each chosen ε is a line in the figure."),
+        help=term("regret", _("Left: more private. Right: less regret. Each chosen ε is a line in the figure.")),
     )
     rule = middle.segmented_control(
-        "Learning rate", list(RATES), default=next(iter(RATES)), required=True, key="learn_rate",
-        help="How the rate η is computed from ε and δ; see For the curious.",
+        _("Learning rate"), list(RATES), default=next(iter(RATES)), required=True, key="learn_rate", format_func=_,
+        help=_("How the rate η is computed from ε and δ; see For the curious."),
     )  # fmt: skip
     delta = right.selectbox("δ", list(DELTAS), index=1, key="learn_delta", help=term("delta"))
     return sorted(epsilons), rule, DELTAS[delta]
@@ -112,11 +133,12 @@ def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
     """Show the average loss of the best expert and of the first learners."""
     best = plain(chosen.names[best_expert(on_grid(chosen.losses))])
     with st.grid(4, min_column_width=140):
-        st.metric("Best expert loses", f"{lowest:.3f}", border=True, help=f"{best}, on average; known only afterwards.")
+        note = _("{expert}, on average; known only afterwards.", expert=best)
+        st.metric(_("Best expert loses"), number(lowest, ".3f"), border=True, help=note)
         for each in sorted(runs, key=lambda one: one.name != NO_PRIVACY)[:3]:
             if each.eta is not None:
-                label = f"Learner, {each.name}"
-                st.metric(label, f"{each.loss:.3f}", f"{each.regret[-1]:+.3f}", "inverse", border=True)
+                label, regret = _("Learner, {name}", name=named(each.name)), float(each.regret[-1])
+                st.metric(label, number(each.loss, ".3f"), number(regret, "+.3f"), "inverse", border=True)
 
 
 def over_time(name: str, chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction) -> None:
@@ -129,49 +151,63 @@ def over_time(name: str, chosen: Market, epsilons: list[Fraction], rule: str, de
     unproved = [each for each in epsilons if rate(rule, each, delta, chosen.losses) is None]
     if unproved:
         st.caption(
-            f"There is no proven rate {rule} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
+            _(
+                "There is no proven rate {rule} at ε = {epsilons}. Use zCDP, or a smaller ε.",
+                rule=_(rule),
+                epsilons="; ".join(map(exactly, unproved)),
+            )
         )
     learners = [each for each in runs if each.name.startswith("ε")]
-    ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in learners]
-    results = "; ".join(ends) or "no private learner chosen"
-    st.markdown(f"**Regret after {shape[0]:,} {chosen.round}s, in this run: {results}**")
+    ends = [f"{named(each.name)}: {number(float(each.regret[-1]), '.3f')}".replace("-", "−") for each in learners]
+    results = "; ".join(ends) or _("no private learner chosen")
+    after = after_rounds(chosen.round, shape[0])
+    st.markdown(_("**Regret {after}, in this run: {results}**", after=after, results=results))
     rows = thinned(runs)
     bound = regret_bound(free_rate(*shape), *shape)
     draw(
         time_figure(rows, chosen.round, bound),
-        f"Average regret over time. {results}.",
+        _("Average regret over time. {results}.", results=results),
         "learn-time",
         380,
         private=private,
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Run it again", icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",))
-        st.caption("New draws each time; the table stays the same.", width="content")
+        st.button(
+            _("Run it again"), icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",)
+        )
+        st.caption(_("New draws each time; the table stays the same."), width="content")
+    with st.container(key="private-learners" if private else "learners"):
+        compared(runs, shape)
+    column = st.column_config.NumberColumn
+    columns = {each: column(named(each), format="%.4f") for each in rows.columns[1:]}
+    columns["round"] = column(_(chosen.round), format="%,d")
+    twin(rows, "learn-time", columns, private=private)
+
+
+def compared(runs: list[Run], shape: tuple[int, int]) -> None:
+    """Show the learners with their rate, loss, regret and the proven bound on it."""
     table = pd.DataFrame(
         {
-            "learner": [each.name for each in runs],
-            "eta": ["none" if each.eta is None else f"{float(each.eta):.3g}" for each in runs],
+            "learner": [named(each.name) for each in runs],
+            "eta": ["—" if each.eta is None else number(float(each.eta), ".3g") for each in runs],
             "loss": [each.loss for each in runs],
             "regret": [float(each.regret[-1]) for each in runs],
-            "bound": ["none" if each.eta is None else f"{regret_bound(each.eta, *shape):.3f}" for each in runs],
+            "bound": ["—" if each.eta is None else number(regret_bound(each.eta, *shape), ".3f") for each in runs],
         }
     )
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    column, text = st.column_config.NumberColumn, st.column_config.TextColumn
     columns = {
-        "eta": text("rate η", alignment="right"),
-        "loss": number("average loss", format="%.4f"),
-        "regret": number("regret", format="%.4f"),
+        "learner": text(_("learner")),
+        "eta": text(_("rate η"), alignment="right"),
+        "loss": column(_("average loss"), format="%.4f"),
+        "regret": column(_("regret"), format="%.4f"),
         "bound": text(
-            "bound on regret",
+            _("bound on regret"),
             alignment="right",
-            help="On expected regret, for every table. A bound of 1 or more says nothing.",
+            help=_("On expected regret, for every table. A bound of 1 or more says nothing."),
         ),
     }
-    with st.container(key="private-learners" if private else "learners"):
-        st.dataframe(
-            table, hide_index=True, alt="Learners with their rate, loss, regret and bound", column_config=columns
-        )
-    twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]}, private=private)
+    show_numbers(table, columns, alt=_("Learners with their rate, loss, regret and bound"))
 
 
 def over_all_epsilons(chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction, *, private: bool) -> None:
@@ -179,16 +215,26 @@ def over_all_epsilons(chosen: Market, epsilons: list[Fraction], rule: str, delta
     rows = over_epsilon(chosen.losses, rule, delta)
     steps = on_grid(chosen.losses)
     free = float(average_regret(steps, expected_loss(steps, free_rate(*steps.shape)))[-1])
-    st.markdown(f"**What ε costs: expected regret after {len(steps):,} {chosen.round}s**")
+    after = after_rounds(chosen.round, len(steps))
+    st.markdown(_("**What ε costs: expected regret {after}**", after=after))
     first, last = rows.iloc[0], rows.iloc[-1]
-    alt = (
-        f"Expected regret is {first['expected']:.3f} at ε = {first['epsilon']:g} and {last['expected']:.3f} at "
-        f"ε = {last['epsilon']:g}, always below its bound; without privacy it is {free:.3f}."
+    alt = _(
+        "Expected regret is {first} at ε = {low} and {last} at ε = {high}, always below its bound; without privacy it "
+        "is {free}.",
+        first=number(first["expected"], ".3f"),
+        low=number(first["epsilon"], "g"),
+        last=number(last["expected"], ".3f"),
+        high=number(last["epsilon"], "g"),
+        free=number(free, ".3f"),
     )
     draw(end_figure(rows, free, [float(each) for each in epsilons]), alt, "learn-end", 320, private=private)
-    number = st.column_config.NumberColumn
-    columns = {"epsilon": number("ε", format="%g"), "eta": number("rate η", format="%.3g")}
-    columns |= {name: number(name, format="%.4f") for name in ("expected", "bound")}
+    column = st.column_config.NumberColumn
+    columns = {
+        "epsilon": column("ε", format="%g"),
+        "eta": column(_("rate η"), format="%.3g"),
+        "expected": column(_("expected"), format="%.4f"),
+        "bound": column(_("bound"), format="%.4f"),
+    }
     twin(rows, "learn-end", columns, private=private)
 
 
@@ -218,21 +264,27 @@ def lab() -> None:
 
 
 require_entry()
-st.title("Learn")
+st.title(_("Learn"))
 st.markdown(
-    "Each day, follow one of several experts. Learn whom to trust, without your choices revealing what happened on any "
-    "single day. *Regret* is how much more a learner loses per day, on average, than the best expert."
+    _(
+        "Each day, follow one of several experts. Learn whom to trust, without your choices revealing what happened on "
+        "any single day. *Regret* is how much more a learner loses per day, on average, than the best expert."
+    )
 )
 st.caption(
-    "A demonstration: nothing is charged, since nothing leaves this page. Losses and regret are as private as the "
-    "table; only the choices of expert could be published."
+    _(
+        "A demonstration: nothing is charged, since nothing leaves this page. Losses and regret are as private as the "
+        "table; only the choices of expert could be published."
+    )
 )
 lab()
-with st.expander("For the curious", icon=":material/school:"):
-    st.markdown(CURIOUS)
+with st.expander(_("For the curious"), icon=":material/school:"):
+    st.markdown(_(CURIOUS))
 st.markdown(
-    "**What this means for your release.** Many small answers add up. A private learner pays a little ε every round, "
-    "so it has to learn slowly. Over thousands of rounds that costs little; in a hundred rounds it can learn almost "
-    "nothing. One release that answers all questions at once is often the better choice."
+    _(
+        "**What this means for your release.** Many small answers add up. A private learner pays a little ε every "
+        "round, so it has to learn slowly. Over thousands of rounds that costs little; in a hundred rounds it can "
+        "learn almost nothing. One release that answers all questions at once is often the better choice."
+    )
 )
-st.page_link("pages/budget.py", label="Plan releases over years", icon=":material/account_balance_wallet:")
+st.page_link("pages/budget.py", label=_("Plan releases over years"), icon=":material/account_balance_wallet:")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.parts.learn.numbers import LEADER, NO_PRIVACY
+from dpengine.translation.catalogue import _, mark
+from pages.parts.learn.numbers import LEADER, NO_PRIVACY, named
 from pages.parts.shared.figures import epsilon_axis, tones
 
 __all__ = ["end_figure", "time_figure"]
 
+_SO_FAR = {"day": mark("days so far"), "week": mark("weeks so far"), "round": mark("rounds so far")}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
@@ -25,23 +27,23 @@ def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
         figure.add_scatter(
             x=rows["round"].tolist(),
             y=rows[name].tolist(),
-            name=name,
+            name=named(name),
             mode="lines",
             line={"color": colour, "dash": dash, "width": width},
-            hovertemplate=f"{unit} %{{x:,}}: %{{y:.3f}}<extra>{name}</extra>",
+            hovertemplate=_(unit) + " %{x:,}: %{y:.3f}" + f"<extra>{named(name)}</extra>",
         )
     figure.add_hline(y=0, line={"color": colours["grey"], "width": 1.2})
     if bound < 2 * max(0.05, float(rows.iloc[:, 1:].max().max())):
         figure.add_scatter(
             x=[int(rows["round"].iloc[0]), int(rows["round"].iloc[-1])],
             y=[bound, bound],
-            name="bound without privacy, at the end",
+            name=_("bound without privacy, at the end"),
             mode="lines",
             line={"color": colours["other"], "width": 1.2, "dash": "dash"},
             hovertemplate="%{y:.3f}<extra>2√(ln k/T)</extra>",
         )
-    figure.update_xaxes(title_text=f"{unit}s so far", tickformat=",")
-    figure.update_yaxes(title_text="regret: average loss above the best expert", tickformat=".2f")
+    figure.update_xaxes(title_text=_(_SO_FAR[unit]), tickformat=",")
+    figure.update_yaxes(title_text=_("regret: average loss above the best expert"), tickformat=".2f")
     return figure
 
 
@@ -52,8 +54,8 @@ def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figur
     top = max(float(rows["expected"].max()), free, 0.01)
     informative = rows[rows["bound"] < 1]  # losses are at most 1, so a larger bound says nothing
     for name, column, part, dash, symbol in (
-        ("expected on this table", "expected", rows, "solid", "circle"),
-        ("bound for every table, η + ln k/(ηT)", "bound", informative, "dash", "square"),
+        (_("expected on this table"), "expected", rows, "solid", "circle"),
+        (_("bound for every table, η + ln k/(ηT)"), "bound", informative, "dash", "square"),
     ):
         figure.add_scatter(
             x=part["epsilon"].tolist(),
@@ -67,9 +69,9 @@ def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figur
     figure.add_hline(
         y=free,
         line={"color": colours["other"], "width": 1.5},
-        annotation={"text": "expected without privacy", "font": {"size": 11}},
+        annotation={"text": _("expected without privacy"), "font": {"size": 11}},
         annotation_position="top left",
     )
-    epsilon_axis(figure, *chosen, right="less regret", span=(-2.1, 2.1))
-    figure.update_yaxes(title_text="regret after the last round", tickformat=".2f", range=[0, 4 * top])
+    epsilon_axis(figure, *chosen, right=_("less regret"), span=(-2.1, 2.1))
+    figure.update_yaxes(title_text=_("regret after the last round"), tickformat=".2f", range=[0, 4 * top])
     return figure

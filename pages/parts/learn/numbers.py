@@ -24,12 +24,14 @@ from dpengine.mechanisms.online_learning import (
     weighted_majority,
     zcdp_rate,
 )
+from dpengine.translation.catalogue import _, localised, mark, plural
 from pages.parts.shared.epsilon_ladder import coarse
 
-__all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "over_epsilon", "rate", "run", "thinned"]
+__all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "after_rounds", "named", "over_epsilon", "rate", "run",
+           "thinned"]  # fmt: skip
 
-RATES = {"by zCDP": zcdp_rate, "by advanced composition": advanced_rate}
-NO_PRIVACY, LEADER = "no privacy", "follow the leader"
+RATES = {mark("by zCDP"): zcdp_rate, mark("by advanced composition"): advanced_rate}
+NO_PRIVACY, LEADER = mark("no privacy"), mark("follow the leader")
 CURVE = coarse("0.01", "100")
 _POINTS = 300
 
@@ -42,6 +44,28 @@ class Run:
     eta: Fraction | None
     regret: Floats
     loss: float
+
+
+def named(name: str) -> str:
+    """Return the name of a learner in the page's language.
+
+    >>> named("ε = 0.1"), named(NO_PRIVACY)
+    ('ε = 0.1', 'no privacy')
+    """
+    return localised(_(name))
+
+
+def after_rounds(unit: str, rounds: int) -> str:
+    """Say after how many rounds of this `unit`.
+
+    >>> after_rounds("day", 1200)
+    'after 1,200 days'
+    """
+    if unit == "day":
+        return plural("after {n} day", "after {n} days", rounds)
+    if unit == "week":
+        return plural("after {n} week", "after {n} weeks", rounds)
+    return plural("after {n} round", "after {n} rounds", rounds)
 
 
 def rate(rule: str, epsilon: Fraction, delta: Fraction, losses: Floats) -> Fraction | None:

@@ -9,25 +9,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
 
-__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoken_on"]
+__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors"]
 
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
-SHOWN = "language_shown"  # name in the session's state of the language of the last page
-# Addresses of the translated pages; that of Publish is "".
-TRANSLATED = (
-    "",
-    "accuracy",
-    "budget",
-    "ask",
-    "verify",
-    "approval",
-    "glossary",
-    "definition",
-    "attacks",
-    "risk",
-    "survey",
-    "choose",
-)
 
 
 def speak_the_visitors() -> None:
@@ -39,22 +23,13 @@ def speak_the_visitors() -> None:
 
 
 def _language_of_run() -> str:
-    """Return the language of this run; a part of a page that is redrawn by itself keeps the page's."""
-    run = get_script_run_ctx(suppress_warning=True)
-    if run is None:
-        return ENGLISH
-    return str(st.session_state.get(SHOWN, ENGLISH)) if run.fragment_ids_this_run else chosen()
+    """Return the language of this run of a page; a job in the background, which is none, speaks English."""
+    return ENGLISH if get_script_run_ctx(suppress_warning=True) is None else chosen()
 
 
 def chosen() -> str:
     """Return the code of the visitor's language."""
     return str(st.session_state.get(KEY, ENGLISH))
-
-
-def spoken_on(url: str) -> str:
-    """Return the code of the language of a page: the visitor's if the page is translated, else English."""
-    st.session_state[SHOWN] = chosen() if url in TRANSLATED else ENGLISH
-    return str(st.session_state[SHOWN])
 
 
 def show_choice(forget: Callable[[], None]) -> None:
@@ -76,8 +51,6 @@ def show_choice(forget: Callable[[], None]) -> None:
             st.button(
                 own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code, forget)
             )
-        if spoken != ENGLISH:
-            st.caption(_("The labs are in English; all other pages are translated."))
 
 
 def offer(forget: Callable[[], None]) -> None:

@@ -50,7 +50,6 @@ __all__ = [
     "percent_at_least",
     "percent_at_most",
     "plain",
-    "plural",
     "protected",
     "rows_counted",
     "shown_labels",
@@ -95,15 +94,6 @@ def plain(text: str) -> str:
     if line.isascii() or not any(bidirectional(c) in ("R", "AL") for c in line):
         return shown
     return f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "column"), plural(1200, "row"), plural(0, "person", "people")
-    ('1 column', '1,200 rows', '0 people')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def exactly(value: Fraction) -> str:

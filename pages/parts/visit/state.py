@@ -36,7 +36,7 @@ __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "v
 T = TypeVar("T")
 
 STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, before the choice of ε
-# The name of this state in the session. All other names belong to widgets, or are KEY and SHOWN of `shared/language`.
+# The name of this state in the session. All other names belong to widgets, or are KEY of `shared/language`.
 VISIT = "visit"
 
 

@@ -52,7 +52,7 @@ def test_every_learner_is_drawn_and_listed() -> None:
     assert float(shown.loc["ε = 1", "regret"]) == pytest.approx(drawn["ε = 1"]["y"][-1])
     eta = zcdp_rate(Fraction(1), MILLIONTH, 5000)
     assert shown.loc["ε = 1", "bound"] == f"{regret_bound(eta, 5000, 8):.3f}"
-    assert shown.loc["follow the leader", "eta"] == "none"
+    assert shown.loc["follow the leader", "eta"] == "—"
 
 
 def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:

@@ -46,15 +46,12 @@ def test_the_address_names_a_language() -> None:
     assert whole(visit(language="de")).session_state[language.KEY] == "de"
 
 
-@pytest.mark.parametrize(("fragments", "said"), [(None, "de"), (["a part"], "en")])
-def test_a_part_that_is_drawn_anew_goes_on_in_the_language_of_its_page(
-    monkeypatch: pytest.MonkeyPatch, fragments: list[str] | None, said: str
+@pytest.mark.parametrize(("run", "said"), [(SimpleNamespace(), "de"), (None, "en")])
+def test_a_part_that_is_drawn_anew_speaks_the_visitors_language_and_what_is_no_page_english(
+    monkeypatch: pytest.MonkeyPatch, run: object, said: str
 ) -> None:
-    state = {language.KEY: "de", language.SHOWN: "en"}  # a page that is not translated
-    monkeypatch.setattr(language, "st", SimpleNamespace(session_state=state))
-    monkeypatch.setattr(
-        language, "get_script_run_ctx", lambda **_quietly: SimpleNamespace(fragment_ids_this_run=fragments)
-    )
+    monkeypatch.setattr(language, "st", SimpleNamespace(session_state={language.KEY: "de"}))
+    monkeypatch.setattr(language, "get_script_run_ctx", lambda **_quietly: run)
     language.speak_the_visitors()
     assert catalogue.language() == said
 
