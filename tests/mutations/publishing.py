@@ -350,16 +350,16 @@ FAULTS = [
     Fault(
         "scores are rounded to 12 digits",
         CHOOSE,
-        "return exact_number(value, what)",
-        'return exact_number(f"{value:.12g}" if isinstance(value, float) else value, what)',
+        "return exact_number(value)",
+        'return exact_number(f"{value:.12g}" if isinstance(value, float) else value)',
         OF_CHOOSE + "::test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon",
         quick=True,
     ),
     Fault(
         "scores are read from their shortest text",
         CHOOSE,
-        "return exact_number(value, what)",
-        "return exact_number(str(value) if isinstance(value, float) else value, what)",
+        "return exact_number(value)",
+        "return exact_number(str(value) if isinstance(value, float) else value)",
         OF_CHOOSE + "::test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon",
     ),
     Fault(
