@@ -36,10 +36,9 @@ from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import (
-    EVEN_POWERS,
-    POWER,
     Codes,
     Effort,
+    Falloff,
     Reals,
     cell_weights_of,
     excess_in,
@@ -57,16 +56,17 @@ COARSE = 2**14  # number of such rows
 COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer to the truth than a model's
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MAX_TRIPLES = 40  # tables of three columns that are compared
-# Repairs of rows of weight 1, one after the other: the power of an error's weight (`cell_weights_of`), and the effort.
+# Repairs of rows of weight 1, one after the other: how the weight of an error falls with the count, and the effort.
 # Beside the error of a model, it is little that people leave only cells with too many. Even errors are small: more
-# batches and passes come nearer, for each of two powers. Before them, each column is repaired alone.
-OF_MODEL = ((POWER, Effort(8, 0.5, 32, 0.4, 0.0)),)
-EVEN = tuple((power, Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in EVEN_POWERS)
-EVEN_COLUMN = Effort(12, 2.0, 64, enough=0.01)
+# batches and passes come nearer, for each of two powers (five public tables at ε = 10 and 20; one power by itself does
+# worse). Before them, each column is repaired alone.
+OF_MODEL = ((Falloff(0.8, 0.1), Effort(8, 0.5, 32, 0.4, 0.0)),)
+EVEN = tuple((Falloff(power, 0.1), Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in (0.75, 0.5))
+EVEN_COLUMN, COLUMN_FALLOFF = Effort(12, 2.0, 64, enough=0.01), Falloff(1.0, 0.1)
 # So few rows follow a model's many tables less well. All are tried, first with so large a power that hardly anything
 # but small cells counts: those are filled while rows can still move. With many rows, large cells would end far off.
 MAX_FEW = 2**12
-OF_FEW = ((1.5, Effort(2, 0.5, 12, 1.0, 0.0)), (POWER, Effort(3, 0.5, 12, 1.0, 0.0)))
+OF_FEW = ((Falloff(1.5, 0.3), Effort(2, 0.5, 12, 1.0, 0.0)), (Falloff(1.0, 0.3), Effort(3, 0.5, 12, 1.0, 0.0)))
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -166,8 +166,8 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return share(model, codes, people, starts, careful=widest > 2)
     if not triples:
         excess = excess_of(model, starts, codes, np.ones(rows))
-        for power, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
-            repair(codes, 1, excess, of_pairs(model, starts, power), starts, effort)
+        for falloff, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
+            repair(codes, 1, excess, of_pairs(model, starts, falloff), starts, effort)
     return codes, np.ones(people, dtype=np.int64)
 
 
@@ -220,7 +220,7 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
         if model.even and len(order) > 2:
             for i, other in enumerate(order[:k]):
                 expected = model.pair(other, child) * (rows / model.total)
-                fill(cell_weights, starts, (i, k), cell_weights_of(expected, POWER))
+                fill(cell_weights, starts, (i, k), cell_weights_of(expected, COLUMN_FALLOFF))
                 fill(excess, starts, (i, k), excess_in(expected, codes[[i, k]]))
             repair(codes[: k + 1], 1, excess, cell_weights, starts[: k + 2], EVEN_COLUMN, only=(k,))
     return codes[[order.index(name) for name in names]]

@@ -1,8 +1,9 @@
 """Repair rows: change single values if that brings their tables closer to a model's.
 
 The objective is the sum of weight · (count − expected)² over the cells of all pairs of columns. Errors of small
-expected counts have more weight (`cell_weights_of`): a model knows them better than large ones, and in a sum of
-absolute errors, one person in an empty cell counts as much as one in a full cell.
+expected counts have more weight (`Falloff`): a model knows them better than large ones, and in a sum of absolute
+errors, one person in an empty cell counts as much as one in a full cell. Cells that are very likely empty have by far
+the most weight: rows that keep out of them also come nearer to the truth in other cells.
 
 Beyond a `limit` of weight · error, the sum grows in proportion to the error (Huber 1964). So a cell that only noise
 filled is given up if its people would be in wrong cells of many other pairs.
@@ -26,10 +27,9 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
 __all__ = [
-    "EVEN_POWERS",
-    "POWER",
     "Codes",
     "Effort",
+    "Falloff",
     "Reals",
     "cell_weights_of",
     "excess_in",
@@ -49,13 +49,19 @@ Reals = npt.NDArray[np.float32]
 BATCHES = 128  # of rows in a pass, at most
 # Rows in a batch, at least, where there are so many batches: smaller ones take as long.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
-# An error in a cell of m people has weight (1 + m)^−POWER. If errors are even, rows are repaired with the first of two
-# powers, then with the second: so they end nearer after fewer passes (five public tables at ε = 10 and 20; one power by
-# itself does worse).
-POWER, EVEN_POWERS = 1.0, (0.75, 0.5)
 NO_LIMIT = np.float32(np.inf)
 TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
+
+
+class Falloff(NamedTuple):
+    """How the weight of a squared error falls with the expected count m of its cell: (1 + m / `knee`)^−`power`.
+
+    At a low knee, cells that are very likely empty count far more than those that may well hold one person.
+    """
+
+    power: float
+    knee: float
 
 
 class Effort(NamedTuple):
@@ -75,24 +81,24 @@ class Effort(NamedTuple):
     enough: float = 0.03
 
 
-def cell_weights_of(expected: Floats, power: float) -> Reals:
+def cell_weights_of(expected: Floats, falloff: Falloff) -> Reals:
     """Return the weight of a squared error in each cell, given its `expected` count.
 
-    >>> cell_weights_of(np.array([0.0, 3.0, 99.0]), 0.5)
+    >>> cell_weights_of(np.array([0.0, 3.0, 99.0]), Falloff(0.5, 1.0))
     array([1. , 0.5, 0.1], dtype=float32)
     """
-    cell_weights: Reals = ((1.0 + expected) ** -power).astype(np.float32)
+    cell_weights: Reals = ((1.0 + expected / falloff.knee) ** -falloff.power).astype(np.float32)
     return cell_weights
 
 
-def of_pairs(model: Pairwise, starts: Ints, power: float) -> Reals:
+def of_pairs(model: Pairwise, starts: Ints, falloff: Falloff) -> Reals:
     """Return the weights of all pairs of values (`cell_weights_of`); 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
     cell_weights = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     for (k, b), (i, a) in combinations(enumerate(model.one), 2):
-        fill(cell_weights, starts, (k, i), cell_weights_of(model.pair(b, a), power))
+        fill(cell_weights, starts, (k, i), cell_weights_of(model.pair(b, a), falloff))
     return cell_weights
 
 

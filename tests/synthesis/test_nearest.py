@@ -17,6 +17,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import generate_rows as module
 from dpengine.synthesis.generate_rows import realise
 from dpengine.synthesis.nearest import nearest_counts
+from dpengine.synthesis.repair import Falloff
 from tests.plans import letters_plan
 
 AXES = ((0, 1), (0, 2), (1, 2), (0,))
@@ -112,6 +113,6 @@ def test_cells_that_only_noise_filled_become_empty(monkeypatch: pytest.MonkeyPat
         return float(sum(np.abs(realise(model, 2).table(pair) - table).sum() for pair, table in exact.items()))
 
     given_up = off()
-    squares = tuple((0.5, effort._replace(limit=np.inf)) for _, effort in module.OF_FEW)
+    squares = tuple((Falloff(0.5, 1.0), effort._replace(limit=np.inf)) for _, effort in module.OF_FEW)
     monkeypatch.setattr(module, "OF_FEW", squares)
     assert given_up < 0.9 * off()
