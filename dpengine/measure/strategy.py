@@ -60,6 +60,8 @@ from dpengine.translation.catalogue import _, number
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
 FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
+# The same for a table alone in its plan, if noise has at most this scale (benchmarks/small_noise_ranges.py).
+FLAT_CELLS_OF_LITTLE_NOISE, LITTLE_NOISE = 1024, Fraction(1, 2)
 MAX_SYNTHETIC = 20_000_000  # rows
 
 
@@ -377,4 +379,6 @@ def _is_better_apart(plan: Plan) -> bool:
 
 
 def _has_large_ranges(plan: Plan) -> bool:
-    return any(plan.cells(table) > FLAT_CELLS for table in plan.ranged)
+    """Return whether boxes give better ranges than cells that are measured one by one."""
+    exact = len(maximal(plan.supports)) == 1 and plan.unit.rows / plan.for_tables <= LITTLE_NOISE
+    return any(plan.cells(table) > (FLAT_CELLS_OF_LITTLE_NOISE if exact else FLAT_CELLS) for table in plan.ranged)

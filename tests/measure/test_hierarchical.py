@@ -187,6 +187,13 @@ def test_auto_measures_boxes_where_cells_are_many() -> None:
     assert not dpe.predict(short).attrs["simulated"]
 
 
+def test_auto_measures_cells_where_a_table_alone_has_hardly_any_noise() -> None:
+    alone, beside = ages("[{columns: [age], ranges: true}]"), ages("[{columns: [age], ranges: true}, [sex]]")
+    assert [decide(alone.at(epsilon)).plan.strategy for epsilon in ("1.9", "2")] == ["adaptive", "auto"]
+    assert decide(beside.at("2")).plan.strategy == "adaptive"
+    assert decide(ages("[{columns: [age], ranges: true}]", last=1100).at("2")).plan.strategy == "adaptive"
+
+
 def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path) -> None:
     plan = ages("[{columns: [age, sex], ranges: true}, [age]]")
     frame = pd.DataFrame({"age": [20, 21, 70, None] * 300, "sex": ["f", "m", "f", "m"] * 300})

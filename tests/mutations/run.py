@@ -38,7 +38,17 @@ from tests.mutations.fault import Fault  # noqa: E402
 __all__ = ["FAULTS", "caught", "main", "misplaced", "plant"]
 
 FAULTS: list[Fault] = [*measuring.FAULTS, *publishing.FAULTS]
-COPIED = ("dpengine", "tests", "pages", "data", "docs/plugins", "app.py", "pyproject.toml", "requirements.txt")
+COPIED = (
+    "dpengine",
+    "tests",
+    "pages",
+    "data",
+    "docs/plugins",
+    "docs/plugins.md",
+    "app.py",
+    "pyproject.toml",
+    "requirements.txt",
+)
 NOT_COPIED = shutil.ignore_patterns("output", "corpus", "browser", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 FAILED = 1  # pytest's exit status where a test failed; others mean that something could not be run at all
 MAX_SECONDS = 900
