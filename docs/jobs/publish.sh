@@ -1,6 +1,6 @@
 #!/bin/sh
 # Publish PLAN of TABLE into FOLDER for a timer: one bundle for each state of the data, verified before it has its name.
-# Usage: publish.sh PLAN TABLE FOLDER [options of `release`, such as --owner group:clinic]; the ledger is that of the settings.
+# Usage: publish.sh PLAN TABLE FOLDER [options of `release`, such as --owner group:clinic]. The ledger: by the settings.
 # The exit status is that of the command which ended it: see docs/pipelines.md.
 set -eu
 plan=$1 table=$2 folder=$3
