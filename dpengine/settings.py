@@ -8,6 +8,8 @@ start.
 from __future__ import annotations
 
 import os
+import tempfile
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -23,10 +25,11 @@ from pydantic_settings import (
 
 from dpengine.errors import Fault, SettingsError
 
-__all__ = ["FILE", "Settings", "file_of_settings", "origin", "settings", "variable"]
+__all__ = ["FILE", "Settings", "check_temporary_folder", "file_of_settings", "origin", "settings", "variable"]
 
 PREFIX = "PRIVATE_RELEASE_"
 FILE = PREFIX + "SETTINGS"
+ALIKE = 0.9  # how much a variable's name resembles that of a setting, from 0 to 1, if it was most likely meant
 
 
 class Settings(BaseSettings):
@@ -68,7 +71,7 @@ class Settings(BaseSettings):
 
 def settings() -> Settings:
     """Return the settings of this process. Raises `SettingsError` for every setting that cannot be used."""
-    given = sorted((name, text) for name, text in os.environ.items() if name.upper().startswith(PREFIX))
+    given = sorted((name, text) for name, text in os.environ.items() if name.upper().startswith("PRIVATE"))
     return _read(file_of_settings(), tuple(given))
 
 
@@ -93,9 +96,27 @@ def origin(setting: str) -> str:
     return str(file_of_settings()) if setting in settings().model_fields_set else "default"
 
 
+def check_temporary_folder() -> None:
+    """Raise `SettingsError` if the system's folder of temporary files is another one than the operator named.
+
+    Python silently takes the next one, such as /tmp, if a folder is missing, full or not writable: uploaded rows would
+    lie on a disk that was not meant for them.
+    """
+    name = next((each for each in ("TMPDIR", "TEMP", "TMP") if os.environ.get(each)), None)
+    if name and os.path.realpath(tempfile.gettempdir()) != os.path.realpath(folder := os.environ[name]):
+        raise SettingsError(
+            Fault(
+                (name,),
+                f"uploads cannot be written to {folder}: it must be a folder with room, where this account may write",
+            )
+        )
+
+
 @lru_cache(maxsize=8)
-def _read(file: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
+def _read(file: Path, environment: tuple[tuple[str, str], ...]) -> Settings:
     """Read the settings; the arguments are cache keys, so that no file is read twice."""
+    if mistyped := [fault for name, text in environment if text for fault in _mistyped(name)]:
+        raise SettingsError(mistyped)
     if FILE in os.environ and os.environ[FILE] and not file.exists():
         raise SettingsError(Fault((FILE,), f"there is no file {file}"))
     try:
@@ -109,6 +130,16 @@ def _read(file: Path, _environment: tuple[tuple[str, str], ...]) -> Settings:
     except OSError as error:
         text = f"the settings file cannot be read ({error.strerror}); name another one in {FILE}"
         raise SettingsError(Fault((str(file),), text)) from None
+
+
+def _mistyped(name: str) -> list[Fault]:
+    """Say which setting a variable means that is none, but resembles one; passed over, it would charge another ledger.
+
+    Other names are left alone: scripts have variables of their own, and some clusters name services in this way.
+    """
+    known = [FILE, *map(variable, Settings.model_fields)]
+    meant = [] if name.upper() in known else get_close_matches(name.upper(), known, n=1, cutoff=ALIKE)
+    return [Fault((name,), f"there is no such setting; did you mean {each}?") for each in meant]
 
 
 def _fault(setting: str, text: str, file: Path) -> Fault:

@@ -155,6 +155,28 @@ def test_without_a_terminal_nothing_is_shown(job: list[str]) -> None:
     assert line.startswith("private-release: the ledger is new: ")
 
 
+STAND_IN = """#!/bin/sh
+case "$1" in
+    release) echo made > "$5"; echo '{"release_id": "1f", "output": "x"}' ;;
+    ledger) [ -z "$DOWN" ] || exit 75; echo '{"fingerprint": "a0-b1", "public_key": "x"}' ;;
+    verify) [ "$4" = a0-b1 ] ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("down", "status", "left"), [("", 0, ["1f.zip", "log.jsonl"]), ("y", 75, [])])
+def test_the_script_of_the_job_passes_each_status_on_and_leaves_no_part_behind(
+    down: str, status: int, left: list[str], tmp_path: Path
+) -> None:
+    (program := tmp_path / "stand-in").write_text(STAND_IN)
+    program.chmod(0o700)
+    command = [ROOT / "docs" / "jobs" / "publish.sh", "plan", "table", folder := tmp_path / "published"]
+    environment = os.environ | {"PRIVATE_RELEASE_COMMAND": str(program), "DOWN": down}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert sorted(path.name for path in folder.iterdir()) == left
+
+
 @pytest.mark.nightly
 def test_the_scheduled_job_publishes_what_is_verified_and_ends_with_the_status_of_what_failed(
     job: list[str], tmp_path: Path, postgres: str

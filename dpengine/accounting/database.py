@@ -315,5 +315,7 @@ def _reason(error: object) -> tuple[str, bool]:
     if code in _REASONS:
         return _(_REASONS[code]), _REASONS[code] is _BUSY
     if unreachable:
-        return _("its database cannot be reached; check that it is running, is intact, and has room on its disk"), True
+        # Without a code, PostgreSQL does not let programs tell a wrong password from a server that is down.
+        return _("its database cannot be reached; check that it runs and has room on its disk, and that its name, "
+                 "account and password are right"), True  # fmt: skip
     return _("its database refused; check that it is running, is intact, and has room on its disk"), False

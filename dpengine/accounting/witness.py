@@ -23,12 +23,13 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
-from dpengine.settings import settings
+from dpengine.settings import settings, variable
 from dpengine.translation.catalogue import _, number, plural
 
-__all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen"]
+__all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen", "unwritten"]
 
 _noted: dict[Path, Seen] = {}  # notes of this process, in case no file can be written
+_unwritten: set[Path] = set()  # those of them that could not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def note(address: str | None, state: Seen) -> None:
     _noted[path] = state
     keys = sorted(each.hex() for each in state.keys)
     fields = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex(), "keys": keys}
+    _unwritten.add(path)
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".note-")
@@ -77,8 +79,19 @@ def note(address: str | None, state: Seen) -> None:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(fields, file)
             os.replace(fresh, path)
+            _unwritten.discard(path)
         except OSError:
             os.unlink(fresh)
+
+
+def unwritten(address: str | None) -> str | None:
+    """Say that the note of the ledger at an address ends with this process, for the operator; None if it does not."""
+    if address is None or _is_temporary(address) or (path := _path(address)) not in _unwritten:
+        return None
+    return (
+        f"what was seen of the ledger cannot be noted in {path.parent}, so its loss would not be noticed later: "
+        f"let this account write there, or set {variable('state')}"
+    )
 
 
 def note_growth(address: str | None, known: Seen | None, state: Seen) -> None:

@@ -48,11 +48,26 @@ _VERSION, _UNIX, _DEFLATED, _IN_1980, _READABLE = 45, 3 << 8, zipfile.ZIP_DEFLAT
 _PIPED, _IN_EXTRA = 8, 2**32 - 1
 
 
+class _Entry(zipfile.ZipInfo):
+    """A file that is being written, with the header that `Archive` expects: dated 1980, so that it never changes.
+
+    The standard library's own is another one before Python 3.11.4 (https://github.com/python/cpython/issues/103861).
+    """
+
+    _compresslevel: int | None  # which the standard library reads
+
+    def FileHeader(self, zip64: bool | None = None) -> bytes:
+        self.create_version = self.extract_version = _VERSION
+        in_place, piped, _short = _local_forms(self, self.filename.encode())
+        return (piped if self.flag_bits & _PIPED else in_place)[0]
+
+
 def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:
     """Add a file to a bundle that is being written. Return its SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
-    # Dated 1980, so that the bytes never change.
-    with bundle.open(name, "w", force_zip64=True) as file, ThreadPoolExecutor(1) as hasher:
+    entry = _Entry(name)
+    entry.compress_type, entry._compresslevel = bundle.compression, bundle.compresslevel
+    with bundle.open(entry, "w", force_zip64=True) as file, ThreadPoolExecutor(1) as hasher:
         hashed: Future[None] | None = None
         for piece in pieces:
             if hashed is not None:
@@ -64,7 +79,6 @@ def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str
                 digest.update(piece)  # for a small one, no thread is worth it
             file.write(piece)
             size += len(piece)
-    entry = bundle.getinfo(name)
     entry.create_system = _UNIX >> 8  # the same on every system: readable by all
     entry.external_attr = _READABLE
     return {"sha256": digest.hexdigest(), "bytes": size}

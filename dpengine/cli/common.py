@@ -248,9 +248,16 @@ def open_ledger(url: str | None, owner: str = "") -> Ledger:
 
 
 def announce_new(ledger: Ledger) -> None:
-    """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed."""
+    """Print the address of a new ledger, so that a wrong one, such as another folder, is noticed.
+
+    Also print why its loss would not be noticed.
+    """
+    from dpengine.accounting.witness import unwritten
+
     if ledger.begun or len(ledger.history()) == 1:
         warn(f"the ledger is new: {ledger.address}")
+    if problem := unwritten(ledger.address):
+        warn(problem)
 
 
 def check_address(url: str | None) -> None:

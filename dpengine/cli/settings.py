@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from difflib import get_close_matches
 
 import click
 
-from dpengine.cli.common import faults, json_option, say, shown_address, warn
+from dpengine.cli.common import faults, json_option, say, shown_address
 
 __all__ = ["settings"]
 
@@ -21,7 +19,7 @@ def settings(as_json: bool) -> None:
 
     An environment variable overrides the settings file, and an option of a command overrides both.
     """
-    from dpengine.settings import FILE, PREFIX, Settings, file_of_settings, origin, variable
+    from dpengine.settings import Settings, file_of_settings, origin, variable
     from dpengine.settings import settings as read
 
     current, place = read(), file_of_settings()
@@ -33,10 +31,6 @@ def settings(as_json: bool) -> None:
         value = value if value is None or isinstance(value, bool | int) else str(value)
         rows.append({"setting": name, "value": value, "from": origin(name), "variable": variable(name),
                      "about": field.description, "default": field.title or field.default})  # fmt: skip
-    known = [FILE, *(str(row["variable"]) for row in rows)]
-    for given in sorted({*os.environ} - {*known}):
-        if given.upper().startswith(PREFIX) and (meant := get_close_matches(given.upper(), known, cutoff=0.9)):
-            warn(f"{given} is no setting, and changes nothing; did you mean {meant[0]}?")
     if as_json:
         click.echo(json.dumps({"file": str(place), "file_exists": place.exists(), "settings": rows}))
         return

@@ -22,6 +22,7 @@ from dpengine.errors import LedgerError
 from tests.accounting.test_ledger import look
 from tests.charges import charge
 from tests.conftest import empty_schema
+from tests.test_cli import run
 
 
 @pytest.fixture
@@ -59,6 +60,7 @@ def go_back(url: str, charges: Callable[[], object]) -> None:
 def forget_in_this_process() -> None:
     """Forget all notes but those in files, as a new process would."""
     witness._noted.clear()
+    witness._unwritten.clear()
 
 
 def test_a_ledger_that_is_gone_is_reported_and_not_replaced(stored_url: str, state: Path) -> None:
@@ -219,11 +221,16 @@ def test_if_no_note_can_be_written_results_are_returned_and_this_process_remembe
     (tmp_path / "file").touch()
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "file" / "state"))
     assert charge(Ledger(stored_url), "plan") == b"numbers of plan"
+    assert f"cannot be noted in {tmp_path / 'file' / 'state'}" in str(witness.unwritten(public_address(stored_url)))
+    assert "let this account write there, or set PRIVATE_RELEASE_STATE" in run("ledger", "--ledger", stored_url).stderr
     remove(stored_url)
     with pytest.raises(LedgerError, match="is gone"):
         Ledger(stored_url)
     forget_in_this_process()
     assert Ledger(stored_url).begun, "a new process knows of nothing: docs/deploy.md says so"
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
+    charge(Ledger(stored_url), "plan")
+    assert witness.unwritten(public_address(stored_url)) is None
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"identity": 1, "entries": 1, "head": ""}', '{"entries": "x"}'])

@@ -15,7 +15,7 @@ from streamlit import config
 from streamlit.auth_util import get_signing_secret, validate_auth_credentials
 from streamlit.errors import StreamlitAuthError
 
-from dpengine.settings import settings, variable
+from dpengine.settings import check_temporary_folder, settings, variable
 from pages.parts.shared.demo import is_demo
 
 __all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
@@ -131,7 +131,8 @@ def access() -> Access:
 
 
 def check_start() -> None:
-    """Raise `AccessError`, which says what to do, if strangers could reach the server."""
+    """Raise an error, which says what to do, if strangers could reach the server, or rows the wrong disk."""
+    check_temporary_folder()
     sign_in = access().sign_in
     if is_demo() and not isinstance(sign_in, NoSignIn):
         raise AccessError("A demonstration is for everybody who reaches it: serve it without sign-in.")

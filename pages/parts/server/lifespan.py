@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -28,6 +29,7 @@ __all__ = ["is_served", "lifespan"]
 PREFIX = "private-release-server-"
 EVERY = 5.0  # seconds between two checks for visitors who have left
 
+_log = logging.getLogger("private_release")
 _served = False
 
 
@@ -65,6 +67,7 @@ def _warm() -> None:
     What is loaded here is also left out when the server searches for garbage.
     """
     from dpengine import Ledger, predict, preview
+    from dpengine.accounting.witness import unwritten
     from dpengine.charts import figures
     from pages.parts.server import connections
     from pages.parts.shared.demo import ledger_address
@@ -78,7 +81,10 @@ def _warm() -> None:
     figures.error_curve(plan).to_json()
     predict(plan)
     with suppress(LedgerError):  # the health check reports it
-        Ledger(ledger_address()).spent(plan.dataset)
+        ledger = Ledger(ledger_address())
+        ledger.spent(plan.dataset)
+        if problem := unwritten(ledger.address):
+            _log.warning("private-release: %s", problem)
     if connections.known():
         import ibis  # noqa: F401  (takes a second or more, which the first visitor who uses a database would wait)
 
