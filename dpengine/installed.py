@@ -38,7 +38,7 @@ def page_command(options: Sequence[str] = ()) -> list[str]:
     Raises `PrivateReleaseError` if the packages of the page are not installed.
     """
     if find_spec("streamlit") is None:
-        raise PrivateReleaseError("the page is not installed: run pip install 'private-release[page]'")
+        raise PrivateReleaseError("the page is not installed: run pip install '.[page]' in this program's folder")
     return [sys.executable, "-m", "streamlit", "run", str(page_folder() / "app.py"), *options]
 
 

@@ -114,7 +114,7 @@ def test_the_version_is_the_package_s_own(environment: Path, wheel: Path, tmp_pa
 @pytest.mark.nightly
 def test_without_the_page_s_packages_the_page_says_what_to_install(environment: Path, tmp_path: Path) -> None:
     refused = run(str(environment / "private-release"), "app", cwd=tmp_path, status=2)
-    assert "pip install 'private-release[page]'" in refused.stderr
+    assert "pip install '.[page]'" in refused.stderr
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def run(job: str, url: str, *arguments: object) -> list[Any]:
     assert requests is not None
     assert replies is not None
     print(json.dumps([job, url, arguments]), file=requests, flush=True)
-    lines = list(iter(replies.readline, "done\n"))
+    lines = list(takewhile("done\n".__ne__, replies))  # ends too if the process does
     assert len(lines) == 1, "".join(lines)
     answer: list[Any] = json.loads(lines[0])
     return answer

@@ -198,7 +198,7 @@ def _secrets() -> dict[str, Any]:
 
 def _check_provider() -> None:
     if find_spec("authlib") is None or find_spec("httpx2") is None:
-        raise AccessError('Sign-in needs two packages more: pip install "private-release[page,sign-in]"')
+        raise AccessError('Sign-in needs two packages more: run pip install ".[page,sign-in]" in this folder')
     try:
         validate_auth_credentials("default")
     except StreamlitAuthError as error:
