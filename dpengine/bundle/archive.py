@@ -194,7 +194,8 @@ class Archive(Collection[str]):
                 if not packed or (not left and _has_free_bits(stream, packed)):
                     raise damaged
                 yield from _inflated(stream, packed)
-            except zlib.error:
+            except zlib.error as error:
+                _check_memory(error)
                 raise damaged from None
         if left or not stream.eof or stream.unused_data:
             raise damaged
@@ -202,6 +203,12 @@ class Archive(Collection[str]):
 
 def _damaged(name: str) -> ReleaseError:
     return ReleaseError(_("{file} is damaged", file=name))
+
+
+def _check_memory(error: zlib.error) -> None:
+    """Raise MemoryError if this is why zlib failed: then nothing is known of the file."""
+    if str(error).startswith("Error -4 "):  # Z_MEM_ERROR
+        raise MemoryError from None
 
 
 def _too_much() -> ReleaseError:
@@ -225,7 +232,8 @@ def _has_free_bits(stream: Any, last: bytes) -> bool:
     given, other = stream.copy(), stream.copy()
     try:
         return bool(last[0]) and given.decompress(last) == other.decompress(bytes([lower])) and other.eof
-    except zlib.error:
+    except zlib.error as error:
+        _check_memory(error)
         return False
 
 

@@ -8,6 +8,7 @@ import os
 import random
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -175,6 +176,18 @@ def test_a_lie_about_a_size_does_not_unpack_more(small: bytes) -> None:
         made.infolist()[0].file_size = 50
     with pytest.raises(ReleaseError, match="x is larger than a file of this plan can be, which is 1,000,000 bytes"):
         Archive(io.BytesIO(file.getvalue())).read("x", 10**6)
+
+
+@pytest.mark.parametrize(("code", "raised"), [(-4, MemoryError), (-3, ReleaseError)])
+def test_a_file_is_not_called_damaged_because_memory_ran_out(
+    small: bytes, monkeypatch: pytest.MonkeyPatch, code: int, raised: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise zlib.error(f"Error {code} while decompressing data")
+
+    monkeypatch.setattr(archive, "_inflated", fail)
+    with pytest.raises(raised):
+        verify(small)
 
 
 def test_a_list_of_very_many_files_is_not_read() -> None:
