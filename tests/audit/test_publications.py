@@ -61,7 +61,7 @@ def test_a_quarter_of_the_noise_is_detected_in_a_release(monkeypatch: pytest.Mon
 def test_exact_checks_pass_and_detect_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [check.what for check in checks(Fraction(1, 2)) if not check.holds] == []
     # Planted fault: scores are read by their first 12 digits.
-    monkeypatch.setattr("dpengine.choose.exact_number", lambda value, _: Fraction(f"{float(value):.12g}"))
+    monkeypatch.setattr("dpengine.choose.exact_number", lambda value, *_: Fraction(f"{float(value):.12g}"))
     (broken,) = [check for check in islice(checks(Fraction(1, 2)), 6) if not check.holds]
     assert "scores far from 0" in broken.what
 
