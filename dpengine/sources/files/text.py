@@ -136,11 +136,13 @@ def _leave_out(path: Path, last: int) -> None:
     with path.open("r+b") as file:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             end, names = len(text), text.find(b"\n") + 1
-            for _line in range(last):
+            left = last
+            while left and end:
                 while end and text[end - 1 : end].isspace():
                     end -= 1
                 end = text.rfind(b"\n", 0, end) + 1
-            if not 0 < names <= end:
+                left -= 1
+            if left or not 0 < names <= end:
                 raise TableError(_("the file has fewer than {last} lines to leave out at its end", last=number(last)))
         file.truncate(end)
 

@@ -84,6 +84,7 @@ def test_each_line_above_the_names_is_left_out_once(
         ("t.arrow", b"", {"names_given": False}, "only text files and workbooks"),
         ("t.csv", b"a,b\n", {"skip_rows": -1}, "0 or more"),
         ("t.csv", b"a,b\n1,2\n", {"skip_last": 2}, "fewer than 2 lines"),
+        ("t.csv", b"a,b\n1,2\n", {"skip_last": 10**12}, "fewer than 1,000,000,000,000 lines"),
         ("t.csv", b"a,b\n", {"skip_last": -1}, "0 or more"),
         pytest.param("t.xlsx", as_book([NAMES, ["1", "2"]]), {"skip_last": 2}, "fewer than 2 rows", id="workbook"),
         ("t.parquet", b"PAR1", {"skip_last": 1}, "only text files and workbooks"),
