@@ -11,7 +11,8 @@ bank, such as ``bank/bfi.npz``.
 With ``--peers`` stand beside them, one draw each: ``mst,aim,privbayes`` of dpmm, of which MST and AIM spend δ = 10⁻⁹
 besides (``PEERS_PYTHON`` names an interpreter that has it: benchmarks/peer_dpmm.py), and at the same pure ε
 ``pure-aim,pure-mst`` of OpenDP and ``pure-mwem``, MWEM+PGM (``MBI_PYTHON``: benchmarks/peer_mbi.py). Seconds are of the
-processor, on all cores together. A peer that takes more than ``--patience`` of them is stopped, and said to be.
+processor, on all cores together: of the whole release, and in brackets without its rows, since peers stop at their
+model. A peer that takes more than ``--patience`` of them is stopped, and said to be.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import time
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -37,6 +40,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 import dpengine as dpe
 from dpengine.marginals.fitting import project
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.results import result
+from dpengine.synthesis import generate_rows
 
 ROOT = Path(__file__).parent.parent
 Coded = tuple[np.ndarray, dict[str, int]]  # codes, one row a person; cells of each column
@@ -174,10 +179,19 @@ def one_line(
 ) -> None:
     plan = plan_of(sizes, epsilon, ways, len(codes))
     truth = {each: counts(codes, sizes, each) for each in plan.marginals} if ways < 3 else {}
-    expected, whole, seconds = [], [], []
-    for _ in range(draws):
+    expected, whole, seconds, of_rows = [], [], [], []
+
+    def realise(*fitted: Any) -> Any:
         start = time.process_time()
-        finished = dpe.release(table, plan)
+        rows = generate_rows.realise(*fitted)
+        of_rows[-1] += time.process_time() - start
+        return rows
+
+    for _ in range(draws):
+        of_rows.append(0.0)
+        start = time.process_time()
+        with mock.patch.object(result, "realise", realise):
+            finished = dpe.release(table, plan)
         seconds.append(time.process_time() - start)
         off = np.zeros(2)
         for each in plan.marginals:
@@ -194,7 +208,8 @@ def one_line(
     shown = (f"{statistics.mean(x):.4f} ± {statistics.pstdev(x):.4f}" for x in (expected, whole))
     print(
         f"{Path(source).stem:<12}{epsilon:>6}  {'  '.join(f'{each:>17}' for each in shown)}  "
-        f"{alone:>13.4f}  {direct:>12.4f}  {statistics.median(seconds):.2f}",
+        f"{alone:>13.4f}  {direct:>12.4f}  {statistics.median(seconds):.2f} "
+        f"({statistics.median(np.subtract(seconds, of_rows)):.2f})",
         flush=True,
     )
 
