@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
 EXACT = 0.5  # an interval with a smaller half-width holds one whole number
+MAX_RECENT = 8  # tables whose numbers are kept once made
 MAX_BLOCK_VALUES = 2**21  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
@@ -197,7 +198,17 @@ class Result(PublishedTables):
         return self.estimates.estimate(table) if stated is None else stated.estimate
 
     def _numbers_of(self, table: Columns) -> TableNumbers:
-        return self.stated.of(table) or self.derive_numbers(table)
+        if (numbers := self._recent.get(table)) is None:
+            numbers = self.stated.of(table) or self.derive_numbers(table)
+            if len(self._recent) >= MAX_RECENT:
+                self._recent.clear()
+            if self.plan.cells(table) <= MAX_KEPT:
+                self._recent[table] = numbers
+        return numbers
+
+    @cached_property
+    def _recent(self) -> dict[Columns, TableNumbers]:
+        return {}  # a figure, its description and its rows follow each other
 
     def derive_numbers(self, table: Columns) -> TableNumbers:
         """Return estimates and intervals of `table` by the rules of this version."""

@@ -237,8 +237,8 @@ FAULTS = [
     Fault(
         "numbers of a model change with the version that fits it",
         "dpengine/results/result.py",
-        "return self.stated.of(table) or self.derive_numbers(table)",
-        "return self.derive_numbers(table)",
+        "numbers = self.stated.of(table) or self.derive_numbers(table)",
+        "numbers = self.derive_numbers(table)",
         "tests/results/test_stated.py",
     ),
     Fault(

@@ -90,3 +90,23 @@ def test_numbers_of_measured_tables_and_of_very_many_cells_are_not_kept(monkeypa
     made = dpe.release(ROWS, PLANS["a model"])
     assert made.stated == Stated()
     assert reopen(made.to_bytes()).stated == Stated()
+
+
+def test_numbers_that_are_not_stated_are_derived_once_for_each_of_a_few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report asks for the same numbers several times; of very many tables, only the latest are kept."""
+    made = dpe.release(ROWS, letters_plan([3, 3, 3], [["a", "b"], ["c"]], strategy="direct"))
+    derive, derived = result.Result.derive_numbers, list[tuple[str, ...]]()
+
+    def counted(self: result.Result, table: tuple[str, ...]) -> stated.TableNumbers:
+        derived.append(table)
+        return derive(self, table)
+
+    monkeypatch.setattr(result.Result, "derive_numbers", counted)
+    monkeypatch.setattr(result, "MAX_RECENT", 2)
+    made.numbers(("a", "b"))
+    noisy = made.mostly_noise(("a", "b"))
+    assert derived == [("a", "b")]
+    assert noisy.shape == (3, 3)
+    for table in (("c",), ("a",), ("a", "b")):
+        made.numbers(table)
+    assert derived == [("a", "b"), ("c",), ("a",), ("a", "b")]
