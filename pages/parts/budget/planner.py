@@ -127,11 +127,12 @@ def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
         rows[_(name)] = [float(allowance(rule, total, count, delta)) for count in counts]
+    prices = "; ".join(f"{_(NAMES[rule])}: {_as_epsilon(price)}" for rule, price in each.items())
     alt = plural(
         "The more releases, the less each may cost. Of {n} release each may cost, by {prices}.",
         "The more releases, the less each may cost. Of {n} releases each may cost, by {prices}.",
         times,
-        prices="; ".join(f"{_(NAMES[rule])}: {_as_epsilon(price)}" for rule, price in each.items()),
+        prices=prices,
     )
     draw(allowance_figure(rows, times), alt, "planner", 300)
     column = st.column_config.NumberColumn
