@@ -315,6 +315,27 @@ def test_a_question_that_the_table_cannot_answer_is_refused_and_costs_nothing() 
     assert book.datasets() == []
 
 
+def test_a_file_that_changes_while_it_is_asked_about_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, path, derived = Ledger.in_memory(), tmp_path / "rows.csv", Ledger.derive_key
+    frame(ROWS).to_csv(path, index=False)
+
+    def change(ledger: Ledger, *parts: bytes | str) -> bytes:  # the last thing before rows are counted
+        frame(ROWS[1:]).to_csv(path, index=False)
+        return derived(ledger, *parts)
+
+    monkeypatch.setattr(Ledger, "derive_key", change)
+    with pytest.raises(TableError, match="changed since it was opened"):
+        ask(path, question(Count()), book)
+    assert book.history() == []
+
+
+def test_the_most_common_value_is_one_that_was_declared() -> None:
+    odd = pd.DataFrame({"region": ["elsewhere"] * 900 + ["South"] * 90})
+    assert ask(odd, question(Mode(of=REGION), epsilon="20")).value == "South", "*other* is no value"
+
+
 def test_a_table_in_another_engine_is_not_asked() -> None:
     class Elsewhere(Table):
         columns = ()

@@ -17,6 +17,7 @@ from dpengine.ask import _exact, ask_rows_kept, rising, rows_kept_questions
 from dpengine.cli import main
 from dpengine.counting.count import count
 from dpengine.counting.single_query import Selection
+from dpengine.results.answer import conclude
 
 VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c", None, "", " "], "age": range(13)})
 BOUNDS = (1, 2, 5, 10)
@@ -71,6 +72,15 @@ def test_estimates_are_charged_once_and_all_or_none() -> None:
         again = ask_rows_kept(table, questions, ledger)
         assert [each.drawn for each in again.values()] == [each.drawn for each in first.values()]
         assert ledger.spent("visits") == Fraction(7, 10), "asked again, they cost nothing"
+
+
+def test_estimates_that_fall_are_averaged_by_the_precision_of_their_noise() -> None:
+    """Weights 1/σ² minimise the variance of an average; with k/ε_k for σ, one row has 4 times the weight of 4."""
+    one, four = rows_kept_questions("visits", "who", [1, 4], "0.3")
+    assert four.scale == 2 * one.scale
+    shown = rising({1: conclude(one, [100]), 4: conclude(four, [50])})
+    assert shown == {1: 90, 4: 90}
+    assert rising({1: conclude(one, [40]), 4: conclude(four, [50])}) == {1: 40, 4: 50}, "those that rise stay"
 
 
 def test_the_command_line_shows_exact_numbers_on_request_only(tmp_path: Path) -> None:

@@ -49,6 +49,14 @@ def test_zeros_have_the_form_of_what_is_measured(name: str) -> None:
     check_makeable(strategy.plan)
 
 
+def test_a_plan_whose_file_says_another_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers, and whoever repeats the release, have the file alone."""
+    other = Plan.loads(CLINIC.replace("rows: 1", "rows: 2, id: who")).dumps()
+    monkeypatch.setattr(Plan, "dumps", lambda plan: other)
+    with pytest.raises(dpe.PlanError, match="as another one; nothing was spent"):
+        check_makeable(resolved(PLANS["direct"]).plan)
+
+
 def test_adaptive_plans_of_single_columns_can_be_published_at_their_price() -> None:
     ledger, rows = dpe.Ledger.in_memory(), pd.DataFrame({"a": ["a0", "a2"] * 20, "b": ["b1"] * 40})
     plan = letters_plan([3, 4], {"each": 1}, strategy="adaptive")

@@ -119,6 +119,16 @@ def test_few_rows_give_the_whole_interval_and_many_a_narrow_one() -> None:
     assert 0.2999 < low < 0.3 < high < 0.3001
 
 
+@pytest.mark.parametrize(("first", "second"), [(-200, 700), (-60, 560)])
+def test_an_interval_that_noise_pushed_beyond_the_end_keeps_a_width(first: int, second: int) -> None:
+    """Where no share fits what was drawn, one near the end is still far likelier than that none are there."""
+    scale = Fraction(10)
+    margin = ratio_half_width(0.0, float(scale)) / (first + second)
+    assert ratio_interval(first, second, scale)[:2] == (0.0, 0.0)
+    assert ratio_interval(first, second, scale)[2] == pytest.approx(margin)
+    assert ratio_interval(second, first, scale)[1:] == (pytest.approx(1 - margin), 1.0)
+
+
 def test_noise_is_added_to_whole_numbers_of_any_size() -> None:
     large = 2**70
     draws = [add_noise([large, -large], Fraction(5)) for _ in range(4000)]

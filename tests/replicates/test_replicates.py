@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
@@ -30,6 +31,7 @@ RANGES = dpe.Plan(
     columns=[{"name": "age", "kind": "number", "edges": list(range(0, 101)), "other": False, "missing": False}],
     tables=[{"columns": ["age"], "ranges": True}],
 )  # fmt: skip
+SINGLES = letters_plan([30, 40], {"each": 1}, strategy="direct", rows_about=500)
 MODELLED = letters_plan([6, 5, 4], {"each": 2}, strategy="adaptive", rows_about=2000)
 
 
@@ -75,6 +77,26 @@ def test_each_draw_is_the_least_squares_estimate_of_its_own_noise() -> None:
     for table in PAIRS.marginals:
         for k in (0, 7, DRAWS - 1):
             assert np.allclose(errors(table)[k], squares.estimate(table, [each[k] for each in noise]))
+
+
+@pytest.mark.parametrize("plan", [SINGLES, RANGES], ids=["direct", "boxes"])
+def test_each_measurement_has_draws_and_a_scale_of_its_own(plan: dpe.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables with the same noise would seem to agree: what two of them have apart from each other would be certain."""
+    basis, made, scales = basis_of(dpe.preview(plan)), draw._noise, dict[object, float]()
+
+    def noted(release_id: str, what: object, scale: float, shape: Sequence[int]) -> np.ndarray:
+        assert scales.setdefault(what, scale) == scale
+        return made(release_id, what, scale, shape)
+
+    monkeypatch.setattr(draw, "_noise", noted)
+    drawn(basis)
+    expected = [each.scale_in_units for each in basis.allocations]
+    if basis.tree is not None:
+        expected = [basis.tree.boxes.scale(int(part)) for part in np.unique(basis.tree.boxes.parts)]
+    assert len(expected) > 1
+    assert sorted(scales.values()) == pytest.approx(sorted(map(float, expected)))
+    first, second = (made("name", what, 9.0, (4000,)).ravel() for what in (0, 1))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 6 / math.sqrt(first.size)
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 25.0])

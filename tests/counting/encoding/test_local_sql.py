@@ -5,6 +5,7 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -238,6 +239,16 @@ def test_a_text_in_a_date_column(value, cell):
 )  # fmt: skip
 def test_a_typed_value_in_a_date_column(value, type, cell):
     assert cell_of(VISIT, value, type) == cell
+
+
+@pytest.mark.parametrize("beside", [[], ["text"]])
+def test_a_time_with_a_zone_is_on_its_day_in_utc_among_objects_too(beside):
+    west = dt.datetime(2024, 1, 31, 23, 30, tzinfo=dt.timezone(-dt.timedelta(hours=1)))
+    frame = pd.DataFrame({"x": pd.Series([west, *beside], dtype=object)})
+    plan = plan_of(VISIT)
+    with open_table(frame) as opened:
+        counts = count(opened, plan, plan.marginals, truncation_key=b"")[0]
+    assert plan.column("x").labels[int(counts.argmax())] == "2024-02"
 
 
 @pytest.mark.by_day(12)

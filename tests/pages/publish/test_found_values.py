@@ -5,7 +5,7 @@ from __future__ import annotations
 import dpengine as dpe
 from pages.parts.publish.found_values import as_findable, findable_in_words
 from pages.parts.visit.plan.plan_form import from_plan
-from tests.pages.visits import settled, texts, visit, visit_of
+from tests.pages.visits import metrics, settled, texts, visit, visit_of
 
 PLAN = dpe.Plan(
     dataset="visits",
@@ -44,3 +44,4 @@ def test_the_page_shows_it_and_publishes_the_plan_as_it_is_stated() -> None:
     plan = visit_of(page).plan
     assert plan is not None
     assert plan.key == PLAN.key
+    assert metrics(page)["This release"] == "1", "what finding values costs is in the price"
