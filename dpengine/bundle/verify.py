@@ -237,12 +237,12 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     if plan is not None:
         direct = estimator(plan) is Estimator.LEAST_SQUARES
         measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
+        stated = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
         modelled = estimator(plan) is Estimator.MODEL
-        cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled)
+        cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled, stated=None if direct else stated)
         tables = {file: table for table, file in table_files(plan, checked.schema_version).items()}
         if direct:  # else most half-widths differ from cell to cell
-            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
-            half_widths |= level_half_widths(checked, plan)
+            half_widths = stated | level_half_widths(checked, plan)
         else:
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in exactly_known(checked, plan)}
             half_widths |= level_half_widths(checked, plan)

@@ -34,7 +34,7 @@ def replaced(name: str, old: bytes, new: bytes) -> Callable[[Members], None]:
     return edit
 
 
-def stated_as(form: Callable[[Any], object], *path: str) -> Callable[[Members], None]:
+def stated_as(form: Callable[[Any], object], *path: str | int) -> Callable[[Members], None]:
     """Put the same value in another form at `path` of the manifest."""
 
     def edit(members: Members) -> None:
@@ -92,6 +92,7 @@ def plus(amount: float) -> Callable[[str], str]:
 
 
 HIGH, LOW, ESTIMATE, COUNT = 1, 2, 3, 4
+NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
 
 
 @pytest.mark.by_day(4)
@@ -128,6 +129,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "an estimate that is text": (cell(AGE, 3, ESTIMATE, lambda _: "x"), f"{AGE} has an estimate that is not a number"),
     "an interval too wide": (cell(AGE, 3, HIGH, plus(1)), f"{AGE}: an interval is not the estimate ±"),
     "an interval too narrow": (cell(AGE, 3, LOW, plus(1)), f"{AGE}: an interval is not the estimate ±"),
+    "an interval too narrow above": (cell(AGE, 3, HIGH, plus(-1)), f"{AGE}: an interval is not the estimate ±"),
     "a header": (cell(AGE, 0, COUNT, lambda _: "n"), f"{AGE} does not have the header"),
     "a label": (cell(AGE, 3, 5, lambda _: "Atlantis"), f"{AGE} line 4, column region"),
     "two rows swapped": (swapped(AGE, 1, 2), f"{AGE} line 2, column region"),
@@ -227,9 +229,20 @@ def modelled() -> bytes:
         (cell(AGE, 3, ESTIMATE, plus(-1e6)), f"{AGE} and {TOTAL} disagree on the estimates in all"),
         (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.01 * float(text):.3f}"), "disagree on the estimates in all"),
         (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.0001 * float(text):.3f}"), ""),
+        (cell(TOTAL, 1, LOW, lambda _: "0"), f"{TOTAL}: {NOT_AS_WIDE}"),
+        (cell(TOTAL, 1, HIGH, plus(9)), f"{TOTAL}: {NOT_AS_WIDE}"),
+        (
+            stated_as(lambda wide: wide / 2, "tables", 0, "half_width_95"),
+            f"{AGE}: {NOT_AS_WIDE}",
+        ),
+        (
+            stated_as(lambda wide: wide / 2, "tables", -1, "half_width_95"),
+            f"{TOTAL}: {NOT_AS_WIDE}",
+        ),
+        (cell(AGE, 3, LOW, lambda _: "-1"), f"{AGE}: an interval goes below 0"),
     ],
 )
-def test_estimates_of_a_model_lie_within_their_intervals_and_have_one_total(
+def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total(
     modelled: bytes, edit: Callable[[Members], None], fault: str
 ) -> None:
     members = members_of(modelled)

@@ -75,6 +75,20 @@ def narrower(manifest: Told, members: Members) -> None:
     members[file] = "".join(",".join(row) + "\n" for row in [head, *rows]).encode()
 
 
+def of_a_column_that_is_not_there(manifest: Told, _members: Members) -> None:
+    manifest["measurements"][0]["columns"] = ["nobody's"]
+
+
+def with_another_total(_manifest: Told, members: Members) -> None:
+    head, row = rows_of(members["tables/total.csv"])
+    row[head.index("low")] = "0"
+    members["tables/total.csv"] = "".join(",".join(each) + "\n" for each in (head, row)).encode()
+
+
+def said_to_be_narrower(manifest: Told, _members: Members) -> None:
+    manifest["tables"][0]["half_width_95"] /= 9
+
+
 BOXES = "table age, and no other, is to be measured once in boxes"
 
 
@@ -88,6 +102,9 @@ BOXES = "table age, and no other, is to be measured once in boxes"
         ("alone", for_a_larger_bound, BOXES),
         ("alone", twice_in_boxes, BOXES),
         ("beside", surer_than_it_is, "half_width_95 of tables/02-sex-x-land.csv does not follow"),
+        ("beside", of_a_column_that_is_not_there, "its columns are not all in plan.yaml"),
+        ("beside", with_another_total, "tables/total.csv: intervals are not as wide as half_width_95 says"),
+        ("alone", said_to_be_narrower, "tables/01-age.csv: intervals are not as wide as half_width_95 says"),
         ("beside", narrower, "an interval is not the estimate ± half_width_95"),
     ],
 )

@@ -56,13 +56,23 @@ class CrossCheck:
 
     `measured` are the columns of each measured marginal. Counts and amounts must agree with each other and with the
     rows; with `estimates`, estimates must agree with each other too. If all are those of one model (`modelled`), their
-    totals must agree, and those of pairs and more columns must lie within their intervals.
+    totals must agree, and those of pairs and more columns must lie within their intervals. `stated` are half-widths of
+    tables whose intervals do not follow from their estimates, and must be as wide as these say.
     """
 
-    def __init__(self, plan: Plan, measured: Sequence[Columns], *, estimates: bool, modelled: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        measured: Sequence[Columns],
+        *,
+        estimates: bool,
+        modelled: bool = False,
+        stated: Mapping[Columns, float] | None = None,
+    ) -> None:
         self._plan = plan
         self._estimates = estimates
         self._modelled = modelled
+        self._stated = stated or {}
         self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats, int]] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
@@ -121,6 +131,8 @@ class CrossCheck:
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
         if self._modelled and len(table) > 1 and not _lies_within(numbers):
             faults.append(_("{file}: an estimate lies outside its interval", file=file))
+        if table in self._stated and not _is_as_wide(numbers, self._stated[table], alike=self._modelled or not table):
+            faults.append(_("{file}: intervals are not as wide as half_width_95 says", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file
@@ -226,6 +238,8 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
         faults.append(_("a count is negative"))
     if not ((numbers.low <= numbers.count) & (numbers.count <= numbers.high)).all():
         faults.append(_("a count lies outside its interval"))
+    if (numbers.low < 0).any():
+        faults.append(_("an interval goes below 0"))
     if not np.isfinite(numbers.estimate).all():
         faults.append(_("an estimate is not finite"))
     elif half_width is not None:
@@ -248,6 +262,21 @@ def _lies_within(numbers: Numbers) -> bool:
     """Return whether each estimate lies within its interval, whose ends are whole numbers, or below one from 0 on."""
     below = (numbers.low > 0) & (numbers.estimate < numbers.low - 1)
     return not (below | (numbers.estimate > numbers.high + 1)).any()
+
+
+def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
+    """Return whether intervals are as wide as the half-width stated for their table, as far as they tell.
+
+    Their ends are whole, at least 0, and moved to the published count if that would be outside. With `alike`, the cells
+    of a single column have one width, around a middle that is not published. In tables of more, 95 in 100 are no wider.
+    """
+    width, too_wide = numbers.high - numbers.low.astype(np.float64), 2 * half_width + 4 * ESTIMATE_ROUNDING
+    moved = (numbers.low == numbers.count) | (numbers.high == numbers.count)
+    wide = ~moved & (width > too_wide)
+    if numbers.count.ndim > 1:
+        return int(wide.sum()) <= math.ceil(0.05 * wide.size)
+    narrow = ~moved & (numbers.low > 0) & (width < 2 * half_width - 2)
+    return not (wide | (narrow & alike)).any()
 
 
 def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:

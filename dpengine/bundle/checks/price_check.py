@@ -117,7 +117,11 @@ def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
 
 def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     """Return, for each table except the total, the part of a plan from which it is estimated."""
-    whole = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
+    whole = [
+        tuple(entry.columns)
+        for entry in checked.measurements
+        if entry.purpose is None and set(entry.columns) <= set(plan.released)  # others are reported with their price
+    ]
     direct = direct_marginals(plan, whole)
     return {table: source_part(plan, direct, table) for table in plan.marginals}
 
