@@ -165,6 +165,7 @@ TAMPERED: dict[str, Any] = {
     "a key": lambda stored: stored["keys"].__setitem__(0, "00009"),
     "a key more": lambda stored: (stored["keys"].append("99999"), stored["values"].append(80)),
     "a number": lambda stored: stored["values"].__setitem__(0, 71),
+    "a key twice": lambda stored: [each.insert(1, each[0]) for each in stored.values()],
     "the order": lambda stored: stored["keys"].reverse(),
     "a list": lambda stored: stored.pop("values"),
     "a key of another universe": lambda stored: stored["keys"].__setitem__(-1, "x"),

@@ -172,6 +172,9 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "fewer cells": (stated("tables", 0, "cells", value=1), "tables is not what plan.yaml says"),
     "a table of no column": (stated("tables", 0, "columns", value=["x"]), "tables is not what plan.yaml says"),
     "another file": (stated("tables", 0, "file", value=VISIT), "tables is not what plan.yaml says"),
+    "a half-width by a tenth": (
+        stated_as(lambda wide: 0.9 * wide, "tables", 0, "half_width_95"), "does not follow from the meas"
+    ),
     "half-width": (stated("tables", 0, "half_width_95", value=1.0), "does not follow from the meas"),
     "intervals": (stated("tables", 0, "half_width_95", value=1.0), "an interval is not the estimate ±"),
     "another share of ε": (stated("measurements", 0, "epsilon", value="1/9"), "measurements does not add up"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 from fractions import Fraction
 from itertools import combinations
@@ -116,6 +118,20 @@ def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() ->
 @pytest.mark.by_day(2)
 def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | None) -> None:
     page(survey(rows_about=rows), view)
+
+
+def test_each_line_of_the_chart_is_the_error_that_its_name_says() -> None:
+    own = survey()
+    chart = json.loads(page(own).get("plotly_chart")[0].proto.spec)["data"]
+    lines = {each["name"]: each["y"] for each in chart if each["mode"] == "lines"}
+    expected = predict(own.at(1)).iloc[0]
+    names = {"95 in 100 counts are within": "half_width_95", "typical error of a count": "mean_abs_error",
+             "total is within (95 in 100)": "total_half_width_95"}  # fmt: skip
+    assert lines.keys() == names.keys()
+    for name, column in names.items():
+        drawn = lines[name]
+        y = np.frombuffer(base64.b64decode(drawn["bdata"])) if isinstance(drawn, dict) else np.array(drawn, dtype=float)
+        assert y[EPSILONS.index(1)] == pytest.approx(expected[column]), name
 
 
 def test_every_chart_has_a_description_and_a_table() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine import Plan
+from dpengine import BudgetError, Plan
 from dpengine.accounting.approval.request import Actor, Request, State
 from dpengine.accounting.ledger import Ledger
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in
-from tests.pages.visits import ENTRY, labelled, ledger, metrics, press, settled, texts, whole
+from tests.pages.visits import ENTRY, labelled, ledger, metrics, press, settled, texts, visit_of, whole
 from tests.plans import survey
 
 ANN, BOB, SAM, VERA, BEA = (f"{name}@example.org" for name in ("ann", "bob", "sam", "vera", "bea"))
@@ -189,6 +189,13 @@ def test_adaptive_errors_are_simulated(page_of: Callable[..., AppTest]) -> None:
     page = settled(page_of(SAM)).run()
     assert "tried out on made-up people; your table may do better or worse" in texts(page)
     assert len(page.dataframe[0].value) == 3
+
+
+def test_a_viewer_takes_back_no_request_of_others(page_of: Callable[..., AppTest]) -> None:
+    request = sent()
+    with pytest.raises(BudgetError, match="does not let you decide on plans"):
+        visit_of(page_of(VERA, "budget")).withdraw(request.request_id)
+    assert clinic().approvals.request(request.request_id).state is State.WAITING
 
 
 @pytest.mark.parametrize("email", [VERA, BEA])

@@ -77,6 +77,14 @@ def test_a_count_is_described_priced_paid_and_then_free(book: Ledger) -> None:
     assert list(at.dataframe[0].value.columns)[:2] == ["question", "answer"], "these two are in sight on a phone"
 
 
+def test_under_another_name_the_same_people_have_what_is_left_to_them(book: Ledger) -> None:
+    book.set_cap("rand-hie", "0.5")
+    at = pay(page())
+    visit_of(at).change(dataset="another name")
+    at.text_input(key=key(at, "ask-epsilon")).set_value("0.2").run()
+    assert bill(at) == {"Spent so far": "0.1", "This question": "0.2", "Left after": "0.2"}
+
+
 def test_counts_that_a_release_holds_are_not_sold_without_a_word(book: Ledger) -> None:
     at = page()
     assert "already holds this number" not in texts(at)

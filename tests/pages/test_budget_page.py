@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,6 +20,7 @@ from dpengine.bundle.signature import fingerprint
 from dpengine.choose import Candidates, draw_once
 from dpengine.measure.strategy import decide
 from dpengine.mechanism import Noise, run_mechanism
+from dpengine.release import release
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent_at_most
@@ -157,6 +159,17 @@ def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None
     assert not at.exception
 
 
+def test_what_follows_if_a_statement_of_other_people_is_wrong_counts_all_that_was_spent(book: Ledger) -> None:
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(600, 3)).round(6), columns=["a", "b", "c"])
+    rows["sex"] = np.where(rows["a"] > 0, "yes", "no")
+    release(rows, plan("clinic", "0.5"), book)
+    release(rows.iloc[:-3], plan("school", "0.25"), book, other_people=True)
+    at = page()
+    at.selectbox(key="budget_dataset").select("clinic").run()
+    assert "If the people are the same, ε = 0.75 was spent on them in all" in texts(at)
+    assert "can become at most 68 % sure" in texts(at)  # e^0.75 / (1 + e^0.75)
+
+
 class Noisy:
     """A mechanism of others: noisy counts."""
 
@@ -188,6 +201,10 @@ def test_an_answer_is_shown_here_too(book: Ledger) -> None:
     at = page()
     assert f"**{asked.value}**" in texts(at)
     assert "95 % interval" in texts(at)
+    spend(book, 2)
+    listed = page().dataframe[0].value.set_index("release_id")["bought"]
+    assert listed[asked.answer_id] == "one question: count"
+    assert (listed == "one question: count").sum() == 1 < len(listed)
 
 
 def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
@@ -201,6 +218,8 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     assert shown.loc["added up", "together"] == pytest.approx(3)
     million = Fraction(1, 10**6)
     assert shown.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
+    at.number_input(key="planner_a_year").set_value(7).run()
+    assert "35 releases within ε = 3 in all: each may cost ε = 0.0857" in texts(at), "3/35 is 0.08571"
     at.number_input(key="planner_a_year").set_value(200).run()
     assert "One that allows a δ could spend" in texts(at)
     at.number_input(key="planner_group").set_value(2).run()

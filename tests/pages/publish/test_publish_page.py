@@ -54,6 +54,7 @@ def test_a_sample_settles_every_step(census: AppTest) -> None:
     shown = texts(census)
     assert "only you see this number" in shown
     assert "at most 73.2 % sure" in shown
+    assert "50 % sure of one of their answers, can become at most 88.1 % sure of that" in shown, "that is e² to 1"
     assert "95 in 100 are within" in shown
     assert [metric.value for metric in census.metric] == ["0", "1", "no cap"]
     assert "No cap is set for census-1994" in shown
