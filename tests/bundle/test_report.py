@@ -156,6 +156,21 @@ def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: 
     assert ("a cell of 10 by about" in page) is (estimator is Estimator.MODEL)
 
 
+def test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values_are(
+    result: Result, hostile: Result
+) -> None:
+    for each in (result, hostile):
+        tables = report_tables.described(each, each.plan.marginals, table_files(each.plan))
+        noisy = [int(each.mostly_noise(table).sum()) for table in each.plan.marginals]
+        assert [table["noisy"] for table in tables] == noisy
+        assert [sum(row["noisy"] for row in table["rows"]) for table in tables if table["whole"]] == [
+            count for count, table in zip(noisy, tables, strict=True) if table["whole"]
+        ]
+    told = {name: report._provenance(hostile, name) for name in hostile.plan.released}
+    assert (told["count"]["unlisted"], told["count"]["missing"]) == ("left out", "left out")
+    assert (told[HOSTILE]["unlisted"], told[HOSTILE]["missing"]) == ("counted as (other)", "counted as (missing)")
+
+
 def test_each_table_has_a_figure_a_description_and_its_numbers(page: str, result: Result) -> None:
     text = words(page)
     assert page.count('<figure aria-label="Published counts by ') == len(result.plan.marginals)

@@ -21,6 +21,9 @@ OF_FAULTS = OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sum
 OF_MODELS = OF_VERIFY + "::test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
 OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
 OF_AMOUNTS = "tests/bundle/test_verify_amounts.py::test_every_change_is_found"
+OF_REPORT = (
+    "tests/bundle/test_report.py::test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values_are"
+)
 OF_BUDGET = "tests/pages/test_budget_page.py"
 
 FAULTS = [
@@ -231,5 +234,26 @@ FAULTS = [
         "            self.account.require(May.APPROVE)\n        desk.withdraw",
         "            pass\n        desk.withdraw",
         "tests/pages/test_approval_page.py::test_a_viewer_takes_back_no_request_of_others",
+    ),
+    Fault(
+        "a measurement is listed with its scale as its part of ε",
+        "pages/verify.py",
+        'if key != "columns"} | words | exact',
+        'if key != "columns"} | words | dict(zip(exact, [*exact.values()][::-1], strict=True))',
+        "tests/pages/test_verify_page.py::test_tables_measurements_and_files_are_listed",
+    ),
+    Fault(
+        "a report counts the cells that are not noise as noise",
+        "dpengine/bundle/report_tables.py",
+        '"noisy": int(noisy.sum())',
+        '"noisy": int((~noisy).sum())',
+        OF_REPORT,
+    ),
+    Fault(
+        "a report says that missing values are counted where they are left out",
+        "dpengine/bundle/report.py",
+        '_("counted as (missing)") if column.missing else other',
+        '_("counted as (missing)")',
+        OF_REPORT,
     ),
 ]

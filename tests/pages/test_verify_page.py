@@ -73,6 +73,7 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
     assert list(tables["table"]) == ["Sex at birth × region", "total"]
     assert list(tables["within"]) == [people(finished.half_width(table)) for table in (("sex", "region"), ())]
     assert list(measured["table"]) == ["region × Sex at birth"]
+    assert measured.loc[0, ["epsilon", "scale", "sensitivity"]].tolist() == ["0.5", "2", 1]
     assert set(files["file"]) == set(finished.manifest["files"])
     assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()
 
