@@ -274,7 +274,7 @@ def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
     moved = (numbers.low == numbers.count) | (numbers.high == numbers.count)
     wide = ~moved & (width > too_wide)
     if numbers.count.ndim > 1:
-        return int(wide.sum()) <= math.ceil(0.05 * wide.size)
+        return bool(wide.mean() <= 0.05)
     narrow = ~moved & (numbers.low > 0) & (width < 2 * half_width - 2)
     return not (wide | (narrow & alike)).any()
 
