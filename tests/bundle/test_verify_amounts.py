@@ -111,6 +111,15 @@ def test_a_bundle_of_the_version_before_still_verifies(bundle: bytes) -> None:
     assert verify(zipped(members))["schema_version"] == 3
 
 
+@pytest.mark.parametrize(("missing", "left_out"), [(True, False), (False, True)])
+def test_it_is_said_where_rows_without_an_amount_are_left_out(missing: bool, left_out: bool) -> None:
+    """What `verify` compares is made by the same lines, so it cannot notice that these say the opposite."""
+    plan = plan_of([{"columns": ["sex"], "mean": ["pay"]}])
+    columns = [each | {"missing": missing} if each["name"] == "pay" else each for each in plan.to_dict()["columns"]]
+    said = promises(Plan(**plan.to_dict() | {"columns": columns}))["coverage"]
+    assert ("rows whose pay is missing or no number" in said) == left_out
+
+
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
 def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: str) -> None:
     tables = [{"columns": [name], "mean": ["pay"], "sum": ["pay"]} for name in ("sex", "age")]
