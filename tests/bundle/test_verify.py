@@ -7,17 +7,21 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpengine import Plan, preview
 from dpengine.bundle import write
+from dpengine.bundle.manifest import measurements
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, with_portals, zipped
-from tests.plans import CLINIC
+from tests.plans import CLINIC, letters_plan
 
 
 def faults_of(source: bytes) -> tuple[str, ...]:
@@ -255,6 +259,14 @@ def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_hav
         assert any(fault in each for each in faults_of(forged))
     else:
         verify(forged)
+
+
+def test_a_manifest_says_how_many_cells_were_left_by_merging() -> None:
+    plan = letters_plan([4, 3], [["a", "b"]])
+    merged = np.array([0, 0, 1, 1]), np.array([0, 1, 1])
+    one = Measurement(Allocation(("a", "b"), Fraction(1), 1), np.zeros((2, 2), dtype=np.int64), merged)
+    (entry,) = measurements(Measurements((one,)), plan)
+    assert (entry["merged_to"], entry["cells"]) == ([2, 2], 4)
 
 
 @pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6]])

@@ -263,4 +263,11 @@ FAULTS = [
         "if plan.column(name).missing",
         "tests/bundle/test_verify_amounts.py::test_it_is_said_where_rows_without_an_amount_are_left_out",
     ),
+    Fault(
+        "a manifest says of merged cells that each was measured",
+        "dpengine/bundle/manifest.py",
+        '({"merged_to": list(one.values.shape)} if one.merged else {})',
+        "{}",
+        OF_VERIFY + "::test_a_manifest_says_how_many_cells_were_left_by_merging",
+    ),
 ]
