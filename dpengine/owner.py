@@ -108,15 +108,13 @@ class BeyondBounds:
     unread: int
 
 
-def beyond_bounds(
-    table: Table, amounts: Sequence[Amount], progress: Callable[[float], None] | None = None
-) -> dict[str, BeyondBounds]:
+def beyond_bounds(table: Table, amounts: Sequence[Amount]) -> dict[str, BeyondBounds]:
     """Return how many rows lie outside the bounds of each amount, by its name.
 
     The numbers are private. Bounds chosen by them are published with the plan, and so reveal a little about them.
     Raises `TableError` as `rows_by_cell` does.
     """
-    by_amount = rows_by_cell(table, list(map(around_bounds, amounts)), progress) if amounts else {}
+    by_amount = rows_by_cell(table, list(map(around_bounds, amounts))) if amounts else {}
     beyond = {}
     for name, counts in by_amount.items():
         below, lower, upper, above, unread, _missing = map(int, counts)

@@ -44,17 +44,17 @@ def main() -> None:
     book = visit().ledger
     requests = book.approvals.requests()
     waiting = [each for each in requests if each.state is State.WAITING]
-    st.subheader(_("Waiting"), anchor=False)
+    st.header(_("Waiting"), anchor=False)
     if waiting:
         look_at(book, choose(waiting))
     else:
         st.markdown(_("No plan waits for a decision."))
     if approved := [each for each in requests if each.state is State.APPROVED]:
-        st.subheader(_("Approved, not yet published"), anchor=False)
+        st.header(_("Approved, not yet published"), anchor=False)
         for request in approved:
             show_approved(book, request)
     if ended := [each for each in requests if each.state not in (State.WAITING, State.APPROVED)]:
-        st.subheader(_("Earlier"), anchor=False)
+        st.header(_("Earlier"), anchor=False)
         list_ended(ended)
     set_rules(book)
 
@@ -217,7 +217,7 @@ def list_ended(ended: list[Request]) -> None:
 
 def set_rules(book: Ledger) -> None:
     """Say what needs approval; let stewards change it."""
-    st.subheader(_("What needs approval"), anchor=False)
+    st.header(_("What needs approval"), anchor=False)
     rules = book.approvals.rules()
     group = plain(visit().account.heading)
     if ALL in rules:

@@ -221,7 +221,7 @@ def _recognised(entry: Entry, like: Resemblance) -> str:
 
 def cap_form(book: Ledger, dataset: str) -> None:
     """Set a cap in two steps: type it, then confirm what it means."""
-    st.subheader(_("Cap"))
+    st.header(_("Cap"))
     old, spent = book.cap(dataset), book.spent(dataset)
     st.markdown(
         _("No cap is set. Every release is recorded, and none is refused.")
@@ -304,7 +304,7 @@ def show_key(book: Ledger) -> None:
     key = signing_key(book)
     if key is None:
         return
-    st.subheader(_("Key"))
+    st.header(_("Key"))
     public = key.public_key()
     st.markdown(
         _(
@@ -313,7 +313,7 @@ def show_key(book: Ledger) -> None:
         )
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.code(fingerprint(public), language=None, width="content")
+        st.code(fingerprint(public), language=None, width="content", wrap_lines=True)
         st.download_button(
             _("Download the public key"),
             public_text(public),

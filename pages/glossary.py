@@ -48,7 +48,7 @@ def _close() -> None:
 def _show_opened(key: str) -> None:
     """Show one term in full."""
     with st.container(border=True, key=f"term-{key}"):
-        st.subheader(_(GLOSSARY[key].name), anchor=False)
+        st.header(_(GLOSSARY[key].name), anchor=False)
         st.markdown(f"**{_(GLOSSARY[key].meaning)}**")
         _show_rest(key)
 
@@ -107,7 +107,7 @@ def _list_places(keys: Iterable[str]) -> None:
     """List pages with their subjects."""
     if not (places := [PLACES[key] for key in keys]):
         return
-    st.subheader(_("Pages and labs"), anchor=False)
+    st.header(_("Pages and labs"), anchor=False)
     for place in places:
         with st.container(gap=None):
             st.page_link(place.file, label=f"**{_(place.title)}**", icon=place.icon)

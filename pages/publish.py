@@ -259,7 +259,7 @@ def _say_what_is_missing(fault: str) -> None:
 
 def _head(number: int, title: str) -> None:
     with st.container(key=f"step-{number}"):
-        st.subheader(f"{number} · {title}", anchor=False)
+        st.header(f"{number} · {title}", anchor=False)
 
 
 def _folded(line: str, name: str, more: str | None = None) -> None:

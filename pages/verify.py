@@ -45,7 +45,7 @@ def promise(promised: dict[str, Any]) -> None:
     """Show in plain words what the release promises."""
     guarantee = promised["guarantee"]
     epsilon = rational(guarantee["epsilon"])
-    st.subheader(_("What it promises"), help=term("differential-privacy"))
+    st.header(_("What it promises"), help=term("differential-privacy"))
     st.markdown(
         _(
             "**ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief} by seeing "
@@ -69,7 +69,7 @@ def contents(
     manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any], content: bytes
 ) -> None:
     """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
-    st.subheader(_("What it contains"), help=term("bundle"))
+    st.header(_("What it contains"), help=term("bundle"))
     tables = [
         {
             "table": headings[name_of(tuple(each["columns"]))],

@@ -171,6 +171,9 @@ def test_the_script_of_the_job_passes_each_status_on_and_leaves_no_part_behind(
     (program := tmp_path / "stand-in").write_text(STAND_IN)
     program.chmod(0o700)
     command = [ROOT / "docs" / "jobs" / "publish.sh", "plan", "table", folder := tmp_path / "published"]
+    folder.mkdir()
+    (killed := folder / ".part-1.zip").write_bytes(b"")
+    os.utime(killed, (0, 0))
     environment = os.environ | {"PRIVATE_RELEASE_COMMAND": str(program), "DOWN": down}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, "")

@@ -9,6 +9,7 @@ run=${PRIVATE_RELEASE_COMMAND:-private-release}
 field() { sed "s/.*\"$1\": \"\([^\"]*\)\".*/\1/"; }
 
 mkdir -p "$folder"
+find "$folder" -name '.part-*.zip' -mtime +1 -delete # what runs that were killed have left
 part=$folder/.part-$$.zip # of this run alone: another plan may be published into the same folder meanwhile
 trap 'rm -f "$part"' EXIT
 told=$($run release "$plan" "$table" -o "$part" --json "$@")

@@ -48,13 +48,12 @@ def basic_composition(epsilons: Sequence[Fraction]) -> Fraction:
     return sum(epsilons, Fraction(0))
 
 
-def advanced_composition(epsilon: Fraction, times: int, delta: Fraction, each_delta: Fraction = Fraction(0)) -> float:
+def advanced_composition(epsilon: Fraction, times: int, delta: Fraction) -> float:
     """Return the ε of `times` releases at `epsilon` each, at the price of `delta`; rounded up.
 
-    If each of k mechanisms, chosen adaptively, is (ε, δ₀)-differentially private, all are together
-    (ε√(2k ln(1/δ)) + kε(e^ε − 1), kδ₀ + δ)-differentially private, for every δ in (0, 1). That is more than k·ε for
-    few or costly releases; then k·ε holds. `each_delta` is δ₀, which does not change ε; k·δ₀ + δ must stay
-    below 1, else `PlanError`.
+    If each of k mechanisms, chosen adaptively, is ε-differentially private, all are together
+    (ε√(2k ln(1/δ)) + kε(e^ε − 1), δ)-differentially private, for every δ in (0, 1). That is more than k·ε for few or
+    costly releases; then k·ε holds.
 
     Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20.
 
@@ -62,8 +61,6 @@ def advanced_composition(epsilon: Fraction, times: int, delta: Fraction, each_de
     3.73
     """
     _check(times, epsilon)
-    if not 0 <= each_delta * times + delta < 1:
-        raise PlanError("δ of all releases together must stay below 1")
     each = float(epsilon)
     if each > MAX_EXPONENT:
         return math.inf

@@ -60,8 +60,7 @@ class Ledger:
     Parameters
     ----------
     url
-        Any SQLAlchemy address. Default: the setting `ledger` (`dpengine.settings`), else a file in the user's data
-        folder.
+        Any SQLAlchemy address. Default: the setting `ledger` (`dpengine.settings`), else the user's own file.
     owner
         The owner whose part of the ledger this is. Default: "", the local owner, if one person or team uses the ledger.
     begin
@@ -99,6 +98,9 @@ class Ledger:
         self._owner = owner
         self._snapshot: Book | None = None  # what `snapshot` has read
         self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._address or 'in memory'}, owner {self._owner!r}>"
 
     @property
     def owner(self) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational
 
 import numpy as np
 
@@ -346,9 +347,11 @@ def decide(plan: Plan) -> Strategy:
 
 
 def check_given(plan: object) -> None:
-    """Refuse a path, or anything else in place of a plan. Raises `PlanError`."""
+    """Refuse a path, or anything else in place of a plan, and an inexact ε. Raises `PlanError`."""
     if not isinstance(plan, Plan):
         raise PlanError(_("a plan is given as a Plan; Plan.load reads it from a file"))
+    if not isinstance(plan.epsilon, Rational):  # `model_copy` checks nothing
+        raise PlanError(_("ε of this plan is not exact: make the copy by plan.at(epsilon)"))
 
 
 def resolved(plan: Plan) -> Strategy:

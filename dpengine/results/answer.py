@@ -13,6 +13,7 @@ from typing import Any
 from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate.error_distribution import sum_error
+from dpengine.exact import exact_text
 from dpengine.mechanisms.scalar_queries import ratio_half_width, ratio_interval, selection_error
 from dpengine.mechanisms.variance import MEAN_CONFIDENCE, VARIANCE_CONFIDENCE, variance_interval
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
@@ -65,6 +66,11 @@ class Answer:
     answer_id: str
     created: str
     software: str
+
+    def __repr__(self) -> str:
+        interval = "" if self.low is None else f" [{self.low}, {self.high}]"
+        value = f"{len(self.groups)} groups" if self.question.by else f"{self.value}{interval}"
+        return f"<{self.question.in_words}: {value}, ε = {exact_text(self.question.epsilon)}>"
 
     @property
     def key(self) -> str:

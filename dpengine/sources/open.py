@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 
 __all__ = ["EXCEL", "STATISTICAL", "TEXT", "Source", "columns_of", "open_table", "sheet_names"]
 
-Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
+
+class ArrowStream(Protocol):
+    """Whatever streams Arrow data: data frames of polars, relations of DuckDB, and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream, as the Arrow PyCapsule interface says."""
+
+
+Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table | ArrowStream"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
 SEPARATED = {
@@ -118,8 +126,9 @@ def open_table(
     ----------
     source
         A path (CSV, TSV, also gzipped; Parquet, Excel, ODS, Arrow, Feather; SPSS, Stata, SAS; a DuckDB database); a
-        folder or a pattern (``visits/*.parquet``) of Parquet files, or a list of them; a pandas DataFrame; a pyarrow
-        Table; or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
+        folder or a pattern (``visits/*.parquet``) of Parquet files, or a list of them; a DataFrame of
+        pandas or polars; a pyarrow Table, or another object that streams Arrow data, such as a relation of DuckDB; or
+        an Ibis table of any engine, whose rows stay where they are if that engine can count them.
     encoding, delimiter
         Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
         header line. (Cells may be in double quotes, or in single ones if all names are.) The encoding may also correct
@@ -183,7 +192,9 @@ def _load(engine: Engine, source: Source, parts: Sequence[parquet.Part], options
     if _is_ibis(source):
         names, rows = parquet.open_parquet(engine.connection(), folder, copying.copy_rows(source, folder))
         return _Loaded(names, typed=copying.says_types(source), rows=rows)
-    raise TableError(_("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table"))
+    raise TableError(
+        _("a table is given as a path or paths, a DataFrame of pandas or polars, a pyarrow or an Ibis table")
+    )
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -236,6 +247,8 @@ def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
     with plain_errors():
         if isinstance(source, frames):
             source = from_pandas(source)
+        elif hasattr(source, "__arrow_c_stream__") and not (isinstance(source, pa.Table) or _is_ibis(source)):
+            source = pa.table(source)  # from polars, DuckDB and others
         return plain_arrow(source) if isinstance(source, pa.Table) else None
 
 

@@ -43,6 +43,7 @@ Stamp = tuple[int, int, int, int]  # of a file: size, times of change of content
 Hint = Literal["number", "category", "yesno", "date"]
 Seen = tuple[tuple[Path, Stamp | None], ...]
 
+MAX_SHOWN = 10  # columns that a table names when it is printed
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _UNREADABLE = mark("the file cannot be read: it is not whole, or may not be read by this user")
 _NUMBERS = r"(TINY|SMALL|BIG|HUGE|U|UTINY|USMALL|UBIG|UHUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BIGNUM"
@@ -106,6 +107,10 @@ class Table(ABC):
     digest: bytes | None = None
     digest_of_texts: bytes | None = None
     histograms: Ints | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns[:MAX_SHOWN])
+        return f"<{type(self).__name__}: {names}{', …' if len(self.columns) > MAX_SHOWN else ''}>"
 
     def __enter__(self) -> Table:
         return self

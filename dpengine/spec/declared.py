@@ -162,6 +162,12 @@ def _sentence(fault: ErrorDetails) -> str:
     return fault["msg"].removeprefix("Value error, ")
 
 
+def _listed(value: Any) -> Any:
+    """Return arrays of NumPy and columns of pandas and polars as lists, which hold plain numbers and texts."""
+    as_list = getattr(value, "tolist", None) or getattr(value, "to_list", None)
+    return value if as_list is None or isinstance(value, type) else as_list()
+
+
 class Declared(BaseModel):
     """A frozen value, checked on construction.
 
@@ -174,6 +180,7 @@ class Declared(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **fields: Any) -> None:
+            fields = {name: _listed(value) for name, value in fields.items()}
             try:
                 self.__pydantic_validator__.validate_python(fields, self_instance=self)
             except ValidationError as error:

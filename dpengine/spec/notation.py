@@ -48,6 +48,7 @@ DATE_FORMATS = {
     "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
 ELLIPSES = ("…", "...")
+MAX_TYPED = 20_000  # edges of a run that a person types; the page reads and writes them each time that it is drawn
 MIN_RUN = 3  # consecutive values or bins from which they are written as a run
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _TO = r"\s*(?:\bto\b|–|—)\s*"
@@ -190,7 +191,15 @@ def _run(words: list[str]) -> tuple[list[str], list[str]]:
     if words[3] == "in":
         edges = [f"{edge:f}" for edge in equal_edges(start, stop, step)]
         return edges, words[6:] if words[5:6] in (["bin"], ["bins"]) else words[5:]
-    return _steps(decimal(start), decimal(stop), decimal(step)), words[5:]
+    edges = _steps(decimal(start), decimal(stop), decimal(step))
+    if len(edges) > MAX_TYPED:
+        raise ValueError(
+            _(
+                "these are {n} bins: choose wider ones, or the kind amount for averages and totals",
+                n=number(len(edges) - 1),
+            )
+        )
+    return edges, words[5:]
 
 
 def _steps(start: Decimal, stop: Decimal, step: Decimal) -> list[str]:

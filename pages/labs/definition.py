@@ -134,7 +134,7 @@ def lab() -> None:
     seen = lesson.compare(first, second, delta, epsilon)
     with right:
         show(seen, question, epsilon, person, (first, second))
-    st.subheader(_("Worked examples"))
+    st.header(_("Worked examples"))
     tabs = st.tabs(list(map(_, EXAMPLES)), on_change="rerun", key="definition_example")
     for tab, example in zip(tabs, EXAMPLES.values(), strict=True):
         if tab.open:
@@ -218,7 +218,7 @@ def outcome(seen: lesson.Comparison, epsilon: Fraction, answers: tuple[int, int]
 
 def meaning(epsilon: Fraction) -> None:
     """Say what ε means for the visitor's own release."""
-    st.subheader(_("What this means for your release"))
+    st.header(_("What this means for your release"))
     plan = visit().plan
     used = epsilon if plan is None else plan.epsilon
     whose = (

@@ -74,7 +74,7 @@ def show_sample() -> None:
 @st.fragment
 def show_lessons() -> None:
     """Show attacks on tables without names, in tabs."""
-    st.subheader(_("Why k-anonymity is not enough"))
+    st.header(_("Why k-anonymity is not enough"))
     tabs = st.tabs(list(map(_, LESSONS)), on_change="rerun", key="risk_lesson")
     for tab, lesson in zip(tabs, LESSONS.values(), strict=True):
         if tab.open:
@@ -84,7 +84,7 @@ def show_lessons() -> None:
 
 def show_meaning() -> None:
     """Say what this means for a release."""
-    st.subheader(_("What this means for your release"))
+    st.header(_("What this means for your release"))
     st.markdown(
         _(
             "A release from here holds no rows of your table, and no count without noise. ε limits what it adds to "

@@ -194,7 +194,7 @@ def lab() -> None:
                 )
             numbers(respondents, protocol, estimate)
             picture(respondents, estimate, fitted=fitted)
-    st.subheader(_("What it costs, and what it hides"))
+    st.header(_("What it costs, and what it hides"))
     size = 10_000 if respondents.private else respondents.size  # the code on the page is passed on
     if respondents.private:
         respondents = made_up_like(respondents)
@@ -223,7 +223,7 @@ st.markdown(
     )
 )
 lab()
-st.subheader(_("What this means for your release"))
+st.header(_("What this means for your release"))
 st.markdown(
     _(
         "You already hold the rows, so a release adds noise once, to the counts. A cell is off by a few people, "

@@ -45,6 +45,10 @@ def stored(stored_url: str) -> Ledger:
 # ---- money ----
 
 
+def test_a_ledger_shows_where_it_is_and_whose() -> None:
+    assert repr(Ledger.in_memory().for_owner("clinic")) == "<Ledger in memory, owner 'clinic'>"
+
+
 def test_ten_tenths_are_one_exactly(ledger: Ledger) -> None:
     ledger.set_cap("clinic", 1)
     for number in range(10):

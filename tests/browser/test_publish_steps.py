@@ -66,6 +66,32 @@ def test_on_a_phone_a_keyboard_goes_on_where_something_new_has_opened(new_page: 
 
 
 @pytest.mark.nightly
+def test_tab_leads_into_what_a_button_opens_above_the_page_and_out_of_it(new_page: NewPage) -> None:
+    page, inside = new_page(), "document.activeElement.closest('[data-testid=stPopoverBody]') !== null"
+    project = page.locator(".stPopover button", has_text="Project").first
+    rest(page)
+    project.focus()
+    page.keyboard.press("Enter")
+    wait_until(page, inside)
+    expect(page.get_by_role("dialog").locator("button", has_text="Upload")).to_be_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{inside} && document.activeElement.matches('button, a, input')")
+    page.keyboard.press("Shift+Tab")
+    expect(project).to_be_focused()
+    page.get_by_role("dialog").focus()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if not page.evaluate(inside):
+            break
+    assert page.evaluate("document.activeElement.closest('[data-testid=stMain]') !== null"), (
+        "it goes on beside the button"
+    )
+    page.get_by_role("dialog").focus()
+    page.keyboard.press("Escape")
+    expect(project).to_be_focused()
+
+
+@pytest.mark.nightly
 def test_a_keyboard_keeps_its_place_by_a_release_and_goes_back_to_the_steps(new_page: NewPage) -> None:
     page = new_page()
     press(page.locator(".st-key-sample_rand button"))

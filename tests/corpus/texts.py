@@ -87,7 +87,7 @@ REFUSED = {
     ),
     "a NUL": text(f"a,b\n{CANARY}\0,2\n", "NUL"),
     "a NUL far down": text(b"a,b\n" + b"1,2\n" * (3 << 20) + b"\0,2\n", "NUL"),
-    "UTF-16 without a mark": text(f"a,b\n{CANARY},2\n".encode("utf-16-le"), "encoding='utf-16-le'"),
+    "UTF-16 without a mark": text(f"a,b\n{CANARY},2\n".encode("utf-16-le"), "encoding utf-16-le"),
     "UTF-16 read as UTF-8": text(b"\xff\xfea\x00,\x00", "NUL", encoding="utf-8"),
     "an unknown encoding": text(f"a,b\n{CANARY},2\n", "try utf-8", encoding="klingon"),
     "an encoding of bytes": text(f"a,b\n{CANARY},2\n", "try utf-8", encoding="base64"),

@@ -216,6 +216,12 @@ def test_noise_that_would_bury_everything_is_refused_before_anything_is_spent(pl
     assert ledger.history() == []
 
 
+def test_a_copy_of_a_plan_with_an_inexact_epsilon_is_refused() -> None:
+    plan = letters_plan([2], [["a"]]).model_copy(update={"epsilon": 0.1})
+    with pytest.raises(PlanError, match="not exact"):
+        release(pa.table({"a": ["x"]}), plan)
+
+
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 def test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy(
     strategy: str, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpengine as dpe
@@ -94,7 +95,11 @@ def test_a_prediction_is_a_frame_that_shows_its_errors_and_its_price() -> None:
 def test_a_release_shows_each_count_with_its_interval_and_the_price() -> None:
     plan = dpe.Plan(dataset="d", epsilon=1000, columns=[dpe.YesNo(name="smokes")], tables=[["smokes"]])
     release = dpe.release(pd.DataFrame({"smokes": ["yes"] * 1200}), plan)
-    assert repr(release) == "<Release of 'd': 1 tables, ε = 1000>"
+    assert repr(release) == "<Release of 'd': 1 table, ε = 1000>"
+    with dpe.open_table(pa.table({f"c{place}": [1] for place in range(11)})) as table:
+        assert repr(table) == "<LocalTable: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, …>"
+        question = dpe.Question(dataset="d", epsilon=10, statistic=dpe.Count())
+        assert re.fullmatch(r"<number of rows: \d+ \[\d+, \d+\], ε = 10>", repr(dpe.ask(table, question)))
     page = shown(release)
     assert page.text.startswith("Release: d ε = 1,000 ·") or page.text.startswith("Release: d ε = 1000 ·")
     assert "yes 1,200 1,200 1,200 1,200" in page.text

@@ -169,6 +169,15 @@ def test_a_point_of_thousands_is_no_decimal_point_on_a_german_page(
     assert faults == []
 
 
+def test_a_column_that_is_declared_as_something_else_is_no_number_to_average(book: Ledger) -> None:
+    at = page()
+    at.selectbox(key=key(at, "ask-what")).set_value("mean").run()
+    plan = to_plan(visit_of(at).entries)
+    offered = set(at.selectbox(key=key(at, "ask-number")).options)
+    declared = {column.name: column.kind for column in plan.columns}
+    assert {declared.get(name, "number") for name in offered} == {"number"}
+
+
 def test_by_group_one_price_answers_all(book: Ledger) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value("mean").run()

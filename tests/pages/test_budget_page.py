@@ -348,7 +348,7 @@ def test_a_damaged_ledger_is_reported_without_its_path(tmp_path: Path, monkeypat
 
 def test_the_public_key_is_shown_once_there_is_one(book: Ledger) -> None:
     spend(book, 1)
-    assert "Key" not in [part.value for part in page().subheader]
+    assert "Key" not in [part.value for part in page().header]
     key = keep_signing_key(book)
     at = page()
     assert fingerprint(key.public_key()) in [part.value for part in at.code]

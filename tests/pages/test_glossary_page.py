@@ -37,7 +37,7 @@ def test_all_terms_stand_there_with_their_meaning() -> None:
 
 def test_an_address_opens_one_term() -> None:
     page = glossary(term="interval")
-    assert page.subheader[0].value == "Interval"
+    assert page.header[0].value == "Interval"
     assert GLOSSARY["interval"].example in texts(page)
     assert not any("**Interval**" in label for label in labels(page)), "it stands there once"
     assert len(labels(glossary(term="zebra"))) == len(GLOSSARY), "an address may be wrong"

@@ -40,7 +40,7 @@ def page(payload: bytes | None = None, name: str = "release.zip") -> AppTest:
 
 
 def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.subheader))
+    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.header))
 
 
 def changed(bundle: bytes, member: str, by: bytes) -> bytes:

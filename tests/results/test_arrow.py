@@ -30,6 +30,11 @@ def made(request: pytest.FixtureRequest) -> Result:
     return preview(request.param)
 
 
+def test_a_table_that_is_not_published_is_refused_with_those_that_are(made: Result) -> None:
+    with pytest.raises(KeyError, match="named by tuples of columns"):
+        made.tables["no-such-table"]  # type: ignore[index]
+
+
 def test_a_table_is_what_its_frame_is(made: Result) -> None:
     assert set(made.arrow) == set(made.tables)
     for table, frame in made.tables.items():

@@ -8,7 +8,9 @@ import os
 import tempfile
 from decimal import Decimal
 
+import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.feather as feather
@@ -148,7 +150,7 @@ BAD = {
     ),
     "endless line, no line end": ("t.csv", b"\xff" * (13 << 20), {}, "a line is longer than 4 MB"),
     "NUL": ("t.csv", f"a,b\n{CANARY}\0,2\n".encode(), {}, "NUL"),
-    "UTF-16 without a mark": ("t.csv", f"a,b\n{CANARY},2\n".encode("utf-16-le"), {}, "encoding='utf-16-le'"),
+    "UTF-16 without a mark": ("t.csv", f"a,b\n{CANARY},2\n".encode("utf-16-le"), {}, "encoding utf-16-le"),
     "unknown encoding": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"encoding": "klingon"}, "try utf-8"),
     "no text encoding": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"encoding": "base64"}, "try utf-8"),
     "long delimiter": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"delimiter": "::"}, "one character"),
@@ -291,6 +293,15 @@ def test_columns_of_a_frame_keep_declared_types_and_lose_the_index():
             "number", "number", "yesno", "category", "category", "date"
         ]  # fmt: skip
         assert rows(table)[1] == (None, None, False, None, None, None)
+
+
+def test_what_streams_arrow_data_is_the_same_table_as_its_rows_in_arrow() -> None:
+    held = pa.table({"a": ["x", None, "y"], "n": [1, 2, 3]})
+    with open_table(held) as plain:
+        for source in (pl.from_arrow(held), duckdb.from_arrow(held)):
+            with open_table(source) as table:
+                assert table.columns == plain.columns
+                assert rows(table) == rows(plain)
 
 
 @pytest.mark.parametrize(

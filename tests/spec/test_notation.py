@@ -79,6 +79,7 @@ def test_a_text_is_read_as_the_fields_that_it_declares(text: str, kind: str, fie
         ("90 to 18 by 5", "number", "lower number first"),
         ("18 to 90 by 0", "number", "lower number first"),
         ("0 to 1 by 0.000000001", "number", "too many"),
+        ("0 to 5000 by 0.01", "category", "500,000 bins"),
         ("0, 1, written 1 234", "number", "how 1234.5 looks"),
         ("2020", "date", "first and last day"),
         ("2024-02-30 to 2024-12-31 by day", "date", "no day 2024-02-30"),

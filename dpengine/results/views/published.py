@@ -94,8 +94,8 @@ class PublishedTables(ABC):
         return pd.DataFrame(self.cells(table))
 
     def __repr__(self) -> str:
-        tables = len(self.plan.marginals)
-        return f"<{type(self).__name__} of {self.plan.dataset!r}: {tables} tables, ε = {exact_text(self.plan.epsilon)}>"
+        n, epsilon = len(self.plan.marginals), exact_text(self.plan.epsilon)
+        return f"<{type(self).__name__} of {self.plan.dataset!r}: {n} table{'s'[: n != 1]}, ε = {epsilon}>"
 
     def _repr_html_(self) -> str:
         """Return the display in a notebook: the price, the first table with intervals and a chart, and the others."""
@@ -116,7 +116,7 @@ class _Tables(Mapping[Columns, Made]):
 
     def __getitem__(self, table: Columns) -> Made:
         if table not in self._names:
-            raise KeyError(table)
+            raise KeyError(f"{table!r}: tables are named by tuples of columns: {', '.join(map(repr, self._names))}")
         if table in self._kept:
             return self._kept[table]
         made = self._make(table)

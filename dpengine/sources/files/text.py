@@ -51,7 +51,7 @@ _FOREIGN = (
 )
 _SHIFTS = rb"[\x0e\x0f\x1b~+\\]"  # bytes that begin other characters in encodings of seven bits
 _NOT_TEXT = mark(
-    "the file is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, give encoding='utf-16-le'"
+    "the file is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, state the encoding utf-16-le"
 )
 
 

@@ -122,11 +122,8 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
 def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Grid | None:
     """Return a numeric column with public bounds and a public step; None while something is missing."""
     declared = {column.name: column for column in plan.columns if isinstance(column, Number | Amount)}
-    others = [
-        field.name
-        for field in fields
-        if field.kind_hint == "number" and field.name != plan.unit.id and field.name not in declared
-    ]
+    known = {plan.unit.id, *(column.name for column in plan.columns)}  # a code of digits is no number to average
+    others = [field.name for field in fields if field.kind_hint == "number" and field.name not in known]
     names = [*declared, *others]
     if not names:
         faults.append(_("no column of this table is known to hold numbers; declare one as a number on Publish"))

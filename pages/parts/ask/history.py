@@ -28,7 +28,7 @@ def show_history(dataset: str) -> None:
     answers = history(visit().ledger, dataset)
     if not answers:
         return
-    st.subheader(_("Answers so far"), anchor=False)
+    st.header(_("Answers so far"), anchor=False)
     frame = pd.DataFrame(
         {
             "question": [answer.question.in_words for answer in answers],
@@ -78,7 +78,7 @@ def _instead(answers: list[Answer]) -> None:
     batch: Batch | None = price_batch([answer.question for answer in answers])
     if batch is None:
         return
-    st.subheader(_("One by one, or all at once"), anchor=False)
+    st.header(_("One by one, or all at once"), anchor=False)
     price, tables = batch.plan.epsilon, _(" and ").join(plain(name_of(table)) for table in batch.plan.marginals)
     counts = plural("{n} count", "{n} counts", len(batch.questions))
     rest = len(answers) - len(batch.questions)

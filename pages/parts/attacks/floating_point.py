@@ -56,7 +56,7 @@ def floating_point_tab() -> None:
         key="attacks_bits_epsilon",
     )
     _show_success(sampler, epsilon)
-    st.subheader(_("The smoking gun"))
+    st.header(_("The smoking gun"))
     _show_output(sampler, epsilon)
     with st.expander(_("The sampler's formula"), icon=":material/code:"):
         st.code(sampler.code, language="python")

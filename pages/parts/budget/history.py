@@ -35,7 +35,7 @@ TABLES = re.compile(r"(\d+) tables: (.+)", re.DOTALL)
 
 def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
     """List every release with its contents, let the visitor open one again, and offer the ledger as a file."""
-    st.subheader(_("What was paid for"))
+    st.header(_("What was paid for"))
     if not history:
         st.markdown(_("None yet."))
         return

@@ -57,7 +57,7 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
 
     `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
-    st.subheader(_("Plan ahead"), help=term("composition"))
+    st.header(_("Plan ahead"), help=term("composition"))
     first, second, third = st.columns(3, vertical_alignment="bottom")
     a_year = first.number_input(_("Releases a year"), 1, 366, 4, key="planner_a_year")
     years = second.number_input(_("For how many years"), 1, 100, 5, key="planner_years")

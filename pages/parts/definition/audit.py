@@ -27,7 +27,7 @@ STORY = mark(
 
 def audit_part(epsilon: Fraction) -> None:
     """Offer an audit of one way to publish, and show the ε that it finds beside the claimed one."""
-    st.subheader(_("Does this engine keep the promise?"))
+    st.header(_("Does this engine keep the promise?"))
     st.markdown(_(STORY))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         way: str = st.selectbox(_("Way to publish"), list(WAYS), format_func=_, key="definition_way")

@@ -6,7 +6,6 @@ and types of columns are marked, and wait for a person to confirm them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -120,7 +119,7 @@ def _confirm(names: list[str]) -> None:
 def _say_what_the_file_says() -> None:
     """Warn of lists that the file itself suggests: the program that wrote it may have made them from the rows."""
     declared = visit().entries.declared
-    from_file = [name for name in plan_form.used(visit().entries) if _is_from_file(declared[name])]
+    from_file = [name for name in plan_form.used(visit().entries) if plan_form.is_from_file(declared[name])]
     if from_file:
         named = ", ".join(map(plain, from_file[:MAX_FAULTS])) + (", …" if len(from_file) > MAX_FAULTS else "")
         text = _(
@@ -129,10 +128,6 @@ def _say_what_the_file_says() -> None:
             columns=named,
         )
         st.caption(f":material/menu_book: {text}")
-
-
-def _is_from_file(column: Mapping[str, Any]) -> bool:
-    return bool(column.get("suggested")) and column.get("source") == "codebook"
 
 
 def _say_what_is_open(names: list[str]) -> None:

@@ -9,6 +9,7 @@ const MAIN = '[data-testid="stMain"]';
 const MOVED = 50; // milliseconds after which a focus that was on its way elsewhere has come there
 let shown = null;
 let held = null; // what has the focus, or had it until it was taken from the page or switched off
+let entered = null; // what a button has opened above the page
 let redraw = null;
 
 export default function ({ data, setTriggerValue }) {
@@ -73,9 +74,29 @@ function keepFocus() {
 
 function repair() {
   if (held !== null && document.activeElement === document.body) setTimeout(keepFocus, MOVED);
+  enterPopover();
   repairMenu();
   nameHelp();
   sayAway();
+}
+
+// What a button opens above the page stands at the end of the document, behind all that Tab has yet to pass. So the focus
+// goes into it, and from its ends back to the button.
+function enterPopover() {
+  const opened = document.querySelector('[data-testid="stPopoverBody"]');
+  if (opened === entered) return;
+  entered = opened;
+  const button = opened && document.querySelector('.stPopover button[aria-expanded="true"]');
+  if (!button || ![button, document.body].includes(document.activeElement)) return;
+  hold(opened);
+  opened.addEventListener("keydown", (event) => {
+    const stops = [...opened.querySelectorAll("a[href], button, input, textarea, summary, [tabindex]")]
+      .filter((stop) => stop.tabIndex >= 0 && !stop.disabled && stop.checkVisibility());
+    const ends = event.shiftKey ? [opened, stops[0]] : [stops.at(-1) ?? opened];
+    if (event.key !== "Tab" || !ends.includes(event.target)) return;
+    if (event.shiftKey) event.preventDefault(); // forwards, Tab goes on from the button
+    button.focus();
+  });
 }
 
 // Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A

@@ -23,11 +23,12 @@ def status() -> int:
 
 
 def test_it_is_not_well_when_the_ledger_is_gone_and_none_is_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "ledger.db"
     monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{path}")
     assert status() == 503
+    assert "The ledger does not answer: " in caplog.text
     assert not path.exists(), "never there, and not begun"
     charge(Ledger(), "plan")
     assert status() == 200
