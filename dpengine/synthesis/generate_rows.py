@@ -46,6 +46,7 @@ from dpengine.synthesis.repair import (
     fill,
     of_pairs,
     repair,
+    settle,
 )
 from dpengine.synthesis.shared_rows import loosened, share, unique
 
@@ -62,11 +63,16 @@ MAX_TRIPLES = 40  # tables of three columns that are compared
 # worse). Before them, each column is repaired alone.
 OF_MODEL = ((Falloff(0.8, 0.1), Effort(8, 0.5, 32, 0.4, 0.0)),)
 EVEN = tuple((Falloff(power, 0.1), Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in (0.75, 0.5))
-EVEN_COLUMN, COLUMN_FALLOFF = Effort(12, 2.0, 64, enough=0.01), Falloff(1.0, 0.1)
+EVEN_COLUMN = Falloff(1.0, 0.1), Effort(12, 2.0, 64, enough=0.01)
 # So few rows follow a model's many tables less well. All are tried, first with so large a power that hardly anything
 # but small cells counts: those are filled while rows can still move. With many rows, large cells would end far off.
-MAX_FEW = 2**12
+# Before, each column is repaired alone, unless looking at all pairs of values for each would take long.
+MAX_FEW, MAX_LOOKED = 2**12, 2**26
+FEW_COLUMN = Falloff(1.5, 0.3), Effort(3, 0.5, 8)
 OF_FEW = ((Falloff(1.5, 0.3), Effort(2, 0.5, 12, 1.0, 0.0)), (Falloff(1.0, 0.3), Effort(3, 0.5, 12, 1.0, 0.0)))
+# At the end, values that are better changed by themselves are, in up to so many passes: in one if all rows have so many
+# values together, in more if these are fewer. With many rows, hardly any such values would be found for the time.
+SETTLING, SETTLED = 8, 2**19
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -167,7 +173,9 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
     if not triples:
         excess = excess_of(model, starts, codes, np.ones(rows))
         for falloff, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
-            repair(codes, 1, excess, of_pairs(model, starts, falloff), starts, effort)
+            cell_weights = of_pairs(model, starts, falloff)
+            repair(codes, 1, excess, cell_weights, starts, effort)
+        settle(codes, excess, cell_weights, starts, effort.limit, min(SETTLING, SETTLED // codes.size))
     return codes, np.ones(people, dtype=np.int64)
 
 
@@ -206,23 +214,27 @@ def _nearer(rows: SyntheticRows, model: Pairwise) -> SyntheticRows:
 def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     """Return rows whose columns follow the pairs of a tree, each pair to within rounding.
 
-    With even errors, each column is repaired by its pairs with all earlier ones before the next one follows it. So rows
-    end nearer than if all columns are repaired together from the start.
+    With even errors or few rows, each column is repaired by its pairs with all earlier ones before the next one follows
+    it. So rows end nearer than if all columns are repaired together from the start.
     """
+    falloff, effort = EVEN_COLUMN if model.even else FEW_COLUMN
     edges = _dependence_tree(model, names)
     order = [names[0], *(child for _, child in edges)]
     starts = np.cumsum([0, *(model.one[name].size for name in order)])
     excess, cell_weights = (np.zeros((starts[-1], starts[-1]), dtype=np.float32) for _ in range(2))
+    alone_first = model.even or (rows <= MAX_FEW and excess.size * len(order) <= MAX_LOOKED)
     codes = np.zeros((len(order), rows), dtype=np.int32)
     codes[0] = alone(model.one[order[0]], rows)
     for k, (parent, child) in enumerate(edges, start=1):
         codes[k] = given(codes[order.index(parent)], model.pair(parent, child), model.one[child], shuffled(rows, k - 1))
-        if model.even and len(order) > 2:
+        if alone_first and len(order) > 2:
             for i, other in enumerate(order[:k]):
                 expected = model.pair(other, child) * (rows / model.total)
-                fill(cell_weights, starts, (i, k), cell_weights_of(expected, COLUMN_FALLOFF))
+                fill(cell_weights, starts, (i, k), cell_weights_of(expected, falloff))
                 fill(excess, starts, (i, k), excess_in(expected, codes[[i, k]]))
-            repair(codes[: k + 1], 1, excess, cell_weights, starts[: k + 2], EVEN_COLUMN, only=(k,))
+            known = slice(starts[k + 1])
+            of_known = excess[known, known], cell_weights[known, known], starts[: k + 2]
+            repair(codes[: k + 1], 1, *of_known, effort, only=(k,))
     return codes[[order.index(name) for name in names]]
 
 

@@ -10,6 +10,8 @@ filled is given up if its people would be in wrong cells of many other pairs.
 
 Many rows are changed at once, by the most helpful changes. Each was judged separately, so together they may overshoot.
 The gain of undoing one by itself shows by how much, and part of those that overshoot is undone (`estimate.moves.kept`).
+In the end, single rows would still be better off elsewhere. Where time allows, all rows are looked at, and few of those
+are changed at once (`settle`).
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ __all__ = [
     "of_pairs",
     "repair",
     "scores",
+    "settle",
     "sums",
 ]
 
@@ -51,6 +54,7 @@ BATCHES = 128  # of rows in a pass, at most
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 NO_LIMIT = np.float32(np.inf)
 TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
+SETTLED_AT_ONCE = 16  # rows
 WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
 
 
@@ -161,6 +165,31 @@ def repair(
         np.divide(price - step / 2, cell_weights, out=excess, where=cell_weights > 0)
         if gained < enough * _objective(excess, cell_weights, limit):
             break
+
+
+def settle(codes: Codes, excess: Reals, cell_weights: Reals, starts: Ints, limit: float, passes: int) -> None:
+    """Change single values of rows of weight 1, few rows at once, that still gain by it; `excess` is not updated."""
+    values, price, most = codes + starts[:-1, None], cell_weights * (excess + np.float32(0.5)), np.float32(limit)
+    for salt in range(passes):
+        for column in range(len(codes)):
+            (helpful,) = (_gains(values, price, cell_weights, starts, column, most) > 0).nonzero()
+            helpful = helpful[shuffled(helpful.size, salt)]
+            for some in np.split(helpful, range(SETTLED_AT_ONCE, helpful.size, SETTLED_AT_ONCE)):
+                moved = values.take(some, axis=1)
+                improve(moved, price, cell_weights, starts, most, only=(column,))
+                values[column, some] = moved[column]
+    codes[:] = values - starts[:-1, None]
+
+
+def _gains(values: Ints, price: Reals, step: Reals, starts: Ints, column: int, limit: np.float32) -> Reals:
+    """Return what each row gains by the best other value of a column, all else as it is (see `improve`)."""
+    own, rows = values[column], np.arange(values.shape[1])
+    cells = values * len(price) + own
+    leaving = (price.take(cells) - step.take(cells)).clip(-limit, limit).sum(axis=0)
+    cost = sums(price[:, starts[column] : starts[column + 1]].clip(-limit, limit), values)
+    cost[rows, own - starts[column]] = np.inf
+    gains: Reals = leaving - cost.min(axis=1)
+    return gains
 
 
 def _objective(excess: Reals, cell_weights: Reals, limit: float) -> float:

@@ -117,11 +117,22 @@ def wrong(model: Pairwise) -> float:
 def test_few_rows_follow_a_model_more_closely_if_all_are_tried_and_small_cells_come_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Repaired like many rows, an eighth more people are in a wrong cell."""
-    model = of_kinds(0, 500, 8, 12, even=False)
-    few = wrong(model)
+    """Repaired like many rows, not column by column first either, 8 % more people are in a wrong cell."""
+    models = [of_kinds(seed, 500, 8, 12, even=False) for seed in range(3)]
+    few = sum(map(wrong, models))
     monkeypatch.setattr(module, "MAX_FEW", 0)
-    assert few < 0.92 * wrong(model)
+    assert few < 0.96 * sum(map(wrong, models))
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_values_that_are_better_changed_by_themselves_are_changed_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, even: bool
+) -> None:
+    """Otherwise, 7 to 9 % more people are in a wrong cell."""
+    models = [of_kinds(seed, 500, 8, 12, even=even) for seed in range(3)]
+    settled = sum(map(wrong, models))
+    monkeypatch.setattr(module, "SETTLING", 0)
+    assert settled < 0.96 * sum(map(wrong, models))
 
 
 def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +160,12 @@ def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkey
 
 
 def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two passes over a new column instead of twelve leave an eighth more people in a wrong cell in the end."""
+    """Two passes over a new column instead of twelve leave an eighth more people in a wrong cell after the repair."""
+    monkeypatch.setattr(module, "SETTLING", 0)
     models = [of_kinds(seed, 1_000, 12, 6, even=True) for seed in range(6)]
     repaired = sum(map(wrong, models))
-    monkeypatch.setattr(module, "EVEN_COLUMN", module.EVEN_COLUMN._replace(passes=2))
+    falloff, effort = module.EVEN_COLUMN
+    monkeypatch.setattr(module, "EVEN_COLUMN", (falloff, effort._replace(passes=2)))
     assert repaired < 0.95 * sum(map(wrong, models))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
 from dpengine.synthesis import repair as module
-from dpengine.synthesis.repair import Effort, excess_in, fill, improve, repair
+from dpengine.synthesis.repair import Effort, excess_in, fill, improve, repair, settle
 
 
 @pytest.mark.parametrize(("limit", "passes"), [(2.0, 5), (np.inf, 1)])
@@ -57,3 +59,25 @@ def test_changes_that_nothing_spoils_are_kept_beside_others_of_which_too_many_ar
     moved = values[1] == 7
     assert moved[5:10].all()
     assert 1 <= np.count_nonzero(moved) - 5 <= 2
+
+
+def test_no_single_value_is_better_changed_once_rows_are_settled() -> None:
+    """Rows at random, beside the tables of others."""
+    chance = np.random.default_rng(2)
+    codes, others = chance.integers(0, 4, (2, 3, 80), dtype=np.int32)
+    starts, pairs = np.array([0, 4, 8, 12]), [*combinations(range(3), 2)]
+    expected = {pair: 4.0 * chance.random((4, 4)) + excess_in(np.zeros((4, 4)), others[[*pair]]) for pair in pairs}
+
+    def off(rows: np.ndarray) -> float:
+        return sum(float((excess_in(expected[pair], rows[[*pair]]) ** 2).sum()) for pair in pairs)
+
+    excess, cell_weights = np.zeros((12, 12), np.float32), np.zeros((12, 12), np.float32)
+    for pair in pairs:
+        fill(excess, starts, pair, excess_in(expected[pair], codes[[*pair]]))
+        fill(cell_weights, starts, pair, np.ones((4, 4)))
+    settle(codes, excess, cell_weights, starts, np.inf, 40)
+    least = off(codes)
+    for column, row, value in product(range(3), range(80), range(4)):
+        changed = codes.copy()
+        changed[column, row] = value
+        assert off(changed) > least - 0.001
