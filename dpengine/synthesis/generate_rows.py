@@ -72,7 +72,7 @@ FEW_COLUMN = Falloff(1.5, 0.3), Effort(3, 0.5, 8)
 OF_FEW = ((Falloff(1.5, 0.3), Effort(2, 0.5, 12, 1.0, 0.0)), (Falloff(1.0, 0.3), Effort(3, 0.5, 12, 1.0, 0.0)))
 # At the end, values that are better changed by themselves are, in up to so many passes: in one if all rows have so many
 # values together, in more if these are fewer. With many rows, hardly any such values would be found for the time.
-SETTLING, SETTLED = 8, 2**19
+SETTLING, SETTLED = 8, 400_000
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
