@@ -135,6 +135,30 @@ def test_values_that_are_better_changed_by_themselves_are_changed_at_the_end(
     assert settled < 0.96 * sum(map(wrong, models))
 
 
+def test_few_rows_are_repaired_column_by_column_unless_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone: list[object] = []
+    monkeypatch.setattr(module, "repair", lambda *_, only=None: alone.append(only))
+    model = of_kinds(0, 50, 3, 4, even=False)
+    realise(model, 2)
+    assert alone[:3] == [(1,), (2,), (3,)]
+    alone.clear()
+    monkeypatch.setattr(module, "MAX_LOOKED", 12**2 * 4 - 1)
+    realise(model, 2)
+    assert set(alone) == {None}
+
+
+@pytest.mark.parametrize(("values", "passes"), [(199, 0), (200, 1), (1_000, 5), (10_000, 8)])
+def test_the_fewer_values_rows_have_the_more_often_they_are_settled(
+    values: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50 rows of 4 columns."""
+    made: list[object] = []
+    monkeypatch.setattr(module, "settle", lambda *given: made.append(given[-1]))
+    monkeypatch.setattr(module, "SETTLED", values)
+    realise(of_kinds(0, 50, 3, 4, even=False), 2)
+    assert made == [passes]
+
+
 def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """One column decides two others and nearly a third. The noise is given.
 
