@@ -50,7 +50,12 @@ from dpengine.measure.model_error import blank_audit
 from dpengine.measure.parts import InParts
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
-from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table, noise_is_too_much
+from dpengine.measure.rows_and_noise import (
+    has_large_ranges,
+    is_sparse,
+    noise_in_a_table,
+    noise_is_too_much,
+)
 from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
@@ -61,9 +66,6 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
-FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
-# The same for a table alone in its plan, if noise has at most this scale (benchmarks/small_noise_ranges.py).
-FLAT_CELLS_OF_LITTLE_NOISE, LITTLE_NOISE = 1024, Fraction(1, 2)
 MAX_SYNTHETIC = 20_000_000  # rows
 
 
@@ -354,9 +356,9 @@ def decide(plan: Plan) -> Strategy:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
-        return resolved(private if _has_large_ranges(plan) or is_better_in_parts(private) else plan)
+        return resolved(private if has_large_ranges(plan) or is_better_in_parts(private) else plan)
     tables = maximal(plan.supports)
-    if not (_has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
+    if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
@@ -385,9 +387,3 @@ def resolved(plan: Plan, measured: Sequence[Allocation] | None = None) -> Strate
     if plan.strategy == "adaptive":
         return Adaptive(plan)
     return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
-
-
-def _has_large_ranges(plan: Plan) -> bool:
-    """Return whether boxes give better ranges than cells that are measured one by one."""
-    exact = len(maximal(plan.supports)) == 1 and plan.unit.rows / plan.for_tables <= LITTLE_NOISE
-    return any(plan.cells(table) > (FLAT_CELLS_OF_LITTLE_NOISE if exact else FLAT_CELLS) for table in plan.ranged)
