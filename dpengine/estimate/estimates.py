@@ -55,7 +55,7 @@ class Estimates(Protocol):
         """Return the middle of each cell's interval, and the half-widths: one for all cells, or one for each."""
 
     def half_width(self, table: Columns) -> float:
-        """Return the half-width of the widest interval of a cell; of a model, of the widest of 95 in 100 cells."""
+        """Return the half-width of the widest interval of a cell; of models and boxes, of the widest of 95 in 100."""
 
     def mean_abs_error(self, table: Columns) -> float:
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
@@ -278,7 +278,7 @@ class HierarchicalEstimates:
         return (low + high) / 2, (high - low) / 2
 
     def half_width(self, table: Columns) -> float:
-        return float(self.intervals(table)[1].max())
+        return _of_95_in_100(self.intervals(table)[1])
 
     def mean_abs_error(self, table: Columns) -> float:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
