@@ -40,7 +40,7 @@ def draw_plan(rng: np.random.Generator, sizes: dict[str, int], rows: int, beside
     if not 25 <= np.prod([sizes[name] for name in tables[0]]) <= 1024:
         return None
     columns = [
-        {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
+        {"name": name, "kind": "number", "edges": list(range(size + 1)), "other": False, "missing": False}
         for name, size in sizes.items()
         if any(name in table for table in tables)
     ]

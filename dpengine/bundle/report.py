@@ -176,7 +176,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "manifest": manifest,
         "promised": promises_for_readers(plan),
-        "strategy": resolved(plan).why,
+        "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "about": {_(ABOUT[field]): text for field, text in plan.about.model_dump().items() if text},

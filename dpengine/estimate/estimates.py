@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
-from dpengine.estimate.agreement import Following
+from dpengine.estimate.agreement import Following, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
@@ -32,6 +32,7 @@ from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit
+from dpengine.marginals.plan_levels import measures_levels
 from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
 from dpengine.measure.strategy import resolved
 from dpengine.spec.categories.resolution import Resolution
@@ -54,7 +55,7 @@ class Estimates(Protocol):
         """Return the middle of each cell's interval, and the half-widths: one for all cells, or one for each."""
 
     def half_width(self, table: Columns) -> float:
-        """Return the half-width of the widest interval of a cell; of a model, of the widest of 95 in 100 cells."""
+        """Return the half-width of the widest interval of a cell; of models and boxes, of the widest of 95 in 100."""
 
     def mean_abs_error(self, table: Columns) -> float:
         """Return the mean absolute error of a cell's estimate, averaged over the cells."""
@@ -137,9 +138,12 @@ class UnbiasedEstimates:
         return self._error(table).mean_abs
 
     @property
-    def fitted(self) -> ConsistentTables | Pairwise:
+    def fitted(self) -> ConsistentTables | Pairwise | Following:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
-        return make_consistent(self._squares, [one.rows for one in self.marginals], amounts)
+        values = [one.rows for one in self.marginals]
+        if self.plan.resolution.chains:
+            return agree(self._squares, values, amounts, (), (), None, self.plan.resolution)
+        return make_consistent(self._squares, values, amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:
         return self._errors(table)
@@ -274,7 +278,7 @@ class HierarchicalEstimates:
         return (low + high) / 2, (high - low) / 2
 
     def half_width(self, table: Columns) -> float:
-        return float(self.intervals(table)[1].max())
+        return _of_95_in_100(self.intervals(table)[1])
 
     def mean_abs_error(self, table: Columns) -> float:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
@@ -339,7 +343,7 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
         return _estimates_of_parts(plan, measured)
     if measured.boxes is not None:
         return HierarchicalEstimates(BoxTree(measured.boxes), plan.resolution)
-    if plan.resolution.levels:
+    if plan.resolution.levels and measures_levels(plan, [one.allocation for one in measured.marginals]):
         soft = UnbiasedEstimates(plan, tuple(one for one in measured.marginals if _has_amount(plan, one)))
         counts = tuple(one for one in measured.marginals if not _has_amount(plan, one))
         return LevelEstimates(plan, counts, soft if soft.marginals else None)

@@ -14,6 +14,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = [
     "added_up",
+    "are_levels",
     "level_groups",
     "level_of",
     "may_measure",
@@ -59,7 +60,12 @@ def added_up(plan: Plan, table: Columns) -> Ints:
 
 def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
     """Return whether the measured counts are distinct levels of `plan`, including the finest."""
-    measured, wanted = [each.columns for each in of_counts(plan, allocations)], measured_at(plan)
+    return are_levels(plan, [each.columns for each in of_counts(plan, allocations)])
+
+
+def are_levels(plan: Plan, measured: Sequence[Columns]) -> bool:
+    """Return whether the columns of `measured` counts are those of distinct levels of `plan`, including the finest."""
+    wanted = measured_at(plan)
     return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
 
 

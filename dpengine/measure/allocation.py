@@ -29,6 +29,7 @@ __all__ = [
     "MAX_JOINT_CELLS",
     "allocate",
     "allocate_amounts",
+    "allocate_apart",
     "allocate_by_cells",
     "allocate_directly",
     "allocate_optimally",
@@ -102,6 +103,12 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], allocations: tuple[Alloca
     more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
     wanted = [*plan.supports]
     return more if total_variance(plan, more, wanted) < total_variance(plan, allocations, wanted) else allocations
+
+
+def allocate_apart(plan: Plan) -> tuple[Allocation, ...]:
+    """Divide ε over the maximal tables, each measured at its own levels: by rules 1 and 3 of `allocate_directly`."""
+    tables = maximal(plan.supports)
+    return _with_heavy(plan, tables, allocate_by_cells(plan, tables))
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:

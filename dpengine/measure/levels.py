@@ -9,21 +9,22 @@ what the tables with amounts, which are measured beside them, leave of ε.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 
-from dpengine.array_types import Ints
+from dpengine.array_types import Columns, Ints
 from dpengine.marginals.level_tree import LevelTree
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import added_up, level_groups, level_of, measured_at, tree_of
 from dpengine.measure.allocation import allocate
+from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
-__all__ = ["allocate_levels", "cells_of_levels"]
+__all__ = ["allocate_levels", "cells_of_levels", "variances_of_levels"]
 
 PARTS = 1_000  # shares of ε are multiples of 1/PARTS: a coarse grid, so that they are the same on every machine
 STEPS = (200, 50, 12, 3, 1)  # sizes of the moves of the search, in such parts
@@ -55,15 +56,26 @@ def cells_of_levels(plan: Plan) -> float:
 
     Cells are weighted like their table.
     """
-    tree = tree_of(
-        plan, {each.columns: float(each.scale / plan.unit.rows) ** 2 for each in allocate_levels(plan, Fraction(1))}
-    )
+    levels = allocate_levels(plan, Fraction(1))
+    variances = _mean_variances(plan, {each.columns: float(each.scale / plan.unit.rows) ** 2 for each in levels})
     return math.fsum(
-        float(plan.weights.get(table, 1))
-        * plan.cells(table)
-        * float(added_up(plan, table).mean() * tree.node_variances[level_of(plan, table)].mean())
-        for table in plan.marginals
+        float(plan.weights.get(table, 1)) * plan.cells(table) * variance for table, variance in variances.items()
     )
+
+
+def variances_of_levels(plan: Plan, epsilon: Fraction) -> dict[Columns, float]:
+    """Return the mean variance of a cell of each table of `plan`, if its levels have `epsilon`."""
+    levels = allocate_levels(plan, epsilon)
+    return _mean_variances(plan, {each.columns: moments.variance(each.scale) for each in levels})
+
+
+def _mean_variances(plan: Plan, of_noise: Mapping[Columns, float]) -> dict[Columns, float]:
+    """Return the mean variance of a cell of each table, given the variance of the noise at each measured level."""
+    tree = tree_of(plan, of_noise)
+    return {
+        table: float(added_up(plan, table).mean() * tree.node_variances[level_of(plan, table)].mean())
+        for table in plan.marginals
+    }
 
 
 @lru_cache(maxsize=64)

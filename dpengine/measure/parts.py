@@ -9,7 +9,6 @@ always measured directly. A row spends the share of each part once, and the shar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -24,17 +23,18 @@ from dpengine.marginals.plan_levels import measured_at
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings, root_of_cells, weight_within
 from dpengine.measure.hierarchical import blank_boxes
-from dpengine.measure.levels import allocate_levels, cells_of_levels
+from dpengine.measure.levels import allocate_levels, cells_of_levels, variances_of_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
 from dpengine.measure.ranges import boxes_of
 from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, Private
 from dpengine.measure.workload import Workload
+from dpengine.noise import moments
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["InParts", "cells_apart"]
+__all__ = ["InParts", "variances_of_parts"]
 
 RANGE = 27  # cells, measured one by one, that have the noise of a range: 12 to 160 of them (benchmarks/weights.py)
 
@@ -87,7 +87,7 @@ class InParts(Private):
         return None if rest is None or self._ranged else Workload.of(rest)
 
     @cached_property
-    def _shares(self) -> list[Fraction]:
+    def shares(self) -> list[Fraction]:
         """The shares of ε of each ranges table, each set of levels, each direct table, and the model."""
         plan, rest = self.plan, self.plan.parts.rest
         roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in self._ranged]
@@ -101,7 +101,7 @@ class InParts(Private):
     @cached_property
     def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
         """The allocations of boxes and of directly measured marginals, and the rest of ε for the model."""
-        shares = iter(self._shares)
+        shares = iter(self.shares)
         boxes = [allocate(self.plan, table, next(shares)) for table in self._ranged]
         of_levels = [one for part in self._levels for one in allocate_levels(part, next(shares))]
         direct = [allocate(self.plan, table, next(shares)) for table in self._direct]
@@ -216,17 +216,25 @@ class InParts(Private):
         )
 
 
-def cells_apart(plan: Plan) -> float:
-    """Return how many cells, each measured with all of ε, have the total variance of counts measured in parts.
+def variances_of_parts(plan: Plan) -> dict[Columns, float]:
+    """Return the mean variance of a cell of each table of counts, if measured in parts.
 
-    If V_k is that of a part measured with all of ε, shares in proportion to the cube roots of V_k leave Σ V_k/share_k²,
-    which is (Σ V_k^(1/3))³. Tables with amounts are measured separately in either case.
+    Tables of a model count as if each was measured with its part of the model's share. Ranges tables are left out.
     """
+    parts, variances = InParts(plan), dict[Columns, float]()
+    for part, share in zip(plan.parts.levels, parts.shares[len(plan.ranged) :], strict=False):
+        variances |= variances_of_levels(part, share)
     rest = plan.parts.rest
-    tables = maximal([table for table in rest.marginals if not plan.amounts(table)]) if rest is not None else []
-    variances = [_least_weight(plan, part) * cells_of_levels(part) for part in plan.parts.levels]
-    variances += [weight_within(plan, table) * plan.cells(table) for table in tables]
-    return math.fsum(variance ** (1 / 3) for variance in variances) ** 3 if len(variances) > 1 else math.inf
+    if rest is None or parts.workload is None:
+        return variances
+    tables = maximal(rest.marginals)
+    roots = [root_of_cells(weight_within(plan, table) * plan.cells(table)) for table in tables]
+    scales = [plan.unit.rows * sum(roots) / (parts.shares[-1] * root) for root in roots]
+    summed = {table: plan.cells(table) * moments.variance(scale) for table, scale in zip(tables, scales, strict=True)}
+    return variances | {
+        table: min(summed[each] for each in tables if {*table} <= {*each}) / plan.cells(table)
+        for table in rest.marginals
+    }
 
 
 def _least_weight(plan: Plan, part: Plan) -> float:

@@ -1,4 +1,4 @@
-"""Decide whether measured tables would have so much noise for the expected rows that a model is better.
+"""Decide whether measured tables would have so much noise for the expected rows that a model, or boxes, are better.
 
 Functions of the plan alone, by which *auto* decides.
 """
@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import chain
 
 from dpengine.array_types import Columns
-from dpengine.marginals.graphs import junction_order
+from dpengine.marginals.graphs import junction_order, maximal
+from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate_by_cells, allocate_directly, needs_a_model
 from dpengine.measure.quantile_choice import ASSUMED_ROWS
 from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
 from dpengine.noise.moments import mean_absolute
 from dpengine.spec.plan import Plan
 
-__all__ = ["is_sparse", "noise_in_a_table", "noise_is_too_much"]
+__all__ = ["has_large_ranges", "is_sparse", "noise_in_a_table", "noise_is_too_much"]
 
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
@@ -29,6 +31,9 @@ MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
+FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
+# The same if a cell has noise of at most this scale, alone or beside other tables (benchmarks/small_noise_ranges.py).
+FLAT_CELLS_OF_LITTLE_NOISE, LITTLE_NOISE = 1024, Fraction(1, 2)
 SPARSE_EPSILON = 1.2  # of a row; beyond it most noise is 0, and direct counts are hard to beat
 
 
@@ -85,3 +90,24 @@ def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     allocations = allocate_by_cells(plan, tables)
     noise = math.fsum(plan.cells(each.columns) * mean_absolute(each.scale) for each in allocations)
     return noise / (len(tables) * rows)
+
+
+def has_large_ranges(plan: Plan) -> bool:
+    """Return whether boxes give better ranges than cells that are measured one by one."""
+    large = [table for table in plan.ranged if plan.cells(table) > FLAT_CELLS]
+    if not large or plan.resolution.levels or needs_a_model(plan, maximal(plan.supports)):
+        return bool(large)
+    measured = allocate_directly(plan)
+    return any(
+        plan.cells(table) > FLAT_CELLS_OF_LITTLE_NOISE or _least_variance(plan, measured, table) > LITTLE_NOISE**2
+        for table in large
+    )
+
+
+def _least_variance(plan: Plan, measured: Sequence[Allocation], table: Columns) -> Fraction:
+    """Return the square of the scale of the noise in a cell of `table`, times the cells that it adds up, at best."""
+    return min(
+        each.scale**2 * Fraction(plan.cells(each.columns), plan.cells(table))
+        for each in measured
+        if {*table} <= {*each.columns}
+    )

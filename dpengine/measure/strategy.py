@@ -33,23 +33,30 @@ from dpengine.marginals.measurement import (
     Measurements,
     QuantileShare,
 )
-from dpengine.marginals.plan_levels import tree_of
+from dpengine.marginals.plan_levels import measures_levels, tree_of
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import (
     allocate_amounts,
+    allocate_apart,
     allocate_directly,
     allocate_optimally,
     check_rings,
     divide_over_tallies,
     needs_a_model,
 )
-from dpengine.measure.levels import allocate_levels, cells_of_levels
+from dpengine.measure.at_levels import is_better_apart, is_better_in_parts
+from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
-from dpengine.measure.parts import InParts, cells_apart
+from dpengine.measure.parts import InParts
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
-from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table, noise_is_too_much
+from dpengine.measure.rows_and_noise import (
+    has_large_ranges,
+    is_sparse,
+    noise_in_a_table,
+    noise_is_too_much,
+)
 from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
@@ -60,9 +67,6 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
-FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
-# The same for a table alone in its plan, if noise has at most this scale (benchmarks/small_noise_ranges.py).
-FLAT_CELLS_OF_LITTLE_NOISE, LITTLE_NOISE = 1024, Fraction(1, 2)
 MAX_SYNTHETIC = 20_000_000  # rows
 
 
@@ -212,6 +216,20 @@ class Levels(_WithoutChoices):
         return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
+class LevelsApart(_WithoutChoices):
+    """Measure each table at its own levels, where crossing levels with all other columns would leave more noise."""
+
+    @property
+    def why(self) -> str:
+        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
+        column = self.plan.resolution.column
+        return f"{name}: each table is measured at its own levels of {column}, which leaves the least error in all."
+
+    @cached_property
+    def divided(self) -> tuple[Allocation, ...]:
+        return allocate_apart(self.plan)
+
+
 class Tallied(_WithoutChoices):
     """Measure tables of rows and tables of distinct persons, each tally directly with a share of ε."""
 
@@ -339,9 +357,9 @@ def decide(plan: Plan) -> Strategy:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
-        return resolved(private if _has_large_ranges(plan) or _is_better_apart(private) else plan)
+        return resolved(private if has_large_ranges(plan) or is_better_in_parts(private) else plan)
     tables = maximal(plan.supports)
-    if not (_has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
+    if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
     return resolved(private) if plan.ranged else Adaptive(private, decided=True)
 
@@ -354,10 +372,11 @@ def check_given(plan: object) -> None:
         raise PlanError(_("ε of this plan is not exact: make the copy by plan.at(epsilon)"))
 
 
-def resolved(plan: Plan) -> Strategy:
+def resolved(plan: Plan, measured: Sequence[Allocation] | None = None) -> Strategy:
     """Return the strategy by which the plan of a release was measured; there, *auto* means *direct*.
 
-    No decision is made again, so a release of an earlier version stays what it was.
+    No decision is made again, so a release of an earlier version stays what it was. Only whether levels are crossed
+    with other columns is decided by the plan, or follows from what was `measured`.
     """
     if plan.tallied:
         return Tallied(plan)
@@ -366,22 +385,8 @@ def resolved(plan: Plan) -> Strategy:
     if plan.strategy == "adaptive" and plan.ranged:
         return Hierarchical(plan)
     if plan.resolution.levels:
-        return Levels(plan)
+        apart = is_better_apart(plan) if measured is None else not measures_levels(plan, measured)
+        return LevelsApart(plan) if apart else Levels(plan)
     if plan.strategy == "adaptive":
         return Adaptive(plan)
     return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
-
-
-def _is_better_apart(plan: Plan) -> bool:
-    """Return whether measuring levels separately from the rest is necessary or gives less noise in total."""
-    if not plan.in_parts:
-        return False
-    if not plan.resolution.is_small:
-        return True
-    return not plan.ranged and cells_apart(plan) < cells_of_levels(plan)
-
-
-def _has_large_ranges(plan: Plan) -> bool:
-    """Return whether boxes give better ranges than cells that are measured one by one."""
-    exact = len(maximal(plan.supports)) == 1 and plan.unit.rows / plan.for_tables <= LITTLE_NOISE
-    return any(plan.cells(table) > (FLAT_CELLS_OF_LITTLE_NOISE if exact else FLAT_CELLS) for table in plan.ranged)

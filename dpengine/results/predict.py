@@ -21,7 +21,8 @@ from dpengine.errors import PlanError
 from dpengine.estimate.amounts import mean_half_widths, sum_intervals
 from dpengine.estimate.associations import half_widths
 from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
-from dpengine.estimate.estimates import ModelledEstimates, derive_estimates
+from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
+from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.quantiles import quantile_half_widths
 from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.exact import exact_text
@@ -156,8 +157,8 @@ def _simulated_errors(
 ) -> dict[Columns, tuple[float, float, float]]:
     """Estimate the last three of `COLUMNS` for each table from some releases of the mock table.
 
-    The half-width of a model's table is the one that a release would state, with errors as they are in public tables:
-    columns of the mock table hardly depend on each other.
+    The half-width of a table is the one that a release would state. That of a model's table has errors as they are in
+    public tables: columns of the mock table hardly depend on each other.
     """
     plan = strategy.plan
     counted = cache(partial(mock_counts, plan))
@@ -181,12 +182,20 @@ def _simulated_errors(
         for table, counts in truth.items():
             expected = estimates.estimate(table)
             errors[table].append(np.abs(counts - expected))
-            if isinstance(estimates, ModelledEstimates):
-                stated[table].append(estimates.usual_half_width(table, expected))
-    within = {table: np.mean(stated[table]) if stated[table] else np.quantile(errors[table], 0.95) for table in truth}
+            stated[table].append(_stated_half_width(estimates, table, expected))
     return {
-        table: (float(np.mean(each)), float(within[table]), float(np.mean(totals))) for table, each in errors.items()
+        table: (float(np.mean(each)), float(np.mean(stated[table])), float(np.mean(totals)))
+        for table, each in errors.items()
     }
+
+
+def _stated_half_width(estimates: Estimates, table: Columns, expected: Floats) -> float:
+    """Return the half-width that a release states; of a model's table, with errors as they are in public tables."""
+    if isinstance(estimates, EstimatesOfParts) and estimates.model is not None and table:
+        estimates = estimates.model if estimates.source_part(table)[0] == "model" else estimates
+    if isinstance(estimates, ModelledEstimates):
+        return estimates.usual_half_width(table, expected)
+    return estimates.half_width(table)
 
 
 def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:

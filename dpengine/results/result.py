@@ -252,7 +252,7 @@ class Result(PublishedTables):
         return next(each.project(table) for each in self.amounts if each.amount == name and {*table} <= {*each.columns})
 
     def half_width(self, table: Columns) -> float:
-        """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
+        """Return the 95 % half-width of a cell of `table`; if they differ, as `Estimates.half_width` does."""
         stated = self.stated.of(table)
         return self.estimates.half_width(table) if stated is None else stated.half_width
 

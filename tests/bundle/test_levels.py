@@ -90,7 +90,7 @@ def test_a_level_that_is_charged_too_little_is_found(fault: str) -> None:
 
     expected = {
         "nothing": "epsilon is not a number above 0", "less": "does not add up to 1",
-        "left out": "does not add up to 1", "no level": "is not the levels of plan.yaml",
+        "left out": "does not add up to 1", "no level": "lies within no measured marginal",
     }  # fmt: skip
     assert expected[fault] in faults_of(edit)
 

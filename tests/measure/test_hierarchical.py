@@ -187,11 +187,20 @@ def test_auto_measures_boxes_where_cells_are_many() -> None:
     assert not dpe.predict(short).attrs["simulated"]
 
 
-def test_auto_measures_cells_where_a_table_alone_has_hardly_any_noise() -> None:
+def test_auto_measures_cells_where_these_have_hardly_any_noise() -> None:
     alone, beside = ages("[{columns: [age], ranges: true}]"), ages("[{columns: [age], ranges: true}, [sex]]")
     assert [decide(alone.at(epsilon)).plan.strategy for epsilon in ("1.9", "2")] == ["adaptive", "auto"]
-    assert decide(beside.at("2")).plan.strategy == "adaptive"
+    assert [decide(beside.at(epsilon)).plan.strategy for epsilon in ("2.5", "2.6")] == ["adaptive", "auto"]
     assert decide(ages("[{columns: [age], ranges: true}]", last=1100).at("2")).plan.strategy == "adaptive"
+
+
+def test_cells_get_more_of_epsilon_than_the_boxes_that_they_are_in() -> None:
+    """With people everywhere: two levels along one axis, of which the last one has 1.7 times the part of the first."""
+    boxes = measured_boxes(np.full(100, 10_000), "1", 1)
+    leaves = np.setdiff1d(np.arange(boxes.parents.size), boxes.parents)
+    inner = np.setdiff1d(np.arange(1, boxes.parents.size), leaves)
+    assert leaves.size == 100
+    assert boxes.parts[leaves].min() > 1.6 * boxes.parts[inner].max()
 
 
 def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path) -> None:

@@ -789,6 +789,13 @@ FAULTS = [
         "tests/measure/test_levels.py::test_no_row_moves_all_levels_together_by_more_than_epsilon",
     ),
     Fault(
+        "each table at its own levels has all of ε",
+        "dpengine/measure/strategy.py",
+        "        return allocate_apart(self.plan)\n",
+        "        return tuple(replace(each, epsilon=self.plan.for_tables) for each in allocate_apart(self.plan))\n",
+        "tests/measure/test_at_levels.py::test_each_table_is_paid_for_and_a_row_costs_epsilon",
+    ),
+    Fault(
         "all levels are measured at the price of the finest",
         "dpengine/measure/strategy.py",
         "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",

@@ -21,6 +21,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Domain, Marginal
+from dpengine.marginals.plan_levels import are_levels
 from dpengine.results.published_columns import NUMBERS, header, number_columns
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
@@ -55,9 +56,10 @@ class CrossCheck:
     """A comparison of the tables of a bundle. Add its rows first, then its tables, small ones first.
 
     `measured` are the columns of each measured marginal. Counts and amounts must agree with each other and with the
-    rows; with `estimates`, estimates must agree with each other too. If all are those of one model (`modelled`), their
-    totals must agree, and those of pairs and more columns must lie within their intervals. `stated` are half-widths of
-    tables whose intervals do not follow from their estimates, and must be as wide as these say.
+    rows; with `estimates`, estimates must agree with each other too, but across levels only if each level was measured
+    with all other columns. If all are those of one model (`modelled`), their totals must agree, and those of pairs and
+    more columns must lie within their intervals. `stated` are half-widths of tables whose intervals do not follow from
+    their estimates, and must be as wide as these say.
     """
 
     def __init__(
@@ -71,9 +73,11 @@ class CrossCheck:
     ) -> None:
         self._plan = plan
         self._estimates = estimates
+        counted = [each for each in measured if not plan.has_amount(each)]
+        self._across_levels = not plan.resolution.levels or are_levels(plan, counted)
         self._modelled = modelled
         self._stated = stated or {}
-        self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats, int]] = {}
+        self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats | None, int]] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
 
@@ -151,18 +155,19 @@ class CrossCheck:
         resolution = self._plan.resolution
         for wanted in resolution.coarser_tables(table):
             count = resolution.coarsen(numbers.count, table, wanted)
-            estimate = resolution.coarsen(numbers.estimate, table, wanted)
+            comparable = wanted == table or self._across_levels
+            estimate = resolution.coarsen(numbers.estimate, table, wanted) if comparable else None
             faults += self._disagreements_at(numbers, wanted, count, estimate, self._plan.tally_of(table))
         return faults
 
     def _disagreements_at(
-        self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats, tally: int
+        self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats | None, tally: int
     ) -> list[str]:
         faults = []
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
                 count = Marginal(table, counts).project(shared).values
-                estimate = Marginal(table, estimates).project(shared).values
+                estimate = None if estimates is None else Marginal(table, estimates).project(shared).values
                 cells = numbers.count.size
                 if (tally, shared) not in self._first:
                     self._first[tally, shared] = (numbers.file, count, estimate, cells)
@@ -172,6 +177,9 @@ class CrossCheck:
                 files = {"file": numbers.file, "other": file}
                 if not np.array_equal(count, other_count):
                     faults.append(_("{file} and {other} disagree on the counts {where}", **files, where=where))
+                if estimate is None or other_estimate is None:
+                    self._first[tally, shared] = (file, count, other_estimate if estimate is None else estimate, cells)
+                    continue
                 tolerance = ESTIMATE_ROUNDING * (cells + other_cells)
                 if self._estimates and not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
                     faults.append(_(ESTIMATES_DISAGREE, **files, where=where))
@@ -268,7 +276,7 @@ def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
     """Return whether intervals are as wide as the half-width stated for their table, as far as they tell.
 
     Their ends are whole, at least 0, and moved to the published count if that would be outside. With `alike`, the cells
-    of a single column have one width, around a middle that is not published. In tables of more, 95 in 100 are no wider.
+    of a single column have one width, around a middle that is not published. In other tables, 95 in 100 are no wider.
     """
     width, too_wide = numbers.high - numbers.low.astype(np.float64), 2 * half_width + 4 * ESTIMATE_ROUNDING
     moved = (numbers.low == numbers.count) | (numbers.high == numbers.count)

@@ -228,13 +228,11 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if len({(marginal.tally, frozenset(marginal.columns)) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
-    if plan.resolution.levels and not measures_levels(plan, marginals):
-        sound = False
-        yield "manifest.json: what is measured is not the levels of plan.yaml, each with all other columns"
+    apart = bool(plan.resolution.levels) and not measures_levels(plan, marginals)
     for k, tally in enumerate(plan.tallies):
         measured = [set(marginal.columns) for marginal in marginals if marginal.tally == k]
         for table in tally.plan.supports:
-            if not plan.has_amount(table):  # else it is measured at its own level
+            if not (apart or plan.has_amount(table)):  # else it is measured at its own levels
                 table = plan.resolution.finest(table)
             if not any(set(table) <= each for each in measured):
                 sound = False
