@@ -31,9 +31,6 @@ FAN_OUT = 12  # up to this many boxes are measured at once, with all remaining �
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
 MAX_PART = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
-# The same of the last two levels: cells by themselves gain, and ranges lose nothing. Set on tables of the bank of 25 to
-# 6,000 cells, and judged on all shapes of benchmarks/range_shapes.py.
-GROWTH_AT_LAST = (1.7, 2.3)
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
 MIN_COUNTED = 0.1  # fraction of its people that always count for the split of a box
 TO_TELL = 4  # siblings needed to judge whether they are even
@@ -86,8 +83,7 @@ def next_level(split: Split, widths: Ints, left: Ints, rough: Booleans) -> tuple
     fine = rough.any(axis=1)
     pieces[fine] = np.ceil(split.pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
     ahead = np.arange(levels.max())[:, None]
-    growth = np.where(levels == 2, np.array(GROWTH_AT_LAST)[several], np.array(GROWTH)[several])
-    share = 1 / np.where(ahead < levels, growth**ahead, 0).sum(axis=0)
+    share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
     return pieces, np.maximum((left * share).astype(np.int64), 1)
 
 

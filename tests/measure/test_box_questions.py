@@ -91,7 +91,7 @@ def test_stripes_along_one_axis_are_split_across_it(monkeypatch: pytest.MonkeyPa
 def test_a_comb_along_two_axes_is_split_into_cells_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes of a few teeth look alike; in one level of cells all of them stand out, and else a third is misplaced."""
     x, y = np.indices((48, 48))
-    comb = np.where((x % 3 == 0) & (y % 3 == 0), 550, 0)
+    comb = np.where((x % 3 == 0) & (y % 3 == 0), 700, 0)
     assert np.allclose(BoxTree(exactly(comb, monkeypatch, may_ask=False)).table, comb)
     monkeypatch.setattr(box_splits, "NEARLY", 2.0)
     assert np.abs(BoxTree(exactly(comb, monkeypatch, may_ask=False)).table - comb).sum() > comb.sum() / 4

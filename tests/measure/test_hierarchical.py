@@ -194,15 +194,6 @@ def test_auto_measures_cells_where_these_have_hardly_any_noise() -> None:
     assert decide(ages("[{columns: [age], ranges: true}]", last=1100).at("2")).plan.strategy == "adaptive"
 
 
-def test_cells_get_more_of_epsilon_than_the_boxes_that_they_are_in() -> None:
-    """With people everywhere: two levels along one axis, of which the last one has 1.7 times the part of the first."""
-    boxes = measured_boxes(np.full(100, 10_000), "1", 1)
-    leaves = np.setdiff1d(np.arange(boxes.parents.size), boxes.parents)
-    inner = np.setdiff1d(np.arange(1, boxes.parents.size), leaves)
-    assert leaves.size == 100
-    assert boxes.parts[leaves].min() > 1.6 * boxes.parts[inner].max()
-
-
 def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path) -> None:
     plan = ages("[{columns: [age, sex], ranges: true}, [age]]")
     frame = pd.DataFrame({"age": [20, 21, 70, None] * 300, "sex": ["f", "m", "f", "m"] * 300})
