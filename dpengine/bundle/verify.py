@@ -31,7 +31,7 @@ from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.checks.portal_check import wrong_portals
-from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, wrong_prices
+from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, measured_columns, wrong_prices
 from dpengine.bundle.checks.searches import with_found_cells
 from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
@@ -236,7 +236,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     cross_check = None
     if plan is not None:
         direct = estimator(plan) is Estimator.LEAST_SQUARES
-        measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
+        measured = measured_columns(checked, plan)
         stated = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
         modelled = estimator(plan) is Estimator.MODEL
         cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled, stated=None if direct else stated)

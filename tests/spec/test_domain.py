@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +21,7 @@ from dpengine.spec.numeric.edges import equal_edges
 from tests.work import calls, peak_bytes
 
 
-@pytest.mark.parametrize("listed", [np.array, pd.Series, pd.Index, pl.Series])
+@pytest.mark.parametrize("listed", [np.array, pd.Series, pd.Index])
 def test_arrays_and_columns_of_frames_are_taken_as_lists(listed: Callable[[list[Any]], Any]) -> None:
     assert Category(name="c", values=listed(["x", "y"])).values == ("x", "y")
     assert Number(name="n", edges=listed([0, 5, 9])).edges == (0, 5, 9)

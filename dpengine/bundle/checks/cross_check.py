@@ -281,10 +281,10 @@ def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
     width, too_wide = numbers.high - numbers.low.astype(np.float64), 2 * half_width + 4 * ESTIMATE_ROUNDING
     moved = (numbers.low == numbers.count) | (numbers.high == numbers.count)
     wide = ~moved & (width > too_wide)
-    if numbers.count.ndim > 1:
+    if numbers.count.ndim > 1 or not alike:
         return bool(wide.mean() <= 0.05)
     narrow = ~moved & (numbers.low > 0) & (width < 2 * half_width - 2)
-    return not (wide | (narrow & alike)).any()
+    return not (wide | narrow).any()
 
 
 def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:

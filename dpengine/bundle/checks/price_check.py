@@ -27,7 +27,7 @@ from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
-__all__ = ["exactly_known", "level_half_widths", "wrong_prices"]
+__all__ = ["exactly_known", "level_half_widths", "measured_columns", "wrong_prices"]
 
 
 def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
@@ -115,14 +115,17 @@ def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
     return [entry for entry in checked.tables if kinds.get(tuple(entry.columns), ("", 0))[0] in ("levels", "direct")]
 
 
+def measured_columns(checked: Manifest, plan: Plan) -> list[Columns]:
+    """Return the columns of each measured marginal, except those not in `plan`: these are reported with their price."""
+    known = set(plan.released)
+    return [
+        tuple(each.columns) for each in checked.measurements if each.purpose is None and known.issuperset(each.columns)
+    ]
+
+
 def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     """Return, for each table except the total, the part of a plan from which it is estimated."""
-    whole = [
-        tuple(entry.columns)
-        for entry in checked.measurements
-        if entry.purpose is None and set(entry.columns) <= set(plan.released)  # others are reported with their price
-    ]
-    direct = direct_marginals(plan, whole)
+    direct = direct_marginals(plan, measured_columns(checked, plan))
     return {table: source_part(plan, direct, table) for table in plan.marginals}
 
 
