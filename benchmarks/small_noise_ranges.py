@@ -1,4 +1,4 @@
-"""Compare measured cells with boxes for tables for ranges, where ε is large enough that cells have little noise.
+"""Compare measured cells with boxes for tables for ranges of up to 1,024 cells, where these have little noise.
 
     python benchmarks/small_noise_ranges.py bank [--draws 3]             # the folder that `bank.py save bank` wrote
 
@@ -6,7 +6,7 @@ For each public table of up to 100,000 rows, plans are drawn at random: one tabl
 or beside one to three other tables, at an ε such that cells measured directly would have noise of a scale from 0.1 to
 4. Shown are the errors of *adaptive* (boxes) as multiples of those of *direct* (cells): of whole counts of all tables,
 and of the sums from the first cell to any other of the table for ranges. In both, a thousandth of a person is added for
-each cell, as there may be no error at all. The last lines are geometric means.
+each cell, as there may be no error at all. The lines are geometric means, by the columns of the table for ranges.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpengine.measure.allocation import allocate_directly
 from dpengine.measure.strategy import decide
 from dpengine.results.result import conclude
 
-MAX_ROWS, TRIALS, NOISE = 100_000, 60, (0.5, 1.0, 1.5, 2.0, 4.0)
+MAX_ROWS, TRIALS, NOISE, FEW = 100_000, 60, (0.5, 1.0, 2.0, 4.0), 150
 Tables = list[tuple[str, ...]]
 
 
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=3)
     chosen = parser.parse_args()
-    found: defaultdict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
+    found: defaultdict[tuple[str, str, int], list[np.ndarray]] = defaultdict(list)
     for path in sorted(chosen.folder.glob("*.npz")):
         with np.load(path) as read:
             codes, sizes = read["codes"], {f"c{k:02}": int(size) for k, size in enumerate(read["sizes"])}
@@ -91,12 +91,16 @@ def main() -> None:
                 if drawn is not None:
                     plan, scale = drawn
                     boxes, cells = (errors(plan, each, codes, sizes, chosen.draws) for each in ("adaptive", "direct"))
-                    found["beside" if beside else "alone", int(np.digitize(scale, NOISE))].append(boxes / cells)
+                    kind = "one column" if len(plan.ranged[0]) == 1 else "two columns"
+                    kind += ", few cells" if len(plan.ranged[0]) == 2 and plan.cells(plan.ranged[0]) <= FEW else ""
+                    found["beside" if beside else "alone", kind, int(np.digitize(scale, NOISE))].append(boxes / cells)
                     break
-    for (where, place), ratios in sorted(found.items()):
+    for (where, kind, place), ratios in sorted(found.items()):
         low, high = [0.1, *NOISE][place : place + 2]
         whole, sums = np.exp(np.log(ratios).mean(axis=0))
-        print(f"{where}, noise {low} to {high}: whole counts {whole:.2f}, sums {sums:.2f} ({len(ratios)} plans)")
+        print(
+            f"{where}, {kind}, noise {low} to {high}: whole counts {whole:.2f}, sums {sums:.2f} ({len(ratios)} plans)"
+        )
 
 
 if __name__ == "__main__":

@@ -32,8 +32,11 @@ MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in 
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 FLAT_CELLS = 24  # cells; ranges of fewer are as accurate if cells are measured one by one (benchmarks/ranges.py)
-# The same if a cell has noise of at most this scale, alone or beside other tables (benchmarks/small_noise_ranges.py).
+# The same if a cell has noise of at most this scale (benchmarks/small_noise_ranges.py).
 FLAT_CELLS_OF_LITTLE_NOISE, LITTLE_NOISE = 1024, Fraction(1, 2)
+# The same over several ordered columns, of a table alone and beside others: a range then holds few of the cells. If the
+# noise in the table is a larger part of the rows, boxes leave out more of it.
+FLAT_CELLS_OF_SEVERAL, MUCH_NOISE = (150, 60), Fraction(3, 10)
 SPARSE_EPSILON = 1.2  # of a row; beyond it most noise is 0, and direct counts are hard to beat
 
 
@@ -98,10 +101,17 @@ def has_large_ranges(plan: Plan) -> bool:
     if not large or plan.resolution.levels or needs_a_model(plan, maximal(plan.supports)):
         return bool(large)
     measured = allocate_directly(plan)
-    return any(
-        plan.cells(table) > FLAT_CELLS_OF_LITTLE_NOISE or _least_variance(plan, measured, table) > LITTLE_NOISE**2
-        for table in large
-    )
+    return not all(_is_flat(plan, table, _least_variance(plan, measured, table)) for table in large)
+
+
+def _is_flat(plan: Plan, table: Columns, variance: Fraction) -> bool:
+    """Return whether ranges of `table` are best served by cells, whose noise has a scale of this square."""
+    cells, rows = plan.cells(table), plan.rows_about or ASSUMED_ROWS
+    if cells <= FLAT_CELLS_OF_LITTLE_NOISE and variance <= LITTLE_NOISE**2:
+        return True
+    several = sum(plan.column(name).kind in ("number", "date") for name in table) > 1
+    most = FLAT_CELLS_OF_SEVERAL[len(maximal(plan.supports)) > 1]
+    return several and cells <= most and variance * cells**2 <= (MUCH_NOISE * rows) ** 2
 
 
 def _least_variance(plan: Plan, measured: Sequence[Allocation], table: Columns) -> Fraction:

@@ -210,3 +210,27 @@ def test_a_release_for_ranges_is_consistent_verified_and_reopened(tmp_path: Path
     alone = ages("[{columns: [sex, age], ranges: true}]")
     assert dpe.release(frame, alone, ledger).release_id == release.release_id
     assert ledger.spent("ages") == 1
+
+
+@pytest.mark.parametrize(
+    ("bins", "epsilon", "other_tables", "strategy"),
+    [
+        (12, "0.1", [], "auto"),
+        (12, "0.09", [], "adaptive"),  # noise in the table is more than 0.3 of the rows
+        (13, "1", [], "adaptive"),
+        (7, "1", [["sex"]], "auto"),
+        (8, "1", [["sex"]], "adaptive"),
+    ],
+)
+def test_auto_measures_cells_where_few_lie_over_two_ordered_columns(
+    bins: int, epsilon: str, other_tables: list[list[str]], strategy: str
+) -> None:
+    number = {"kind": "number", "edges": list(range(bins + 1)), "other": False, "missing": False}
+    columns = [{"name": "a", **number}, {"name": "b", **number}, {"name": "sex", "kind": "yesno"}]
+    tables = [{"columns": ["a", "b"], "ranges": True}, *other_tables]
+    plan = dpe.Plan(dataset="d", epsilon=epsilon, columns=columns, tables=tables, rows_about=4_800)
+    assert decide(plan).plan.strategy == strategy
+    lines = plan.model_dump(include={"dataset", "epsilon", "rows_about"})
+    groups = [columns[0], {"name": "sex", "kind": "category", "values": list("abcdefg"), "missing": False}]
+    of_one = dpe.Plan(**lines, columns=groups, tables=[{"columns": ["a", "sex"], "ranges": True}])
+    assert decide(of_one).plan.strategy == "adaptive"  # the groups are lines of their own
