@@ -28,7 +28,7 @@ from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import bound, decimal, exactly, plain, sure
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
-from pages.parts.visit.recognition import is_published
+from pages.parts.visit.recognition import is_published, is_recognised
 from pages.parts.visit.same_people import alike_in_words
 from pages.parts.visit.state import require_entry, visit
 
@@ -96,8 +96,8 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
     known = plan is not None and here and is_published(plan)
     price = plan.epsilon if plan is not None and here and not known else None
-    if plan is not None and price is not None and visit().table is None and is_published(plan, of_any_data=True):
-        price = None  # after a reload, whether it is the same data is not known yet
+    if plan is not None and price is not None and not is_recognised(plan) and is_published(plan, of_any_data=True):
+        price = None  # as after a reload: whether it is the same data is not known yet
         published = [_(PUBLISHED_BEFORE)]
     else:
         published = [_(PUBLISHED)] if known else []

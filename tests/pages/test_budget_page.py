@@ -21,6 +21,8 @@ from dpengine.choose import Candidates, draw_once
 from dpengine.measure.strategy import decide
 from dpengine.mechanism import Noise, run_mechanism
 from dpengine.release import release
+from dpengine.sources.open import open_table
+from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent_at_most
@@ -61,8 +63,9 @@ class Known:
         return b"digest"
 
 
-def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
+def page(own: Plan | None = None, *, recognised: bool = False, table: Table | None = None) -> AppTest:
     at = visit()
+    visit_of(at).table = table
     if own is not None:
         visit_of(at).plan = own
     if recognised:
@@ -146,6 +149,8 @@ def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     reloaded = texts(page(own))
     assert "Your plan was published before. Of the same data it is opened again at no cost." in reloaded
     assert "would add" not in reloaded, "the table is not open: nobody can say whether it costs anything"
+    with open_table(pd.DataFrame({"sex": ["f", "m"]})) as opened:
+        assert "Your plan was published before." in texts(page(own, table=opened)), "it is not recognised yet"
 
 
 def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None:

@@ -12,7 +12,7 @@ from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import plan_id_of
 
-__all__ = ["digest_of_table", "is_published"]
+__all__ = ["digest_of_table", "is_published", "is_recognised"]
 
 DIGEST = "digest"
 
@@ -38,21 +38,36 @@ def digest_of_table(plan: Plan | None = None, ledger: Ledger | None = None) -> b
     return digest
 
 
+def is_recognised(plan: Plan) -> bool:
+    """Whether the open table is recognised, so that `is_published` tells whether `plan` was published of its data."""
+    return _digest(plan) is not None
+
+
 def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
     """Whether this plan was published of the open table, or `of_any_data`, according to the ledger.
 
     Until the open table is recognised, it counts as unpublished.
     """
-    if of_any_data:
-        return _published(plan, visit().ledger) != ""
     ledger = visit().ledger
-    job = background_read.job_for(DIGEST, _published(plan, ledger)) or background_read.job_for(DIGEST, "")
-    if job is None or not job.done:
-        return False
+    if of_any_data:
+        return _published(plan, ledger) != ""
+    digest = _digest(plan)
     try:
-        return ledger.find(ledger.fingerprint(job.result()), plan_id_of(plan)) is not None
-    except (TableError, PlanError, Stopped):
+        return digest is not None and ledger.find(ledger.fingerprint(digest), plan_id_of(plan)) is not None
+    except PlanError:
         return False
+
+
+def _digest(plan: Plan) -> bytes | None:
+    """Return the digest of the open table if it was read before, without waiting."""
+    job = background_read.job_for(DIGEST, _published(plan, visit().ledger)) or background_read.job_for(DIGEST, "")
+    if job is None or not job.done:
+        return None
+    try:
+        digest: bytes = job.result()
+    except (TableError, PlanError, Stopped):
+        return None
+    return digest
 
 
 def _published(plan: Plan | None, ledger: Ledger) -> str:
