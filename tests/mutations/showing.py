@@ -160,8 +160,8 @@ FAULTS = [
     Fault(
         "a measurement of a column that is not there ends the program",
         PRICES,
-        "if entry.purpose is None and set(entry.columns) <= set(plan.released)  #",
-        "if entry.purpose is None  #",
+        "if each.purpose is None and known.issuperset(each.columns)",
+        "if each.purpose is None",
         OF_RANGES,
     ),
     Fault(
