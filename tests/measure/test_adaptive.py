@@ -159,6 +159,14 @@ def columns_part(plan: Plan) -> Fraction:
     return sum(single, Fraction(0)) / plan.epsilon
 
 
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer exactly: by chance, noisy answers see strong pairs among independent columns, or none."""
+    for module in (measure, adaptive, pair_selection):
+        monkeypatch.setattr(module, "perturb", lambda exact, _scale: exact)
+
+
+@pytest.mark.usefixtures("no_noise")
 def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a wide table it takes more gain: columns are in many more tables than the pairs that are picked."""
 
@@ -168,8 +176,6 @@ def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: p
     assert [smaller(gain, 4) for gain in (0.1, 0.3, 0.6, 1.2, math.inf)] == pytest.approx([1, 1, 0.5, 0.25, 1])
     assert [smaller(0.9, columns) for columns in (2, 12, 24, 60)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1])
     plan = letters_plan([8] * 5, {"each": 2}, epsilon="1", rows_about=5000, strategy="adaptive")
-    for module in (measure, adaptive, pair_selection):  # by chance, strong pairs are seen among independent columns
-        monkeypatch.setattr(module, "perturb", lambda exact, _scale: exact)
     parts = []
     for gain in (0.3, 1.2):
         monkeypatch.setattr(adaptive, "_gain_of_pairs", lambda *_run, gain=gain: gain * 5000)
@@ -177,6 +183,7 @@ def test_single_columns_get_less_of_epsilon_where_pairs_gain_much(monkeypatch: p
     assert parts[1] < 0.6 * parts[0]
 
 
+@pytest.mark.usefixtures("no_noise")
 def test_hardly_any_of_epsilon_is_for_columns_where_all_pairs_are_measured_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
