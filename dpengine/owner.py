@@ -23,6 +23,7 @@ from dpengine.counting.equivalence_classes import (
 )
 from dpengine.counting.last_rows import rows_below
 from dpengine.counting.single_query import check as check_asked
+from dpengine.counting.summed_up import frequency_column
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
@@ -30,7 +31,7 @@ from dpengine.spec.plan import Plan
 __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "around_bounds", "beyond_bounds",
     "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes", "distinct_texts",
-    "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept", "unique_people",
+    "frequency_column", "people_count", "row_count", "rows_below", "rows_by_cell", "rows_kept", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be

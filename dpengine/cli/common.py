@@ -86,6 +86,9 @@ READING = (
     click.option(
         "--skip-last", type=click.IntRange(0), default=0, help="Rows at the end that stand for nobody, such as a total."
     ),
+    click.option(
+        "--frequency", metavar="COLUMN", help="Column that says how many people each row stands for, in a summary."
+    ),
     click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
 )
 
@@ -101,12 +104,13 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         sheet: str | None,
         skip_rows: int,
         skip_last: int,
+        frequency: str | None,
         no_names: bool,
         **options: Any,
     ) -> None:
         reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
         rows = {"skip_rows": skip_rows, "skip_last": skip_last, "names_given": not no_names}
-        command(*arguments, reading=reading | rows, **options)
+        command(*arguments, reading=reading | rows | {"frequency": frequency}, **options)
 
     for add in reversed(READING):
         collected = add(collected)

@@ -26,6 +26,7 @@ from dpengine.sources.engine import Engine
 from dpengine.sources.files import isolated, parquet
 from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
+from dpengine.sources.frequencies import repeat_rows
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
 from dpengine.sources.table import Field, LocalTable, Table, TextFile, fields, plain_errors, stamp
 from dpengine.translation.catalogue import _, mark
@@ -119,6 +120,7 @@ def open_table(
     skip_rows: int = 0,
     names_given: bool = True,
     skip_last: int = 0,
+    frequency: str | None = None,
 ) -> Table:
     """Open a table: a file, many Parquet files, a table of a database, a DataFrame or an Arrow table.
 
@@ -145,6 +147,9 @@ def open_table(
     skip_last
         Of a text file or a workbook: how many lines or rows at its end, such as a total or a note, are below the table.
         Say so only of rows that stand for nobody: they are left out before anything is counted, and are not protected.
+    frequency
+        The column that says how many people a row stands for, if the table is summed up already. Each row counts as
+        often as it says, and the column is none of the table's.
     in_full
         Whether text and Parquet files of any size are first read in full in a separate process, so that no damaged file
         can crash this one: for a server that opens strangers' files. By default those of up to 64 MB are (Parquet
@@ -156,15 +161,18 @@ def open_table(
     if not isinstance(source, str | Path):
         options.check_for("")
     if _is_ibis(source) and remote.can_count(source):
+        if frequency is not None:
+            raise TableError(_("rows that stay in their database are not repeated; make a view that repeats them"))
         return remote.RemoteTable(source)
-    if (frame := _in_memory(source)) is not None:
-        return _of_frame(*frame)
+    in_memory = _in_memory(source)
     engine = Engine()
     try:
         with plain_errors():
-            parts = _parts(source)
+            parts = _parts(source) if in_memory is None else []
             seen = {path: stamp(path) for path, _ in parts}
-            loaded = _load(engine, source, parts, options)
+            loaded = _of_rows(engine, *in_memory) if in_memory else _load(engine, source, parts, options)
+            if frequency is not None:
+                loaded = _repeated(engine, loaded, frequency)
             columns = fields(loaded.names, loaded.types or types_of(engine.connection()), loaded.typed)
             if loaded.labels:
                 columns = tuple(map(_with_words, columns, loaded.labels))
@@ -252,19 +260,6 @@ def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
         return plain_arrow(source) if isinstance(source, pa.Table) else None
 
 
-def _of_frame(names: list[str], frame: pa.Table) -> LocalTable:
-    engine = Engine(lambda connection: from_arrow(connection, frame))
-    try:
-        types = known_types(frame.schema)
-        if types is None:
-            with plain_errors():
-                types = types_of(engine.connection())
-        return LocalTable(engine, fields(names, types, True), (), frame.num_rows, frame)
-    except BaseException:
-        engine.discard()
-        raise
-
-
 def _open_file(engine: Engine, path: Path, options: _Options) -> _Loaded:
     folder = engine.folder
     label = (options.name or path.name).lower()
@@ -312,6 +307,14 @@ def _of_rows(engine: Engine, names: list[str], frame: pa.Table, **more: Any) -> 
     """Return a table whose rows are in memory, or in a copy that is mapped into memory; the engine need not start."""
     engine.prepare = lambda connection: from_arrow(connection, frame)
     return _Loaded(names, rows=frame.num_rows, frame=frame, types=known_types(frame.schema), **more)
+
+
+def _repeated(engine: Engine, loaded: _Loaded, frequency: str) -> _Loaded:
+    """Return the table with each row as often as its frequency says; its rows are then read by the engine alone."""
+    place, people = repeat_rows(engine.connection(), loaded.names, frequency)
+    labels = tuple(label for i, label in enumerate(loaded.labels) if i != place)
+    names = [name for i, name in enumerate(loaded.names) if i != place]
+    return replace(loaded, names=names, labels=labels, rows=people, frame=None, text=None, parquet=None, types=None)
 
 
 def _open_parquet(engine: Engine, path: Path, options: _Options) -> _Loaded:

@@ -27,7 +27,10 @@ from pages.parts.visit.state import visit
 
 __all__ = ["choose_table", "offer_to_skip_a_row", "summary"]
 
-PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True}
+PLAINLY = {
+    "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
+    "frequency": None,
+}  # fmt: skip
 
 
 def choose_table() -> None:
@@ -50,11 +53,19 @@ def choose_table() -> None:
         encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=visit().key("encoding")) or None
         delimiter = b.text_input(_("Delimiter"), placeholder=_("detected"), key=visit().key("delimiter")) or None
         sheet = c.text_input(_("Sheet"), placeholder=_("the first"), key=visit().key("sheet")) or None
-        d, e, f = st.columns([1, 1, 2], vertical_alignment="bottom")
+        d, e, f = st.columns([1, 1, 1], vertical_alignment="bottom")
         skip_rows = d.number_input(_("Rows above the names"), 0, 1000, 0, key=visit().key("skip-rows"))
         skip_last = e.number_input(_("Rows below the table"), 0, 1000, 0, key=visit().key("skip-last"))
-        no_names = f.checkbox(_("No row holds names: the first one is a row of the table"), key=visit().key("no-names"))
-        rows = {"skip_rows": int(skip_rows), "skip_last": int(skip_last), "names_given": not no_names}
+        frequency = f.text_input(
+            _("Column of counts"), placeholder=_("none"), key=visit().key("frequency"),
+            help=_("If the table is summed up already: the column that says how many people each row stands for."),
+        )  # fmt: skip
+        no_row = _("No row holds names: the first one is a row of the table")
+        no_names = st.checkbox(no_row, key=visit().key("no-names"))
+        rows = {
+            "skip_rows": int(skip_rows), "skip_last": int(skip_last), "names_given": not no_names,
+            "frequency": frequency.strip() or None,
+        }  # fmt: skip
     if databases := connections.known(visit().account.connections):
         with st.expander(_("A table of a database"), icon=":material/database:"):
             choose_from_database(databases)
@@ -132,7 +143,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     question = (arrived.token, arrived.arrivals, *how.values())
     table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
-        _take_or_ask(table, arrived, how, question)
+        _take_or_ask(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if lies_in_header(job.failure):
             offer_to_skip_a_row()
@@ -144,13 +155,20 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
         )
 
 
-def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any], question: object) -> None:
-    """Go on with a table that is open, once its owner has said of odd first and last rows what they are."""
+def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
+    """Go on with a table that is open, once its owner has said of odd rows what they are."""
+    question = (source.token, source.arrivals, *(value for name, value in how.items() if name != "frequency"))
     named = how["names_given"] and header_doubt(field.name for field in table.columns)
     if named and not visit().recall("names-confirmed", question):
         _ask_for_names(question)
     elif (below := _rows_below(table, source)) and not visit().recall("last-confirmed", question):
         _ask_about_last_rows(below, question)
+    elif (
+        how["frequency"] is None
+        and not visit().recall("rows-confirmed", question)
+        and (counts := owner.frequency_column(table))
+    ):
+        _ask_about_counts(counts, question)
     else:
         _take(table, source, how)
 
@@ -184,6 +202,29 @@ def _ask_about_last_rows(below: int, question: object) -> None:
     )  # fmt: skip
 
 
+def _ask_about_counts(name: str, question: object) -> None:
+    """Ask whether rows stand for several people each: as it is, the release would protect a row, not a person."""
+    st.warning(
+        _(
+            "**Each row seems to stand for several people: the column {name} says how many.** As it is, each row would "
+            "count as one person, and the release would protect a row of your summary, not a person.",
+            name=plain(name),
+        ),
+        icon=":material/groups:",
+    )
+    summed_up, single = st.columns(2)
+    summed_up.button(
+        _("Count that many people"),
+        key=visit().key("rows-are-counts"), width="stretch", type="primary",
+        on_click=_set_option, args=("frequency", name),
+    )  # fmt: skip
+    single.button(
+        _("Each row is one person"), key=visit().key("rows-are-people"), width="stretch",
+        on_click=lambda: visit().keep("rows-confirmed", question, True),
+    )  # fmt: skip
+    st.caption(_("A table that counts people must have no rows that sum up others, such as totals of regions."))
+
+
 def _ask_for_names(question: object) -> None:
     """Ask whether the first line, which looks like data, holds names: a person's values must not become names."""
     st.warning(
@@ -214,9 +255,14 @@ def offer_to_skip_a_row() -> None:
 
 
 def _leave_out(where: str, rows: int) -> None:
-    """Leave out more rows above or below the table; one that is open is then read again in the first step."""
-    key = visit().key(where.replace("_", "-"))
-    st.session_state[key] = st.session_state.get(key, visit().read_as.get(where, 0)) + rows
+    """Leave out more rows above or below the table."""
+    before = st.session_state.get(visit().key(where.replace("_", "-")), visit().read_as.get(where, 0))
+    _set_option(where, before + rows)
+
+
+def _set_option(name: str, value: int | str) -> None:
+    """Set an option for reading the file; a table that is open is then read again in the first step."""
+    st.session_state[visit().key(name.replace("_", "-"))] = value
     visit().open_step("table")
 
 
@@ -236,7 +282,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
-        _take_or_ask(table, source, how, question)
+        _take_or_ask(table, source, how)
     elif (job := background_read.job_for("file", question)) is not None and lies_in_header(job.failure):
         offer_to_skip_a_row()
 

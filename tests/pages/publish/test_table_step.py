@@ -110,6 +110,36 @@ def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
     assert visit_of(page).read_as == {"skip_last": 3}
 
 
+@pytest.mark.parametrize(("answer", "rows"), [("Count that many people", 4000), ("Each row is one person", 2)])
+def test_a_summary_counts_people_once_its_owner_says_so(answer: str, rows: int) -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("pupils.csv", b"class;Count\n7a;3001\n7b;999\n").run()
+    settled(page)
+    assert visit_of(page).table is None, "nothing goes on before the question is answered"
+    assert "the column Count says how many" in texts(page)
+    assert "3001" not in texts(page)
+    press(page, answer)
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert row_count(table) == rows
+    assert visit_of(page).read_as == ({"frequency": "Count"} if rows == 4000 else {})
+
+
+def test_a_summary_with_a_total_below_is_asked_about_both() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("pupils.csv", b"class;Count\n7a;3001\n7b;999\nTotal;4000\n").run()
+    settled(page)
+    press(page, "It stands for nobody: leave it out")
+    settled(page)
+    press(page, "Count that many people")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    assert row_count(table) == 4000
+    assert visit_of(page).read_as == {"skip_last": 1, "frequency": "Count"}
+
+
 def test_names_that_look_like_data_can_be_confirmed() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("odd.csv", b"1,2\n3,4\n").run()

@@ -125,15 +125,16 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
 
 
 def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> None:
-    Path("visits.csv").write_text("A title\nage|town\n30|M\u00fcnchen\n41|Ulm\nTotal|Ulm\n", encoding="latin-1")
-    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1}
+    text = "A title\npeople|town\n30|M\u00fcnchen\n41|Ulm\nTotal|Ulm\n"
+    Path("visits.csv").write_text(text, encoding="latin-1")
+    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "frequency": "people"}
     plan = dpe.Plan(dataset="visits", epsilon=50, columns=[{"name": "town", "kind": "category", "values": ["München"]}],
                     tables=[["town"]])  # fmt: skip
     plan.save("plan.yaml")
     values = {"plan": "plan.yaml", "bundle": "release.zip", "table": "visits.csv", **PLAINLY, "options": options,
               "owner": "group:clinic", "other_people": True}  # fmt: skip
     release = run(write.python("publish", **values))[0]["release"]
-    assert release.counts(("town",)).tolist() == [1, 1, 0]
+    assert release.counts(("town",)).tolist() == [30, 41, 0]
     assert release.release_id in run_lines(write.shell("publish", **values))
     assert ledger().for_owner("group:clinic").spent("visits") == 50
     assert ledger().spent("visits") == 0
