@@ -76,6 +76,18 @@ owner_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
+
+def _read_answers(_context: click.Context, _option: click.Parameter, lines: tuple[str, ...]) -> Any:
+    if not lines:
+        return None
+    from dpengine.sources.several_answers import read_answers
+
+    try:
+        return read_answers(lines)
+    except TableError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 READING = (
     click.option("--encoding", help="Text encoding, if it is not UTF-8."),
     click.option("--delimiter", help="Separator of cells, if the header does not show it."),
@@ -88,6 +100,13 @@ READING = (
     ),
     click.option(
         "--frequency", metavar="COLUMN", help="Column that says how many people each row stands for, in a summary."
+    ),
+    click.option(
+        "--answers",
+        multiple=True,
+        metavar="COLUMN=ANSWER;…",
+        callback=_read_answers,
+        help="Possible answers in a column with several of them in a cell; each becomes a column of yes and no.",
     ),
     click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
 )
@@ -105,12 +124,14 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         skip_rows: int,
         skip_last: int,
         frequency: str | None,
+        answers: dict[str, list[str]] | None,
         no_names: bool,
         **options: Any,
     ) -> None:
         reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
         rows = {"skip_rows": skip_rows, "skip_last": skip_last, "names_given": not no_names}
-        command(*arguments, reading=reading | rows | {"frequency": frequency}, **options)
+        people = {"frequency": frequency, "answers": answers}
+        command(*arguments, reading=reading | rows | people, **options)
 
     for add in reversed(READING):
         collected = add(collected)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 
-from dpengine.sources.frequencies import whole_number
+from dpengine.counting.few_rows import first_rows
 from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["frequency_column"]
 
-_MOST = 100_000  # rows of a table that is looked at
+_ROWS = 2_000  # that are looked at
+_WHOLE = re.compile(r"\+?[0-9]{1,15}(\.0*)?")
 _COUNTS = re.compile(
-    r"(the )?(n|counts?|freqs?|frequenc(y|ies)|cases|persons?|people|population|pop|inhabitants|residents|"
-    r"respondents|employees|patients|pupils|students|households|headcount|total|(n|no|num|number|count)[. _](of[ _])?"
-    r"(people|persons|cases|rows|patients|pupils|students|residents|households|respondents)|anzahl( .*)?|anz|"
-    r"häufigkeit(en)?|fälle|fallzahl|personen(zahl)?|einwohner(zahl)?|bevölkerung|insgesamt)",
+    r"(the )?(n|counts?|freqs?|frequenc(y|ies)|cases|persons?|people|population|pop|inhabitants|residents|respondents|"
+    r"employees|patients|pupils|students|households|headcount|total|(n|no|num|number|count)[. _](of[ _])?(people|"
+    r"persons|cases|rows|patients|pupils|students|residents|households|respondents)|anzahl( .*)?|anz|häufigkeit(en)?|"
+    r"fälle|fallzahl|personen(zahl)?|einwohner(zahl)?|bevölkerung|insgesamt)",
     re.IGNORECASE,
 )
 
@@ -26,20 +27,19 @@ _COUNTS = re.compile(
 def frequency_column(table: Table) -> str | None:
     """Return the column that seems to say how many people each row stands for, for the eyes of the owner only.
 
-    Its name says so, it holds whole numbers, some above 1, and no two rows are alike in all other columns. Large tables
-    and those that stay in their database are not looked at.
+    Its name says so, it holds whole numbers, some above 1, and no two of the first rows are alike in all other columns.
+    A table that stays in its database is not looked at.
     """
-    if not isinstance(table, LocalTable) or table.rows is None or not 1 < table.rows <= _MOST:
+    named = [i for i, field in enumerate(table.columns) if _COUNTS.fullmatch(field.name.strip())]
+    if not isinstance(table, LocalTable) or not named or len(table.columns) == 1:
         return None
-    fields = list(enumerate(table.columns))
-    named = [(i, field) for i, field in fields if len(fields) > 1 and _COUNTS.fullmatch(field.name.strip())]
-    for place, field in named:
-        others = ", ".join(f"c{i}" for i, _ in fields if i != place)
-        times = whole_number(f"c{place}", field.type)
-        query = (
-            f"SELECT count(*) = count({times}) AND max({times}) > 1, count(*) = count(DISTINCT ({others})) FROM rows"
-        )
-        with table.connection() as connection:
-            if all(connection.execute(query).fetchall()[0]):
-                return field.name
+    rows = first_rows(table, _ROWS)
+    for place in named:
+        times, others = [row[place] for row in rows], {(*row[:place], *row[place + 1 :]) for row in rows}
+        if (
+            1 < len(rows) == len(others)
+            and all(map(_WHOLE.fullmatch, times))
+            and any(float(each) > 1 for each in times)
+        ):
+            return table.columns[place].name
     return None

@@ -15,22 +15,11 @@ from dpengine.sources.mixed import text_of
 from dpengine.sources.relation import types_of
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["MAX_PEOPLE", "repeat_rows", "whole_number"]
+__all__ = ["MAX_PEOPLE", "repeat_rows"]
 
 MAX_PEOPLE = 1_000_000_000
 _AT_ONCE = 1000  # copies of a row: the engine holds those of some thousand rows in memory
 _WHOLE = r"\+?[0-9]{1,15}([.]0*)?"
-
-
-def whole_number(cell: str, type_name: str) -> str:
-    """Return SQL for a cell of `rows` as a number of people; null if it is no whole number from 0.
-
-    >>> whole_number("c1", "BIGINT")[:33]
-    "CASE WHEN regexp_full_match(trim("
-    """
-    text = f"trim({text_of(cell, type_name)})"
-    digits = f"split_part(ltrim({text}, '+'), '.', 1)"
-    return f"CASE WHEN regexp_full_match({text}, '{_WHOLE}') THEN CAST({digits} AS BIGINT) END"
 
 
 def repeat_rows(connection: Any, names: Sequence[str], frequency: str) -> tuple[int, int]:
@@ -44,7 +33,7 @@ def repeat_rows(connection: Any, names: Sequence[str], frequency: str) -> tuple[
     place = list(names).index(frequency)
     if len(names) == 1:
         raise TableError(_("the table has only the column {name!r}, so it says nothing about people", name=frequency))
-    times = whole_number(f"c{place}", types_of(connection)[place])
+    times = _whole_number(f"c{place}", types_of(connection)[place])
     found = connection.execute(f"SELECT count(*) = count({times}), coalesce(sum({times}), 0) FROM rows").fetchall()
     whole, people = bool(found[0][0]), int(found[0][1])
     if not whole:
@@ -73,3 +62,10 @@ def repeat_rows(connection: Any, names: Sequence[str], frequency: str) -> tuple[
         f"(SELECT {listed}, {times} AS times FROM summed_up)))"
     )
     return place, people
+
+
+def _whole_number(cell: str, type_name: str) -> str:
+    """Write a cell as a number of people; null if it is no whole number from 0."""
+    text = f"trim({text_of(cell, type_name)})"
+    digits = f"split_part(ltrim({text}, '+'), '.', 1)"
+    return f"CASE WHEN regexp_full_match({text}, '{_WHOLE}') THEN CAST({digits} AS BIGINT) END"

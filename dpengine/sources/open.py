@@ -28,6 +28,7 @@ from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
 from dpengine.sources.frequencies import repeat_rows
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
+from dpengine.sources.several_answers import add_answers
 from dpengine.sources.table import Field, LocalTable, Table, TextFile, fields, plain_errors, stamp
 from dpengine.translation.catalogue import _, mark
 
@@ -121,6 +122,7 @@ def open_table(
     names_given: bool = True,
     skip_last: int = 0,
     frequency: str | None = None,
+    answers: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
     """Open a table: a file, many Parquet files, a table of a database, a DataFrame or an Arrow table.
 
@@ -150,6 +152,9 @@ def open_table(
     frequency
         The column that says how many people a row stands for, if the table is summed up already. Each row counts as
         often as it says, and the column is none of the table's.
+    answers
+        For columns with several answers in a cell, such as "German; Turkish": the possible ones, which are public. Each
+        becomes a column of yes and no, such as "languages: Turkish", beside the others.
     in_full
         Whether text and Parquet files of any size are first read in full in a separate process, so that no damaged file
         can crash this one: for a server that opens strangers' files. By default those of up to 64 MB are (Parquet
@@ -161,8 +166,8 @@ def open_table(
     if not isinstance(source, str | Path):
         options.check_for("")
     if _is_ibis(source) and remote.can_count(source):
-        if frequency is not None:
-            raise TableError(_("rows that stay in their database are not repeated; make a view that repeats them"))
+        if frequency is not None or answers:
+            raise TableError(_("a table that stays in its database is counted as it is: make a view of it there"))
         return remote.RemoteTable(source)
     in_memory = _in_memory(source)
     engine = Engine()
@@ -171,11 +176,13 @@ def open_table(
             parts = _parts(source) if in_memory is None else []
             seen = {path: stamp(path) for path, _ in parts}
             loaded = _of_rows(engine, *in_memory) if in_memory else _load(engine, source, parts, options)
+            if answers:
+                loaded = _read_by_engine(loaded, names=add_answers(engine.connection(), loaded.names, answers))
             if frequency is not None:
                 loaded = _repeated(engine, loaded, frequency)
             columns = fields(loaded.names, loaded.types or types_of(engine.connection()), loaded.typed)
             if loaded.labels:
-                columns = tuple(map(_with_words, columns, loaded.labels))
+                columns = (*map(_with_words, columns, loaded.labels), *columns[len(loaded.labels) :])
     except BaseException:
         engine.discard()
         raise
@@ -310,11 +317,16 @@ def _of_rows(engine: Engine, names: list[str], frame: pa.Table, **more: Any) -> 
 
 
 def _repeated(engine: Engine, loaded: _Loaded, frequency: str) -> _Loaded:
-    """Return the table with each row as often as its frequency says; its rows are then read by the engine alone."""
+    """Return the table with each row as often as its frequency says."""
     place, people = repeat_rows(engine.connection(), loaded.names, frequency)
     labels = tuple(label for i, label in enumerate(loaded.labels) if i != place)
     names = [name for i, name in enumerate(loaded.names) if i != place]
-    return replace(loaded, names=names, labels=labels, rows=people, frame=None, text=None, parquet=None, types=None)
+    return _read_by_engine(loaded, names=names, labels=labels, rows=people)
+
+
+def _read_by_engine(loaded: _Loaded, **changes: Any) -> _Loaded:
+    """Return a table that only the engine can read, since its `rows` are made from those of the source."""
+    return replace(loaded, frame=None, text=None, parquet=None, types=None, **changes)
 
 
 def _open_parquet(engine: Engine, path: Path, options: _Options) -> _Loaded:

@@ -249,9 +249,9 @@ def _fault(message: str) -> str | Fault:
 
 
 def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:
-    """Return the columns of `rows`; unless their types were declared (`typed`), only names hint at kinds."""
+    """Return the columns of `rows`; unless types were declared (`typed`), only names hint at the kinds of texts."""
     return tuple(
-        Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
+        Field(name, hint_of_type(kind) if typed or kind == "BOOLEAN" else hint_of_name(name), kind)
         for name, kind in zip(names, types, strict=True)
     )
 

@@ -14,7 +14,7 @@ from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural
 from pages.parts.publish.person_ids import published_ids
-from pages.parts.publish.table_step import offer_to_skip_a_row
+from pages.parts.publish.table_questions import offer_to_skip_a_row
 from pages.parts.publish.tables import levels_box
 from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box

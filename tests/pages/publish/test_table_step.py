@@ -140,6 +140,36 @@ def test_a_summary_with_a_total_below_is_asked_about_both() -> None:
     assert visit_of(page).read_as == {"skip_last": 1, "frequency": "Count"}
 
 
+TONGUES = "".join(f"{k};{', '.join(t for i, t in enumerate(('German', 'Arabic', 'Urdu', 'Thai')) if (k % 15 + 1) >> i & 1)}\n"
+                  for k in range(60))  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_several_answers_in_a_cell_become_columns_once_their_owner_lists_them(listed: bool) -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("pupils.csv", f"pupil;speaks\n{TONGUES}".encode()).run()
+    settled(page)
+    assert visit_of(page).table is None, "nothing goes on before the question is answered"
+    assert "The column speaks seems to hold several answers" in texts(page)
+    assert "Urdu" not in texts(page), "the owner lists what is public"
+    if listed:
+        box = next(each for each in page.text_area if each.label == "Possible answers, one a line")
+        box.input("German\nUrdu\n").run()
+    press(page, "Make a column of each answer" if listed else "Leave it as it is")
+    settled(page)
+    table = visit_of(page).table
+    assert table is not None
+    made = ["speaks: German", "speaks: Urdu"] if listed else []
+    assert [field.name for field in table.columns] == ["pupil", "speaks", *made]
+    assert visit_of(page).read_as == ({"answers": {"speaks": ["German", "Urdu"]}} if listed else {})
+
+
+def test_answers_in_another_form_are_refused_with_an_example() -> None:
+    page = visit()
+    next(each for each in page.text_area if "several answers" in each.label).input("speaks: German").run()
+    assert "languages = German; Turkish" in texts(page)
+
+
 def test_names_that_look_like_data_can_be_confirmed() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("odd.csv", b"1,2\n3,4\n").run()

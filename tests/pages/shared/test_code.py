@@ -125,16 +125,18 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
 
 
 def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> None:
-    text = "A title\npeople|town\n30|M\u00fcnchen\n41|Ulm\nTotal|Ulm\n"
+    text = "A title\npeople|town|ways\n30|M\u00fcnchen|bus; tram\n41|Ulm|tram\nTotal|Ulm|\n"
     Path("visits.csv").write_text(text, encoding="latin-1")
-    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "frequency": "people"}
-    plan = dpe.Plan(dataset="visits", epsilon=50, columns=[{"name": "town", "kind": "category", "values": ["München"]}],
-                    tables=[["town"]])  # fmt: skip
+    options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "frequency": "people",
+               "answers": {"ways": ["bus", "it's a tram"]}}  # fmt: skip
+    town = {"name": "town", "kind": "category", "values": ["München"]}
+    columns = [town, {"name": "ways: bus", "kind": "yesno"}, {"name": "ways: it's a tram", "kind": "yesno"}]
+    plan = dpe.Plan(dataset="visits", epsilon=50, columns=columns, tables=[["town", "ways: bus"]])
     plan.save("plan.yaml")
     values = {"plan": "plan.yaml", "bundle": "release.zip", "table": "visits.csv", **PLAINLY, "options": options,
               "owner": "group:clinic", "other_people": True}  # fmt: skip
     release = run(write.python("publish", **values))[0]["release"]
-    assert release.counts(("town",)).tolist() == [30, 41, 0]
+    assert release.counts(("town", "ways: bus"))[:2, :2].tolist() == [[30, 0], [0, 41]]
     assert release.release_id in run_lines(write.shell("publish", **values))
     assert ledger().for_owner("group:clinic").spent("visits") == 50
     assert ledger().spent("visits") == 0

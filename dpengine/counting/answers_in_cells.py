@@ -1,0 +1,51 @@
+"""Look at a table: does a column hold several answers in one cell, such as "German; Turkish"?
+
+As it is, each combination would be a value of its own. Nothing is changed by what is found here: the owner is asked,
+and lists the possible answers, which the questionnaire makes public.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dpengine.counting.few_rows import first_rows
+from dpengine.sources.several_answers import BETWEEN
+from dpengine.sources.table import LocalTable, Table
+
+__all__ = ["columns_of_several_answers"]
+
+_ROWS = 2_000  # that are looked at
+_MOST_ANSWERS = 40
+_TIMES = 4  # that each answer is given, in the mean
+_SEVERAL = 20  # of so many cells, one at least has two answers
+_NUMERAL = re.compile(r"[0-9 .]*")
+
+
+def columns_of_several_answers(table: Table) -> list[str]:
+    """Return the columns of texts that seem to hold several answers in a cell, for the eyes of the owner only.
+
+    In the first rows, the parts of cells between the same letter, such as a semicolon, are few and come again and
+    again, in more combinations than there are parts, and not the same number of them in each cell. A table that stays
+    in its database is not looked at.
+    """
+    places = [i for i, field in enumerate(table.columns) if field.type == "VARCHAR"]
+    if not isinstance(table, LocalTable) or not places:
+        return []
+    rows = first_rows(table, _ROWS)
+    columns = {table.columns[i].name: [row[i] for row in rows if row[i]] for i in places}
+    return [name for name, cells in columns.items() if any(_are_lists(cells, letter) for letter in BETWEEN)]
+
+
+def _are_lists(cells: Sequence[str], letter: str) -> bool:
+    """Whether cells are lists of a few answers with this letter between them; a comma may be that of a number."""
+    if _SEVERAL * sum(letter in cell for cell in cells) < max(1, len(cells)):
+        return False
+    lists = [tuple(part.strip() for part in cell.split(letter)) for cell in cells]
+    parts = {part for each in lists for part in each}
+    return (
+        len({len(each) for each in lists}) > 1
+        and len(parts) <= min(_MOST_ANSWERS, sum(map(len, lists)) / _TIMES)
+        and len(set(lists)) > len(parts)
+        and not (letter == "," and any(map(_NUMERAL.fullmatch, parts)))
+    )

@@ -1,0 +1,71 @@
+"""The cells of a few rows of a table, as texts without blanks around them, for looking at how it is made."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dpengine.sources.cells import cell_text
+from dpengine.sources.table import LocalTable, TextFile
+
+__all__ = ["first_rows", "last_rows"]
+
+_HEAD, _TAIL = 1 << 20, 1 << 16  # bytes of a text file in which rows are looked for
+
+
+def first_rows(table: LocalTable, most: int) -> list[list[str]]:
+    """Return the first rows, or any, if only the engine can read them; a file is not read on for this."""
+    if table.text is not None:
+        with table.text.path.open("rb") as raw:
+            next(raw)  # the names
+            lines = raw.read(_HEAD)
+        return _of_lines(lines if len(lines) < _HEAD else lines[: lines.rfind(b"\n")], table.text, len(table.columns))[
+            :most
+        ]
+    if table.frame is not None:
+        return _of_values(table.frame.slice(0, most).to_pylist())
+    if table.parquet is not None:
+        return _of_parquet(table.parquet, most)
+    with table.connection() as connection:
+        return _of_values(
+            [dict(enumerate(row)) for row in connection.execute(f"SELECT * FROM rows LIMIT {most:d}").fetchall()]
+        )
+
+
+def last_rows(table: LocalTable, most: int) -> list[list[str]]:
+    """Return the last rows, if they are in memory or in a text file."""
+    if table.text is not None:
+        with table.text.path.open("rb") as raw:
+            next(raw)
+            raw.seek(max(raw.tell(), raw.seek(0, 2) - _TAIL))
+            return _of_lines(raw.read(), table.text, len(table.columns))[-most:]
+    if table.frame is None:
+        return []
+    return _of_values(table.frame.slice(max(0, table.frame.num_rows - most)).to_pylist())
+
+
+def _of_parquet(path: Path, most: int) -> list[list[str]]:
+    import pyarrow.parquet as pq  # loaded by then
+
+    with pq.ParquetFile(path) as file:
+        batch = next(file.iter_batches(batch_size=most), None)
+    return [] if batch is None else _of_values(batch.to_pylist())
+
+
+def _of_lines(content: bytes, file: TextFile, columns: int) -> list[list[str]]:
+    """Return the cells of the lines that have a cell for each column: the first may be cut, or of a quote."""
+    lines = content.decode("utf-8", "replace").splitlines()
+    rows = csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote)
+    return [[cell.strip() for cell in row] for row in rows if len(row) == columns]
+
+
+def _of_values(rows: Iterable[dict[Any, object]]) -> list[list[str]]:
+    return [[_text(cell) for cell in row.values()] for row in rows]
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, dict):  # of a mixed column
+        cell = next((value for value in cell.values() if value is not None), None)
+    return (cell_text(cell) or "").strip()

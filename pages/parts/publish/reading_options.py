@@ -1,0 +1,79 @@
+"""How the file is read: the options of `open_table`, which the owner states in step 1 or by answering its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from dpengine import TableError
+from dpengine.sources.several_answers import read_answers
+from dpengine.translation.catalogue import _
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
+
+__all__ = ["PLAINLY", "add_answers", "ask", "leave_out", "set_option"]
+
+PLAINLY: dict[str, Any] = {
+    "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
+    "frequency": None, "answers": None,
+}  # fmt: skip
+
+
+def ask() -> dict[str, Any]:
+    """Ask for all options; what is left alone is as in `PLAINLY`."""
+    with st.expander(_("Reading options, for unusual files"), icon=":material/tune:"):
+        a, b, c = st.columns(3)
+        encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=_key("encoding")) or None
+        delimiter = b.text_input(_("Delimiter"), placeholder=_("detected"), key=_key("delimiter")) or None
+        sheet = c.text_input(_("Sheet"), placeholder=_("the first"), key=_key("sheet")) or None
+        d, e, f = st.columns(3, vertical_alignment="bottom")
+        skip_rows = d.number_input(_("Rows above the names"), 0, 1000, 0, key=_key("skip_rows"))
+        skip_last = e.number_input(_("Rows below the table"), 0, 1000, 0, key=_key("skip_last"))
+        frequency = f.text_input(
+            _("Column of counts"), placeholder=_("none"), key=_key("frequency"),
+            help=_("If the table is summed up already: the column that says how many people each row stands for."),
+        )  # fmt: skip
+        answers = st.text_area(
+            _("Questions with several answers in a cell"), placeholder="languages = German; Turkish; Arabic",
+            height=68, key=_key("answers"),
+            help=_("One line for each question: its column, =, and all possible answers. Each answer becomes a column "
+                   "of yes and no."),
+        )  # fmt: skip
+        no_row = _("No row holds names: the first one is a row of the table")
+        no_names = st.checkbox(no_row, key=_key("no_names"))
+    return {
+        "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "skip_rows": int(skip_rows),
+        "skip_last": int(skip_last), "names_given": not no_names, "frequency": frequency.strip() or None,
+        "answers": _read(answers),
+    }  # fmt: skip
+
+
+def _read(text: str) -> dict[str, list[str]] | None:
+    try:
+        return read_answers([line for line in text.splitlines() if line.strip()]) or None
+    except TableError as error:
+        background_read.show_refusal(error)
+        return None
+
+
+def leave_out(where: str, rows: int) -> None:
+    """Leave out more rows above or below the table."""
+    set_option(where, st.session_state.get(_key(where), visit().read_as.get(where, 0)) + rows)
+
+
+def add_answers(column: str, answers: Sequence[str]) -> None:
+    """Make a column of yes and no of each possible answer to one more question."""
+    before = st.session_state.get(_key("answers"), "")
+    set_option("answers", "\n".join(filter(None, [before, f"{column} = {'; '.join(answers)}"])))
+
+
+def set_option(name: str, value: int | str | bool) -> None:
+    """Set an option for reading the file; a table that is open is then read again in the first step."""
+    st.session_state[_key(name)] = value
+    visit().open_step("table")
+
+
+def _key(name: str) -> str:
+    return visit().key(name.replace("_", "-"))

@@ -1,0 +1,173 @@
+"""What only the owner can say of odd rows and cells, asked before the table is taken: nothing is decided by a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpengine import owner
+from dpengine.sources.open import EXCEL, TEXT
+from dpengine.sources.plan_template import header_doubt
+from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, mark, plural
+from pages.parts.publish.reading_options import add_answers, leave_out, set_option
+from pages.parts.server import uploads
+from pages.parts.shared.wording import plain
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
+
+__all__ = ["are_answered", "offer_to_skip_a_row"]
+
+MADE_FROM_ROWS = ("frequency", "answers")  # options that follow from answers, and raise no question anew
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at the rows found: rows `below` the table, a column of `counts`, columns of `several` answers."""
+
+    below: int
+    counts: str | None
+    several: list[str]
+
+
+def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bool:
+    """Ask what is odd about a table that is open; return whether nothing is, or its owner has said what it is."""
+    question = (source.token, source.arrivals, *(each for name, each in how.items() if name not in MADE_FROM_ROWS))
+    if how["names_given"] and header_doubt(field.name for field in table.columns) and _is_open("names", question):
+        _ask_for_names(question)
+        return False
+    kinds = {suffix.lower() for suffix in source.path.suffixes} if source.path is not None else set()
+    has_end = not kinds.isdisjoint((*TEXT, *EXCEL))
+    seen = background_read.read("look", lambda _job: _look(table, has_end), table, doing=mark("Looking"), question=how)
+    if seen is None:
+        return False
+    several = [
+        name for name in seen.several if name not in (how["answers"] or {}) and _is_open("cells", question, name)
+    ]
+    if seen.below and _is_open("last", question):
+        _ask_about_last_rows(seen.below, question)
+    elif seen.counts is not None and how["frequency"] is None and _is_open("rows", question):
+        _ask_about_counts(seen.counts, question)
+    elif several:
+        _ask_about_cells(several[0], question)
+    else:
+        return True
+    return False
+
+
+def _look(table: Table, has_end: bool) -> Look:
+    below = owner.rows_below(table) if has_end else 0
+    return Look(below, owner.frequency_column(table), owner.columns_of_several_answers(table))
+
+
+def _is_open(what: str, question: object, column: str = "") -> bool:
+    return not visit().recall(f"{what}-confirmed-{column}", question)
+
+
+def _confirm(what: str, question: object, column: str = "") -> Callable[[], None]:
+    """Return what a click on *it is as it should be* does."""
+    return lambda: visit().keep(f"{what}-confirmed-{column}", question, True)
+
+
+def _ask_about_last_rows(below: int, question: object) -> None:
+    """Ask whether the last rows, which look like totals, stand for persons: only their owner can know."""
+    text = plural(
+        "**The last row looks like a total or a note, not like a person.** As a row of the table it counts as one "
+        "more person, and what it sums up as that person's values.",
+        "**The last {n} rows look like totals or notes, not like persons.** As rows of the table they count as {n} "
+        "more persons, and what they sum up as those persons' values.",
+        below,
+    )
+    st.warning(text, icon=":material/functions:")
+    left_out, kept = st.columns(2)
+    left_out.button(
+        plural("It stands for nobody: leave it out", "They stand for nobody: leave them out", below),
+        key=visit().key("last-left-out"), width="stretch", type="primary",
+        on_click=leave_out, args=("skip_last", below),
+    )  # fmt: skip
+    kept.button(
+        plural("It is a row of the table", "They are rows of the table", below),
+        key=visit().key("last-is-row"), width="stretch", on_click=_confirm("last", question),
+    )  # fmt: skip
+
+
+def _ask_about_counts(name: str, question: object) -> None:
+    """Ask whether rows stand for several people each: as it is, the release would protect a row, not a person."""
+    st.warning(
+        _(
+            "**Each row seems to stand for several people: the column {name} says how many.** As it is, each row would "
+            "count as one person, and the release would protect a row of your summary, not a person.",
+            name=plain(name),
+        ),
+        icon=":material/groups:",
+    )
+    summed_up, single = st.columns(2)
+    summed_up.button(
+        _("Count that many people"),
+        key=visit().key("rows-are-counts"), width="stretch", type="primary",
+        on_click=set_option, args=("frequency", name),
+    )  # fmt: skip
+    single.button(
+        _("Each row is one person"),
+        key=visit().key("rows-are-people"), width="stretch", on_click=_confirm("rows", question),
+    )  # fmt: skip
+    st.caption(_("A table that counts people must have no rows that sum up others, such as totals of regions."))
+
+
+def _ask_about_cells(name: str, question: object) -> None:
+    """Ask for the possible answers to a question with several of them in a cell; they are public, as values are."""
+    st.warning(
+        _(
+            "**The column {name} seems to hold several answers in one cell.** As it is, each combination would be a "
+            "value of its own. List the possible answers, and each becomes a column of yes and no.",
+            name=plain(name),
+        ),
+        icon=":material/checklist:",
+    )
+    listed = st.text_area(
+        _("Possible answers, one a line"), key=visit().key(f"answers-to-{name}"),
+        help=_("As the questionnaire lists them. They are published, so none may be taken from a person's cell alone."),
+    )  # fmt: skip
+    answers = [line.strip() for line in listed.splitlines() if line.strip()]
+    made, kept = st.columns(2)
+    made.button(
+        _("Make a column of each answer"),
+        key=visit().key("answers-listed"), width="stretch", type="primary", disabled=not answers,
+        on_click=add_answers, args=(name, answers),
+    )  # fmt: skip
+    kept.button(
+        _("Leave it as it is"),
+        key=visit().key("answers-none"), width="stretch", on_click=_confirm("cells", question, name),
+    )  # fmt: skip
+
+
+def _ask_for_names(question: object) -> None:
+    """Ask whether the first line, which looks like data, holds names: a person's values must not become names."""
+    st.warning(
+        _(
+            "**The first line looks like data, not like names.** Names of columns are published. If it is a row of the "
+            "table, one person's values would be published."
+        ),
+        icon=":material/person_alert:",
+    )
+    row, names = st.columns(2)
+    row.button(
+        _("It is a row: there are no names"),
+        key=visit().key("first-is-row"), width="stretch", type="primary", on_click=set_option, args=("no_names", True),
+    )  # fmt: skip
+    names.button(
+        _("These are the names"),
+        key=visit().key("first-is-names"), width="stretch", on_click=_confirm("names", question),
+    )  # fmt: skip
+    offer_to_skip_a_row()
+
+
+def offer_to_skip_a_row() -> None:
+    """Offer to leave out the first row, or one more, as titles above the names of a sheet ask for."""
+    st.button(
+        _("A title stands above the names: skip a row"), key=visit().key("skip-a-row"), icon=":material/low_priority:",
+        on_click=leave_out, args=("skip_rows", 1),
+    )  # fmt: skip
