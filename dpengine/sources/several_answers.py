@@ -39,9 +39,7 @@ def read_answers(lines: Sequence[str]) -> dict[str, list[str]]:
         column, sign, listed = line.partition("=")
         found = [each.strip() for each in listed.split(";") if each.strip()]
         if not (column.strip() and sign and found):
-            raise TableError(
-                _("write the possible answers like this: {example}", example="languages = German; Turkish")
-            )
+            raise TableError(_("write the possible answers like this: {example}", example=EXAMPLE))
         answers.setdefault(column.strip(), []).extend(found)
     return answers
 

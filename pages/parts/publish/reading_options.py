@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine import TableError
-from dpengine.sources.several_answers import read_answers
+from dpengine.sources.several_answers import EXAMPLE, read_answers
 from dpengine.translation.catalogue import _
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
@@ -36,7 +36,7 @@ def ask() -> dict[str, Any]:
             help=_("If the table is summed up already: the column that says how many people each row stands for."),
         )  # fmt: skip
         answers = st.text_area(
-            _("Questions with several answers in a cell"), placeholder="languages = German; Turkish; Arabic",
+            _("Questions with several answers in a cell"), placeholder=EXAMPLE,
             height=68, key=_key("answers"),
             help=_("One line for each question: its column, =, and all possible answers. Each answer becomes a column "
                    "of yes and no."),
