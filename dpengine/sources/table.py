@@ -60,7 +60,7 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     (
         "date",
         r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week|\w*datum|geburtstag)([_ ].*)?|.+_(at|on)|"
-        r"admitted|discharged|beginn|ende",
+        r"admitted|discharged|admission|discharge|beginn|ende|aufnahme|entlassung|eintritt|austritt",
     ),
 )
 
