@@ -25,6 +25,7 @@ from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import bound, exactly, name_of, people, plain, sure
+from pages.parts.verify.comparison import offer_comparison
 from pages.parts.visit.state import require_entry
 
 READABLE = 680
@@ -86,6 +87,7 @@ def contents(
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
     numbers(manifest, headings, content)
+    offer_comparison(of_verified(manifest, content), headings, checked, MAX_SHOWN)
     with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
         measured = [_measured(each, headings) for each in manifest["measurements"]]
         named = {key: text(_(name)) for key, name in MEASURED.items()}
@@ -131,10 +133,10 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)
 
 
-def checked(file: UploadedFile) -> Verified | ReleaseError:
+def checked(file: UploadedFile, kept_as: str = "verify_outcome") -> Verified | ReleaseError:
     """Return the result of verifying a file or what is wrong with it; each file is verified once, not at each rerun."""
     key = file.file_id, language()
-    known: tuple[tuple[str, str], Verified | ReleaseError] | None = st.session_state.get("verify_outcome")
+    known: tuple[tuple[str, str], Verified | ReleaseError] | None = st.session_state.get(kept_as)
     if known is not None and known[0] == key:
         return known[1]
     outcome: Verified | ReleaseError
@@ -142,7 +144,7 @@ def checked(file: UploadedFile) -> Verified | ReleaseError:
         outcome = examine_apart(file.getvalue())
     except ReleaseError as refused:
         outcome = refused
-    st.session_state["verify_outcome"] = (key, outcome)
+    st.session_state[kept_as] = (key, outcome)
     return outcome
 
 

@@ -32,6 +32,7 @@ from dpengine.cli.common import (
     stages,
     warn,
 )
+from dpengine.cli.compare import compare
 from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
 from dpengine.cli.release import release
@@ -63,6 +64,7 @@ def main(context: click.Context) -> None:
 main.add_command(ask)
 main.add_command(audit)
 main.add_command(codebook)
+main.add_command(compare)
 main.add_command(export)
 main.add_command(ledger)
 main.add_command(release)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -142,3 +143,27 @@ def test_the_four_outcomes_are_distinguished(finished: Release) -> None:
 
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:
     assert "\\*my\\*\\_file" in words(page(finished.bundle, "*my*_file.zip"))
+
+
+def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
+    later = release(
+        open_table(pd.DataFrame({"sex": ["yes"] * 150, "region": ["North"] * 150})),
+        finished.plan.model_copy(update={"dataset": "later", "epsilon": Fraction(50)}),
+    )
+    at = page(later.bundle)
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", finished.bundle).run()
+    assert not at.exception
+    at.selectbox(key="verify_changes").set_value(("sex", "region")).run()
+    shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
+    assert list(shown.columns)[:4] == ["Sex at birth", "region", "before", "after"]
+    assert shown["after"].tolist()[:2] == [150, 0]
+    assert shown["beyond_noise"].tolist()[0]
+    assert f"{shown['beyond_noise'].sum()} of {len(shown)} changes are beyond the noise" in words(at)
+
+
+def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None:
+    at = page(finished.bundle)
+    at.file_uploader(key="verify_earlier_file").upload("same.zip", finished.bundle).run()
+    assert "nothing to compare" in "".join(each.value for each in at.warning)
+    at.file_uploader(key="verify_earlier_file").upload("broken.zip", finished.bundle[:100]).run()
+    assert "broken.zip is not a complete release" in "".join(each.value for each in at.warning)

@@ -1,0 +1,99 @@
+"""Compare the release that was verified with an earlier one: what changed, beyond the noise of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from dpengine.array_types import Columns
+from dpengine.bundle.verify import Verified
+from dpengine.compare import COLUMNS, compare, shared_tables
+from dpengine.errors import ReleaseError
+from dpengine.export import Published, of_verified
+from dpengine.results.published_columns import measures, number_columns, published_name
+from dpengine.translation.catalogue import _, number
+from pages.parts.shared.demo import file_box
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import name_of, plain
+
+__all__ = ["offer_comparison"]
+
+
+def offer_comparison(
+    later: Published, headings: Mapping[str, str], check: Callable[[UploadedFile, str], Verified | ReleaseError],
+    most: int,
+) -> None:  # fmt: skip
+    """Ask for an earlier release file, and show how the numbers of a table of at most so many cells have changed.
+
+    `check` verifies a file, and keeps the result under a name.
+    """
+    with st.expander(_("Compare with an earlier release"), icon=":material/difference:"):
+        st.markdown(
+            _("See what changed since an earlier release of the same tables, and which changes are beyond the noise.")
+        )
+        file = file_box(_("Earlier release file"), type="zip", key="verify_earlier_file")
+        if file is None:
+            return
+        outcome = check(file, "verify_earlier_outcome")
+        if isinstance(outcome, ReleaseError):
+            st.warning(_("{name} is not a complete release.", name=plain(file.name)), icon=":material/rule:")
+            return
+        earlier = of_verified(outcome.manifest, file.getvalue())
+        tables = [each for each in shared_tables(earlier, later) if later.plan.cells(each) <= most]
+        table = st.selectbox(_("Table"), tables, format_func=lambda each: headings[name_of(each)], key="verify_changes")
+        if table is None:
+            st.info(_("The two releases have no table in common."), icon=":material/search_off:")
+            return
+        try:
+            frame = compare(earlier, later, [table])[table]
+        except ReleaseError as refused:
+            st.warning(plain(str(refused)), icon=":material/search_off:")
+            return
+        _show(frame, later, table)
+
+
+def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
+    beyond = int(frame["beyond_noise"].sum())
+    st.markdown(
+        _(
+            "**{n} of {all} changes are beyond the noise.** If nothing had changed, about {chance} of {all} would be, "
+            "by chance. What chance did in a survey's sample comes on top.",
+            n=number(beyond), all=number(len(frame)), chance=number(round(len(frame) / 20)),
+        )
+    )  # fmt: skip
+    from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
+
+    plan = later.plan
+    named = {name: published_name(name, number_columns(plan, table)) for name in table}
+    cells = frame.rename(columns=dict(zip(frame.columns[: len(table)], named.values(), strict=True)))
+    shown = in_readers_words(cells, plan, table)
+    kinds = dict.fromkeys(frame["number"])
+    if list(kinds) == ["count"]:
+        shown = shown.drop(columns="number")
+    else:
+        words = {"count": _("count")} | {
+            name: heading
+            for each in measures(plan, table)
+            for name, heading in zip(each.names, each.headings(plan), strict=True)
+        }
+        shown["number"] = shown["number"].map(words)
+    show_numbers(shown, _columns(kinds), alt=_("Changes from the earlier release to the later one"))
+
+
+def _columns(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    form = "%,d" if list(kinds) == ["count"] else "%,.5g"
+    headings = {"before": _("before"), "after": _("after"), "change": _("change"), "low": _("low"), "high": _("high")}
+    helps = {"low": _("95 % interval, lower end."), "high": _("95 % interval, upper end.")}
+    numbers = {
+        name: st.column_config.NumberColumn(heading, format=form, help=helps.get(name))
+        for name, heading in headings.items()
+    }
+    others = {
+        "number": st.column_config.TextColumn(_("number")),
+        "beyond_noise": st.column_config.CheckboxColumn(_("beyond noise")),
+    }
+    return {name: (others | numbers)[name] for name in COLUMNS}
