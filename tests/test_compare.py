@@ -63,12 +63,15 @@ def test_the_interval_of_a_change_follows_from_both_intervals() -> None:
     assert frame["high"].tolist() == (change + np.ceil(np.maximum(up, 1))).tolist()
 
 
-def test_a_change_is_within_one_where_each_count_may_be_off_by_one() -> None:
-    first, second = (published(plan(4, dataset=each), "AB", "yn") for each in ("old", "new"))
-    assert first.half_width(("town",)) == 1
-    changes = compare(first, second)["town",]
-    assert (changes["high"] - changes["change"]).min() >= 1
-    assert (changes["change"] - changes["low"]).min() >= 1
+@pytest.mark.parametrize(("half_width", "reach"), [(0.1, 0), (0.2, 1)])
+def test_a_change_is_within_one_where_each_count_may_be_off_by_one(
+    half_width: float, reach: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dpe.Published, "half_width", lambda _release, _table: half_width)
+    changes = compare(*(published(plan(900, dataset=each), "AB", "yn") for each in ("old", "new")))["town",]
+    assert {*changes["change"]} == {0}
+    assert {*changes["low"]} == {-reach}
+    assert {*changes["high"]} == {reach}
 
 
 def test_intervals_hold_the_true_change() -> None:

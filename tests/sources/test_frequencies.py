@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from dpengine.counting.count import digest
 from dpengine.owner import row_count
 from dpengine.sources.frequencies import MAX_PEOPLE
 from dpengine.sources.open import open_table
-from tests.corpus.statistical import written
 
 SUMMARY = pd.DataFrame({"region": [*"NNSS"], "n": [3, 0, 2500, 7], "sex": [*"fmfm"]})
 PERSONS = SUMMARY.loc[SUMMARY.index.repeat(SUMMARY["n"])].drop(columns="n")
@@ -40,7 +40,7 @@ def made(kind: str, folder: Path) -> Any:
         case "parquet":
             SUMMARY.to_parquet(path)
         case "sav":
-            path.write_bytes(written("sav", {name: SUMMARY[name].tolist() for name in SUMMARY}))
+            pyreadstat.write_sav(SUMMARY, path)
         case "duckdb":
             with duckdb.connect(str(path)) as connection:
                 connection.register("frame", SUMMARY)
@@ -87,8 +87,8 @@ def test_what_cannot_be_meant_is_refused() -> None:
 
 def test_the_words_of_a_column_stay_with_it(tmp_path: Path) -> None:
     path = tmp_path / "t.sav"
-    labels = {"sex": "Sex at birth", "n": "People"}
-    path.write_bytes(written("sav", {"n": [2.0, 3.0], "sex": [1.0, 2.0]}, column_labels=labels))
+    frame = pd.DataFrame({"n": [2.0, 3.0], "sex": [1.0, 2.0]})
+    pyreadstat.write_sav(frame, path, column_labels={"sex": "Sex at birth", "n": "People"})
     with open_table(path, frequency="n") as table:
         assert [(field.name, field.label) for field in table.columns] == [("sex", "Sex at birth")]
         assert row_count(table) == 5

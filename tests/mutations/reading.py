@@ -1,0 +1,77 @@
+"""Faults to plant where rows are made from what a file says, and where readers compare releases."""
+
+from __future__ import annotations
+
+from tests.mutations.fault import Fault
+
+__all__ = ["FAULTS"]
+
+FREQUENCIES = "dpengine/sources/frequencies.py"
+ANSWERS = "dpengine/sources/several_answers.py"
+COMPARE = "dpengine/compare.py"
+
+OF_FREQUENCIES = "tests/sources/test_frequencies.py"
+OF_ANSWERS = "tests/sources/test_several_answers.py"
+OF_COMPARE = "tests/test_compare.py"
+
+FAULTS = [
+    # Tables that are summed up already
+    Fault(
+        "a row of a summary stands for one person too few for each thousand",
+        FREQUENCIES,
+        "unnest(range(least(times, {_AT_ONCE})))",
+        "unnest(range(least(times, {_AT_ONCE} - 1)))",
+        OF_FREQUENCIES + "::test_each_row_counts_as_often_as_it_says",
+    ),
+    Fault(
+        "rows of a summary whose count is no number stand for nobody",
+        FREQUENCIES,
+        "SELECT count(*) = count({times}), coalesce",
+        "SELECT true, coalesce",
+        OF_FREQUENCIES + "::test_other_cells_are_refused",
+    ),
+    # Several answers in a cell
+    Fault(
+        "a part of an answer counts as one",
+        ANSWERS,
+        'return f"(^{_BLANK}|{_APART})',
+        'return f"',
+        OF_ANSWERS + "::test_an_answer_is_given_if_it_stands_alone_or_between_others",
+    ),
+    Fault(
+        "whoever skipped a question has given no answer to it, instead of a missing one",
+        ANSWERS,
+        "CASE WHEN NOT ({blank}) THEN {given} END",
+        "coalesce({given}, false)",
+        OF_ANSWERS + "::test_an_answer_is_given_if_it_stands_alone_or_between_others",
+    ),
+    # Changes from one release to the next
+    Fault(
+        "a change is as uncertain as the later number alone",
+        COMPARE,
+        "np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))",
+        "np.maximum(new - new_low, 0)",
+        OF_COMPARE + "::test_the_interval_of_a_change_follows_from_both_intervals",
+    ),
+    Fault(
+        "the ends of the earlier interval are taken for each other",
+        COMPARE,
+        "np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))",
+        "np.hypot(np.maximum(new_high - new, 0), np.maximum(old_high - old, 0))",
+        OF_COMPARE + "::test_the_interval_of_a_change_follows_from_both_intervals",
+    ),
+    Fault(
+        "changes of what is other are compared where other values are declared",
+        COMPARE,
+        "        both = both[~(both[unlike] == OTHER).any(axis=1)]\n",
+        "",
+        OF_COMPARE + "::test_only_cells_of_both_are_compared_in_the_order_of_the_later_one",
+    ),
+    Fault(
+        "a change of counts that may each be off by one is said to be exact",
+        COMPARE,
+        ">= NEARLY_EXACT",
+        ">= float('inf')",
+        OF_COMPARE + "::test_a_change_is_within_one_where_each_count_may_be_off_by_one",
+    ),
+]  # fmt: skip
