@@ -44,7 +44,7 @@ class InParts(Private):
 
     @property
     def why(self) -> str:
-        columns = " and ".join(str(part.resolution.column) for part in self._levels)
+        columns = _(" and ").join(str(part.resolution.column) for part in self._levels)
         if self.workload is not None:
             return _(
                 "Adaptive: levels of {columns} are measured; of the other columns, which pairs to measure is chosen "

@@ -63,11 +63,13 @@ from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
 MAX_SYNTHETIC = 20_000_000  # rows
+# As they begin a sentence; *auto* is *direct* once it is resolved.
+_NAMES = {"auto": mark("Direct"), "direct": mark("Direct"), "optimised": mark("Optimised"), "adaptive": mark("Adaptive")}
 
 
 class Direct(Strategy):
@@ -189,9 +191,12 @@ class Levels(_WithoutChoices):
 
     @property
     def why(self) -> str:
-        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
-        what = f"levels of {self.plan.resolution.column} are measured"
-        return f"{name}: {what}, with the parts of ε that leave the least error in all tables together."
+        return _(
+            "{strategy}: levels of {column} are measured, with the parts of ε that leave the least error in all tables "
+            "together.",
+            strategy=_(_NAMES[self.plan.strategy]),
+            column=self.plan.resolution.column,
+        )
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
@@ -221,9 +226,11 @@ class LevelsApart(_WithoutChoices):
 
     @property
     def why(self) -> str:
-        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
-        column = self.plan.resolution.column
-        return f"{name}: each table is measured at its own levels of {column}, which leaves the least error in all."
+        return _(
+            "{strategy}: each table is measured at its own levels of {column}, which leaves the least error in all.",
+            strategy=_(_NAMES[self.plan.strategy]),
+            column=self.plan.resolution.column,
+        )
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
