@@ -63,13 +63,11 @@ from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.numeric.steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
-from dpengine.translation.catalogue import _, mark, number
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "check_given", "decide", "resolved"]
 
 MAX_SYNTHETIC = 20_000_000  # rows
-# As they begin a sentence; *auto* is *direct* once it is resolved.
-_NAMES = {"auto": mark("Direct"), "direct": mark("Direct"), "optimised": mark("Optimised"), "adaptive": mark("Adaptive")}
 
 
 class Direct(Strategy):
@@ -194,7 +192,7 @@ class Levels(_WithoutChoices):
         return _(
             "{strategy}: levels of {column} are measured, with the parts of ε that leave the least error in all tables "
             "together.",
-            strategy=_(_NAMES[self.plan.strategy]),
+            strategy=self.name,
             column=self.plan.resolution.column,
         )
 
@@ -228,7 +226,7 @@ class LevelsApart(_WithoutChoices):
     def why(self) -> str:
         return _(
             "{strategy}: each table is measured at its own levels of {column}, which leaves the least error in all.",
-            strategy=_(_NAMES[self.plan.strategy]),
+            strategy=self.name,
             column=self.plan.resolution.column,
         )
 
