@@ -50,12 +50,13 @@ Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
 BATCHES = 128  # of rows in a pass, at most
-# Rows in a batch, at least, where there are so many batches: smaller ones take as long.
+# A batch has at least `SMALL_BATCH` rows, since smaller ones take as long. Few rows make `SMALL_BATCHES` batches, of at
+# least `TINY_BATCH` rows.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 NO_LIMIT = np.float32(np.inf)
 TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
 SETTLED_AT_ONCE = 16  # rows
-WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
+WIDE = 32  # values of a column: `sums` adds longer lines one after the other, since a copy of all takes longer to write
 
 
 class Falloff(NamedTuple):
@@ -69,20 +70,14 @@ class Falloff(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The effort spent on repairing rows.
+    """The effort spent on repairing rows."""
 
-    Up to so many `passes` are made, in each of which the fraction `part` of the rows is tried, those in the cells with
-    the largest excess, in so many `batches`. A pass that gains less than the fraction `enough` of the remaining
-    objective is the last. The weight of an error counts up to a `limit`, and a row gets another value of a column only
-    if leaving the old one by itself gains more than `at_least`.
-    """
-
-    passes: int
-    limit: float = np.inf
-    batches: int = BATCHES
-    part: float = 1.0
-    at_least: float = -np.inf
-    enough: float = 0.03
+    passes: int  # over the rows, at most
+    limit: float = np.inf  # of weight · error in a cell, beyond which the objective grows in proportion to the error
+    batches: int = BATCHES  # of a pass
+    part: float = 1.0  # fraction of the rows that a pass tries: those in the cells with the largest excess
+    at_least: float = -np.inf  # a row gets another value only if leaving the old one gains more by itself
+    enough: float = 0.03  # fraction of the remaining objective: a pass that gains less is the last
 
 
 def cell_weights_of(expected: Floats, falloff: Falloff) -> Reals:
