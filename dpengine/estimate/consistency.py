@@ -42,12 +42,12 @@ from dpengine.spec.categories.resolution import Resolution
 
 __all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
-RAKING_SWEEPS = 10
-JOINT_SWEEPS = 12  # at least; with many cells, moves come nearer to the fitted tables than more sweeps
+RAKING_SWEEPS = 10  # of one table to its single columns
+JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
-MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows are brought nearer to it
+MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
-MAX_RAKED = 20_000_000  # cells times pairs of columns
+MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ __all__ = ["Wanted", "nearest_counts"]
 Wanted = Mapping[tuple[int, ...], tuple[Ints, float]]  # by axes: counts, deviation of noise
 
 PER_CHANGE = 0.01  # the cost of a change relative to an error of 1 in the most accurate table
-MAX_STEPS = 50_000  # seconds of the solver; it then gives up, and counts do not change
-MAX_NODES = 20
+MAX_STEPS = 50_000  # of the solver, which take seconds; then it gives up, and counts do not change
+MAX_NODES = 20  # of the search of the integer program: the few values that are not whole need hardly any
 GAP = 0.02  # relative gap to the optimum
 WHOLE = 1e-6  # values this close to a whole number are taken as whole
 
