@@ -185,7 +185,7 @@ def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
     """Say what ε is needed, which table drives it, and what it means for a person."""
     tables, belief = len(plan.marginals), sure(posterior(0.5, epsilon))
     if tables > 1:
-        said = _(
+        text = _(
             "This needs **ε = {epsilon}** for all {tables} tables ({driver} needs the most): someone who is 50 % sure "
             "that a person is in the table can become {belief}.",
             epsilon=exactly(epsilon),
@@ -194,12 +194,12 @@ def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
             belief=belief,
         )
     else:
-        said = _(
+        text = _(
             "This needs **ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief}.",
             epsilon=exactly(epsilon),
             belief=belief,
         )
-    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _choose(epsilon: Fraction) -> None:
