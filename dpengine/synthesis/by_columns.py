@@ -211,9 +211,9 @@ def _next(
         np.subtract(counts.reshape(-1, size), target.expected[first:last], out=price[first:last], casting="same_kind")
     price *= target.cell_weights[:, None]
     _choose(child, contexts, price, target.cell_weights, least, effort)
-    found = np.empty_like(child)
-    found[order] = child
-    return found, price
+    values = np.empty_like(child)
+    values[order] = child
+    return values, price
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, effort: _Effort) -> None:

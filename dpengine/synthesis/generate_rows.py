@@ -106,11 +106,11 @@ class SyntheticRows:
 
         Raises KeyError if the rows do not have all of these.
         """
-        held = resolution.finer_columns(columns, self.domain.names)
-        if held is None:
+        finer = resolution.finer_columns(columns, self.domain.names)
+        if finer is None:
             raise KeyError(columns)
-        if held != columns:
-            return resolution.coarsen(self.table(held), held, columns)
+        if finer != columns:
+            return resolution.coarsen(self.table(finer), finer, columns)
         if not columns:
             return np.array(self.weights.sum(), dtype=np.int64)
         domain = self.domain.project(columns)
