@@ -147,7 +147,11 @@ def _check_given(plan: object, ledger: object) -> None:
 def _publish(
     table: Table, plan: Plan, strategy: Strategy, book: Ledger, report: Progress, other_people: bool
 ) -> Release:
-    """Publish what `strategy` measures for `plan` of an open table, as `release` does."""
+    """Publish what `strategy` measures for `plan` of an open table, as `release` does.
+
+    `Ledger.charge_once` reopens a stored release of this plan and these rows. If there is none, it calls `prepare`,
+    `sketch` and `draw` in this order, records the charge and the release in one transaction, and only then returns.
+    """
     sent, plan, plan_id = plan_digest(plan), strategy.plan, strategy.plan_id
     count.check(table, plan)
 

@@ -185,7 +185,7 @@ def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
     """Say what ε is needed, which table drives it, and what it means for a person."""
     tables, belief = len(plan.marginals), sure(posterior(0.5, epsilon))
     if tables > 1:
-        said = _(
+        text = _(
             "This needs **ε = {epsilon}** for all {tables} tables ({driver} needs the most): someone who is 50 % sure "
             "that a person is in the table can become {belief}.",
             epsilon=exactly(epsilon),
@@ -194,12 +194,12 @@ def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
             belief=belief,
         )
     else:
-        said = _(
+        text = _(
             "This needs **ε = {epsilon}**: someone who is 50 % sure that a person is in the table can become {belief}.",
             epsilon=exactly(epsilon),
             belief=belief,
         )
-    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _choose(epsilon: Fraction) -> None:
@@ -278,28 +278,60 @@ def explore(plan: Plan) -> None:
     """Show errors at a chosen ε and over all ε, with closer looks in tabs."""
     left, right = st.columns([3, 2], gap="large")
     with left:
-        epsilon = epsilon_control(plan)
-        scale = [_(":material/arrow_back: more private"), _("more exact :material/arrow_forward:")]
-        if epsilon != plan.epsilon:
-            scale.append(_("the plan has ε = {epsilon}", epsilon=exactly(plan.epsilon)))
-        adopt = _("Use ε = {epsilon} in my plan", epsilon=exactly(epsilon))
-        offered = epsilon != plan.epsilon and visit().plan is not None
-        if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
-            visit().change(epsilon=exact_text(epsilon))
-            st.switch_page("pages/publish.py")
-        st.caption(" · ".join(scale))
-        belief = _(
-            "At ε = {epsilon}, someone who is 50 % sure that a person is in the table can become {belief}.",
-            epsilon=exactly(epsilon),
-            belief=sure(posterior(0.5, epsilon)),
-        )
-        st.markdown(belief.replace(" %", "\N{NO-BREAK SPACE}%"))
+        epsilon = choose_epsilon(plan)
         table, sized = table_and_size(plan)
-    now, name = sized.at(epsilon), heading_of(plan, table)
+    now = sized.at(epsilon)
     row = predict_table(now, table).iloc[0]
     figures(now, table, row)
+    show_curve(plan, table, row, epsilon)
+    tabs = st.tabs(
+        [
+            _("Every table"),
+            _("Mostly noise"),
+            _("Small and empty cells"),
+            _("What is measured"),
+            _("What ε means"),
+            _("Strategies"),
+        ],
+        on_change="rerun",
+        key="accuracy_view",
+    )
+    views: tuple[Callable[[Plan, Columns], None], ...] = (
+        all_tables, mostly_noise, small_cells, measured_tables, meaning, lambda plan, _table: show_strategies(plan),
+    )  # fmt: skip
+    for tab, view in zip(tabs, views, strict=True):
+        if tab.open:
+            with tab:
+                view(now, table)
+    in_code(plan, epsilon)
+    with right:  # drawn last, since the search for an ε takes longest
+        from_error(plan)
 
-    over_epsilon = curve(plan, table)
+
+def choose_epsilon(plan: Plan) -> Fraction:
+    """Ask for an ε, say what it means for a person, and offer to use it in the visitor's plan."""
+    epsilon = epsilon_control(plan)
+    scale = [_(":material/arrow_back: more private"), _("more exact :material/arrow_forward:")]
+    if epsilon != plan.epsilon:
+        scale.append(_("the plan has ε = {epsilon}", epsilon=exactly(plan.epsilon)))
+    adopt = _("Use ε = {epsilon} in my plan", epsilon=exactly(epsilon))
+    offered = epsilon != plan.epsilon and visit().plan is not None
+    if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
+        visit().change(epsilon=exact_text(epsilon))
+        st.switch_page("pages/publish.py")
+    st.caption(" · ".join(scale))
+    belief = _(
+        "At ε = {epsilon}, someone who is 50 % sure that a person is in the table can become {belief}.",
+        epsilon=exactly(epsilon),
+        belief=sure(posterior(0.5, epsilon)),
+    )
+    st.markdown(belief.replace(" %", "\N{NO-BREAK SPACE}%"))
+    return epsilon
+
+
+def show_curve(plan: Plan, table: Columns, row: pd.Series[float], epsilon: Fraction) -> None:
+    """Draw the error of counts, or of a chosen mean, sum or quantile, over ε; `row` has the errors at `epsilon`."""
+    over_epsilon, name = curve(plan, table), heading_of(plan, table)
     measured = measure_to_show(plan, table)
     if measured is None:
         line = _(
@@ -330,28 +362,6 @@ def explore(plan: Plan) -> None:
             )
         )
     twin(over_epsilon, "error-over-epsilon", predicted_columns() | measured_columns(plan))
-    tabs = st.tabs(
-        [
-            _("Every table"),
-            _("Mostly noise"),
-            _("Small and empty cells"),
-            _("What is measured"),
-            _("What ε means"),
-            _("Strategies"),
-        ],
-        on_change="rerun",
-        key="accuracy_view",
-    )
-    views: tuple[Callable[[Plan, Columns], None], ...] = (
-        all_tables, mostly_noise, small_cells, measured_tables, meaning, lambda plan, _table: show_strategies(plan),
-    )  # fmt: skip
-    for tab, view in zip(tabs, views, strict=True):
-        if tab.open:
-            with tab:
-                view(now, table)
-    in_code(plan, epsilon)
-    with right:  # drawn last, since the search for an ε takes longest
-        from_error(plan)
 
 
 def tried_out(plan: Plan) -> None:

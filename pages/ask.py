@@ -181,17 +181,17 @@ def _show_expected(question: Question) -> None:
         st.markdown(_("#### The {question}", question=plain(question.in_words)))
         st.markdown(sensitivity_words(question))
         st.markdown(error_words(question, expect(question)))
-        said = _(
+        text = _(
             "Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
             "they know.",
             belief=belief,
         )
         if bounded:
-            said += _(
+            text += _(
                 " Cutting values at your bounds and rounding to steps also changes the answer; the error above does "
                 "not include that."
             )
-        st.caption(said)
+        st.caption(text)
 
 
 def _offer(question: Question, table: Table, data: bytes, resemblances: list[Resemblance]) -> None:

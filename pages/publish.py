@@ -82,7 +82,7 @@ def _show_on_the_right(plan: Plan | None, *, wide: bool, example_too: bool) -> N
     if plan is not None:
         show_consequence(as_findable(plan), own=True, curve=not wide)  # each cell typed would redraw the curve
     elif visit().table is not None:
-        show_so_far(_so_far())
+        show_so_far(_partial_plan())
     elif example_too:
         show_consequence(example(), own=False, curve=not wide)
 
@@ -165,7 +165,7 @@ def _plan_of(entries: Entries) -> Plan:
     return visit().once("plan", entries, lambda: whole.at(entries.epsilon), most=KEPT)
 
 
-def _so_far() -> Plan | None:
+def _partial_plan() -> Plan | None:
     """Return a plan of the columns declared so far, as if each row were a person; None if they make none."""
     lacking, entries = set(faulty()), visit().entries
     ready = tuple(name for name in plan_form.used(entries) if name not in lacking)

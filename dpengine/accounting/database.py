@@ -29,7 +29,7 @@ __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "plain_erro
 
 # How long a writer waits for those before it. On a busy machine a commit takes seconds to reach the disk, and several
 # writers may be in the queue.
-_BUSY_SECONDS = 60.0
+_BUSY_SECONDS = 60.0  # for which a process waits for another one to release the ledger
 _WRITES = {"ledger_writes": True}
 _SECRETS = ["password", "sslpassword"]  # options of an address that must not be shown
 

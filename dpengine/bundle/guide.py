@@ -333,7 +333,7 @@ def reading(result: Result) -> list[Entry]:
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
     in_files = [IN_FILES.translated(words=", ".join(words))] if words else []
-    return [*_levels(result.plan), *_found(result), *entries, *in_files]
+    return [*_levels(result.plan), *_found_cells(result), *entries, *in_files]
 
 
 def synthetic(plan: Plan) -> Entry:
@@ -347,7 +347,7 @@ def _levels(plan: Plan) -> list[Entry]:
     return [LEVELS.translated(coarse=name, column=column) for name, column in pairs if name != column][:1]
 
 
-def _found(result: Result) -> list[Entry]:
+def _found_cells(result: Result) -> list[Entry]:
     """Return how the cells of columns were found, if a release found some."""
     entries, what = [], counted_noun(result.plan)
     for search in result.measured.searches:

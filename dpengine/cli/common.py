@@ -187,16 +187,17 @@ def finish(faults: Iterable[Fault | str], status: int, error: str = "") -> NoRet
     """End with a line for each fault: a sentence, or for `--json` an object with the status and the kind of error."""
     for each in faults:
         fault = each if isinstance(each, Fault) else Fault((), each)
-        _tell(str(fault), {"status": status, "error": error, "place": fault.path, "message": fault.text})
+        _report(str(fault), {"status": status, "error": error, "place": fault.path, "message": fault.text})
     sys.exit(status)
 
 
 def warn(message: str) -> None:
     """Print one line to standard error; for `--json` an object."""
-    _tell(message, {"warning": message})
+    _report(message, {"warning": message})
 
 
-def _tell(line: str, for_machines: dict[str, Any]) -> None:
+def _report(line: str, for_machines: dict[str, Any]) -> None:
+    """Write a line to standard error; with `--json`, an object instead."""
     context = click.get_current_context(silent=True)
     as_json = context is not None and context.params.get("as_json")
     text = json.dumps(for_machines) if as_json else f"private-release: {printable(' '.join(line.split()))}"

@@ -116,7 +116,7 @@ def check(url: str | None, as_json: bool) -> None:
     from dpengine.accounting import upkeep
 
     check_address(url)
-    _whole("the ledger", upkeep.check(url), as_json)
+    _report_whole("the ledger", upkeep.check(url), as_json)
 
 
 @ledger.command()
@@ -133,7 +133,7 @@ def backup(to: Path, url: str | None, as_json: bool) -> None:
     from dpengine.accounting import upkeep
 
     check_address(url)
-    _whole(to.name, upkeep.backup(url, to), as_json)
+    _report_whole(to.name, upkeep.backup(url, to), as_json)
 
 
 @ledger.command()
@@ -150,7 +150,7 @@ def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
     from dpengine.accounting import upkeep
 
     check_address(url)
-    _whole("the ledger", upkeep.restore(source, url, forget=forget), as_json)
+    _report_whole("the ledger", upkeep.restore(source, url, forget=forget), as_json)
 
 
 @ledger.command()
@@ -178,10 +178,11 @@ def accept(url: str | None, as_json: bool) -> None:
     from dpengine.accounting import upkeep
 
     check_address(url)
-    _whole("the ledger", upkeep.accept(url), as_json)
+    _report_whole("the ledger", upkeep.accept(url), as_json)
 
 
-def _whole(what: str, entries: int, as_json: bool) -> None:
+def _report_whole(what: str, entries: int, as_json: bool) -> None:
+    """Say that a ledger, or a copy of one, is whole, and how many entries it has."""
     if as_json:
         click.echo(json.dumps({"entries": entries}))
     else:

@@ -13,7 +13,7 @@ from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["rows_below"]
 
-_MOST = 20  # rows below a table
+_MAX_BELOW = 20  # rows below a table
 _BEFORE = 50  # rows with which they are compared
 _TOTAL = re.compile(
     r"\W*((grand |sub|over)?-?(all )?totals?|sums?|(gesamt|zwischen|end)?-?summen?|insgesamt|gesamt|zusammen|"
@@ -29,8 +29,8 @@ def rows_below(table: Table) -> int:
     ten rows shortly before all of these fill. Rows that are not at hand (of a database, or of Parquet) are not looked
     at.
     """
-    rows = last_rows(table, _BEFORE + _MOST) if isinstance(table, LocalTable) else []
-    runs = range(min(_MOST, len(rows) - 1), 0, -1)
+    rows = last_rows(table, _BEFORE + _MAX_BELOW) if isinstance(table, LocalTable) else []
+    runs = range(min(_MAX_BELOW, len(rows) - 1), 0, -1)
     return next((n for n in runs if all(_is_below(row, rows[:-n]) for row in rows[-n:])), 0)
 
 

@@ -110,7 +110,7 @@ class RemoteRows:
         One statement computes both and reads the rows once, so they are of the same rows even if others write to the
         table. The sums of hashes are in the groups of the first joint table, which hold every row.
         """
-        return self._both(joints, None, 0, b"")
+        return self._digest_and_count(joints, None, 0, b"")
 
     def count_unchanged(self, plan: Plan, joints: JointTables, kept: Kept, key: bytes) -> list[Ints] | None:
         """Return the result of `count` for the rows with the known digest, by one statement that reads them once.
@@ -120,11 +120,13 @@ class RemoteRows:
         if plan.unit.id is None or kept.cells is not None or self.table.digest is None:
             return None
         person = identity(*self._cells()[plan.unit.id], self.table.dialect)
-        digest, counts = self._both(joints, person, kept.rows, key)
+        digest, counts = self._digest_and_count(joints, person, kept.rows, key)
         self._check_same(digest)
         return counts
 
-    def _both(self, joints: JointTables, person: str | None, most: int, key: bytes) -> tuple[bytes, list[Ints]]:
+    def _digest_and_count(
+        self, joints: JointTables, person: str | None, most: int, key: bytes
+    ) -> tuple[bytes, list[Ints]]:
         """Return the digest of all rows and the counts of those that are kept: at most `most` of each `person`."""
         dialect, codings = self.table.dialect, self._codings(joints)
         source = f"({hashed_rows(self.table.columns, self.table.rows, dialect, keep=True)}) AS hashed"

@@ -36,18 +36,18 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
-from dpengine.marginals.smoothing import SIZES_TOLD, smooth
+from dpengine.marginals.smoothing import SMOOTHED_SIZES, smooth
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
 __all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
-RAKING_SWEEPS = 10
-JOINT_SWEEPS = 12  # at least; with many cells, moves come nearer to the fitted tables than more sweeps
+RAKING_SWEEPS = 10  # of one table to its single columns
+JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
-MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns, and of noise, up to which rows are brought nearer to it
+MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
-MAX_RAKED = 20_000_000  # cells times pairs of columns
+MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
     {x ≥ 0, Σx = total} and raked to its single columns, in which clipping many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
-    if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size in SIZES_TOLD:
+    if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size in SMOOTHED_SIZES:
         return smooth(estimate, scale, total)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
@@ -192,7 +192,7 @@ def _refitted(
 
 
 def _column(smoothed: Floats, sums: Sequence[Floats], total: float) -> Floats:
-    """Return the mean of two estimates of a column, of which the second are the `sums` of its fitted pairs, if any."""
+    """Return the mean of two estimates of a column: the smoothed one, and the `sums` of its fitted pairs, if any."""
     return (smoothed + project(np.mean(sums, axis=0), total)) / 2 if sums else smoothed
 
 

@@ -220,7 +220,7 @@ class ModelledEstimates:
 
     @cached_property
     def _columns(self) -> dict[str, Measurement]:
-        """Each column as all tables with it tell it."""
+        """The estimate of each column from all tables that have it."""
         measured = (*self._count_measurements, *self.known)
         return {name: column_as_measured(name, self.plan.column(name).size, measured) for name in self.plan.counted}
 
@@ -235,7 +235,7 @@ class ModelledEstimates:
         return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in pairs}
 
     def _as_measured(self, table: Columns) -> UnbiasedEstimates:
-        """Return estimates of the total, or of a column: it and the total, as tables without it tell that."""
+        """Return estimates of the total; or of a column and, from tables without it, of the total."""
         if table not in self._kept:
             others = [one for one in self._count_measurements if not {*table} & {*one.allocation.columns}]
             column = [self._columns[name] for name in table]

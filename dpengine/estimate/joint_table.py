@@ -17,12 +17,12 @@ from dpengine.quasi_random import shuffled
 
 __all__ = ["fit_joint", "round_joint"]
 
-SWEEPS, MAX_SWEEPS = 60, 1000
-SCALED = 2**28  # cells times tables times sweeps, up to which more sweeps than requested are made
+SWEEPS, MAX_SWEEPS = 60, 1000  # of proportional fitting: by default, and at most
+SCALED = 2**28  # cells × tables × sweeps, up to which more sweeps than requested are made
 POWER = 0.5  # the weight of an error in a cell of m people is (1 + m)^−POWER
 PASSES = 40  # over people of different cells, at most
 MAX_CELLS = 2**17  # whose people may move in a pass
-BATCHES, MIN_BATCH, MAX_PRICES = 32, 64, 2**20  # of a pass; cells in a batch; cells times values of a column
+BATCHES, MIN_BATCH, MAX_PRICES = 32, 64, 2**20  # batches of a pass; of a batch: cells at least, cells × values at most
 ENOUGH = 0.02  # of the remaining error: a pass that gains less is the last
 NOBODY = 1e-6  # of the mean cell: nobody moves to where fewer people are expected
 

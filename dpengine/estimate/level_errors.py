@@ -20,8 +20,8 @@ from dpengine.spec.plan import Plan
 __all__ = ["LevelErrors", "level_axis"]
 
 TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
-MAX_WEIGHTS = 64  # distinct weights of the noise in one node; of more, those within 2 % of each other are merged
-NEAR = 0.02
+MAX_WEIGHTS = 64  # distinct weights of the noise in one node; of more, those within `NEAR` of each other are merged
+NEAR = 0.02  # as a fraction
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A projection lowers every count a little, and rounding then changes exact ones. Here a noisy count stays as it is,
 unless it is below 0. Raising those to 0 adds people, who are taken from cells of one person: in a mostly empty table,
-as many of these are noise as counts are −1. Cells go first whose columns have too many people by then.
+about as many of these are noise as there are counts of −1. Cells whose columns have too many people go first.
 """
 
 from __future__ import annotations

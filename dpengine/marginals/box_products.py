@@ -1,15 +1,15 @@
-"""Divide the count of an unsplit box of several axes among its cells as boxes beside it that are split divide theirs.
+"""Divide the count of an unsplit box of several axes among its cells like the split boxes beside it.
 
-The inside of such a box was not measured. But boxes in the same rows may be split, and show which of these rows hold
-how many people; so do boxes in the same columns. If what they show is shared among them, such as ages heaped on tens
+The inside of such a box was not measured. But boxes in the same rows may be split, and then show how many people each
+of these rows holds: a profile. So do boxes in the same columns. If boxes share a profile, such as ages heaped on tens
 whatever the income, the cells of the box follow the product of both profiles, as if rows and columns were independent
 within it. Sums of boxes do not change. This is a guess from noisy numbers, so it is post-processing (Dwork & Roth 2014,
 Proposition 2.1).
 
-A profile is the sum of the lines of cells that cross the rows, but not those that cross them within one box. Be d_l
-what a line is from even, and D = Σ d_l. If lines differ from even each in its own way, |D|² is Σ|d_l|² in the mean, and
-larger if they share a profile. So D is multiplied by 1 − Σ|d_l|²/|D|², or 0: a James–Stein estimate, in which what a
-line shows alone, such as a single cell of many people or noise, is variance.
+A profile is the sum of the lines of cells that cross the rows, except those that cross them within one box. Let d_l be
+the deviation of line l from an even one, and D = Σ d_l. If each line deviates in its own way, |D|² is Σ|d_l|² on
+average, and larger if lines share a profile. So D is multiplied by 1 − Σ|d_l|²/|D|², or by 0 if that is negative: a
+James–Stein estimate, for which the deviations of single lines, such as one cell of many people or noise, are variance.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["follow_profiles"]
 # Set on benchmarks/range_columns.py and on the shapes of benchmarks/range_shapes.py but `mechanisms`, with 10⁴ to 10⁶
 # people at ε = 0.1; judged on the latter and on benchmarks/range_families.py. Two last candidates were seen on these
 # too, and the better one was kept: the other, with 1.0 for ALONE and 3.0 for FULL, gained less.
-ALONE = 0.7  # of Σ|d|²: people who share nothing but an empty half, or a heavy zero, share that
-FULL = 4.0  # standard deviations: a box of more people is unsplit since it seemed even, and follows profiles less
-ROUNDING = 1e-12  # of all squares: what running sums of them may be off by
-LINES = 2**20  # rows times lines that are looked at in one array
+ALONE = 0.7  # of Σ|d|²: less than all of it, since lines that share only an empty half, or a heavy zero, share that
+FULL = 4.0  # standard deviations: a box of more people was not split since it seemed even, and follows profiles less
+ROUNDING = 1e-12  # of the sum of all squares: rounding errors of their running sums
+LINES = 2**20  # rows × lines in one array
 
 
 def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells: Ints, deviations: Floats) -> Floats:
@@ -71,8 +71,9 @@ def follow_profiles(table: Floats, even: Floats, first: Ints, last: Ints, cells:
 def _profiles(first: Ints, last: Ints, lines: Floats, box: Ints, weighted: Floats) -> tuple[Ints, Floats]:
     """Return the place of each stretch of rows in an array, and the array: relative deviations of rows from even.
 
-    Stretches are from `first` to before `last`. `lines` has one column a line, `box` the box of each of its cells. In
-    `weighted` they count times the lines in their box, which are alike by guess and so no evidence of what is shared.
+    Stretches are from `first` to before `last`. `lines` has one column a line, and `box` the box of each of its cells.
+    In `weighted`, each cell is multiplied by the number of lines in its box: these are alike only by guess, so they are
+    no evidence of a shared profile.
     """
     rows = len(lines)
     keys, which = np.unique(first * (rows + 1) + last, return_inverse=True)

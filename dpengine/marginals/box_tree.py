@@ -261,8 +261,8 @@ class BoxTree:
 def _project_families(values: Floats, variances: Floats, parents: Ints, totals: Floats) -> Floats:
     """Return the x ≥ 0 nearest to `values` whose sum over each family is that of its parent in `totals`.
 
-    Nearest by Σ (x − value)²/variance: every child of a family moves in proportion to its variance, and is held at 0
-    where it would fall below.
+    Nearest by Σ (x − value)²/variance: every child of a family moves in proportion to its variance, or to 0 where it
+    would fall below.
 
     Source: Duchi et al. 2008, with weights.
     """

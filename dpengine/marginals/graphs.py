@@ -1,4 +1,8 @@
-"""Graphs of columns: which tables contain others, spanning trees, and whether tables overlap along a tree."""
+"""Graphs of columns: which tables contain others, spanning trees, and whether tables overlap along a tree.
+
+Tables that do not overlap along a tree *overlap in a ring*: as a model they are not decomposable, and have no junction
+tree.
+"""
 
 from __future__ import annotations
 

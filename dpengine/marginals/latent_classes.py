@@ -24,11 +24,11 @@ __all__ = ["LatentClasses", "find_latent_classes", "fit_latent_classes"]
 
 Pair = tuple[str, str]
 
-ROUNDS = 60
+ROUNDS = 60  # of expectation maximisation
 STARTS = ((32, 0.7), (24, 1.0))  # per fit: number of classes, standard deviation of the log cells
 # The same if the classes are used beyond pairs: few classes in many fits, since each fit finds other spurious classes.
 FEW, MORE_ROUNDS = ((6, 0.7), (8, 0.8), (12, 0.9), (16, 1.0)), 200
-TINY = 1e-12
+TINY = 1e-12  # the least fraction, so that nothing is divided by 0
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ class LeastSquares:
         return total
 
     def component_variance(self, component: frozenset[str]) -> float:
-        """Return the variance of a cell of the part of a table over these columns that no smaller table tells."""
+        """Return the variance of a cell of a component: of the part of a table that its sums do not determine."""
         precision, _ = self._component(component)
         return math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component) / precision
 

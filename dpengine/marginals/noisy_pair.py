@@ -23,10 +23,10 @@ from dpengine.marginals.shrinkage import Weighed, weigh
 __all__ = ["EMPTY", "NoisyPair", "WeighedGuess", "merge", "touch_up"]
 
 EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
-RAKING_SWEEPS = 15
+RAKING_SWEEPS = 15  # at most, until margins are within `RAKED`
 PROJECTING_SWEEPS = 10  # more do not change the error of a model of Adult by 1 in 1,000; raking does the rest
 RAKED = 1e-5  # fraction of all rows by which margins may be off
-TOUCH_UP_SWEEPS = 3
+TOUCH_UP_SWEEPS = 3  # of a table whose margins are nearly right
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,21 +21,21 @@ from dpengine.array_types import Floats
 from dpengine.marginals.fitting import project
 from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
 
-__all__ = ["SIZES_TOLD", "smooth"]
+__all__ = ["SMOOTHED_SIZES", "smooth"]
 
 WINDOWS = (1, 2, 4, 8)  # neighbours on either side
 MIN_TO_SMOOTH = 8  # cells
-SIZES_TOLD = range(3, 1025)  # numbers of cells that are compared: more take the square in time and memory
-SMALL_SIZES = 6
-SIZE_ROUNDS = 10
+SMOOTHED_SIZES = range(3, 1025)  # cells of a column; time and memory grow with the square of their number
+SMALL_SIZES = 6  # below and around the noise, at which the distribution of sizes has mass beside the noisy counts
+SIZE_ROUNDS = 10  # of expectation maximisation: few, so that it does not follow the noise
 LESS_LIKELY = 1.0  # difference of log-likelihoods up to which neighbours have full weight
-LITTLE_NOISE = 0.004  # of a mean count: beyond it, levels say nothing more
+LITTLE_NOISE = 0.004  # of a mean count: with less noise, levels add nothing
 STEP = 0.07  # between levels, of their logarithms
 STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as fractions of it, weighted by likelihood
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # fraction of the steps that lead to any level
 ALIKE: Floats = np.array([2.0**k for k in range(-9, -1)])  # mean distance of counts that are alike, of the mean count
-LESS_USUAL = 2.0  # of log-likelihood: counts that are alike are not as usual as others
+LESS_USUAL = 2.0  # of log-likelihood, taken from counts that are alike: they are rarer than others (a prior)
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
@@ -44,10 +44,10 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     `scale` is that of the noise. For cells in any order, the result is the mean of two estimates, from neighbouring
     cells and from cells of similar size. Each is up to a third more accurate than a projection for some columns, and
     less accurate for others. Neighbours weigh less if they make the noisy counts far less likely, as where one cell
-    holds almost all rows. Where counts are rather alike, the result is near their mean.
+    holds almost all rows. If counts are nearly alike, the result is near their mean.
     """
     likelihood, in_order = _by_neighbours(noisy, scale, total)
-    if noisy.size not in SIZES_TOLD:
+    if noisy.size not in SMOOTHED_SIZES:
         return in_order
     likely, by_size = _by_size(noisy, scale, total)
     evidence = float(np.log(likely).sum())
@@ -56,7 +56,7 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     if noisy.size >= MIN_TO_SMOOTH and scale * noisy.size >= LITTLE_NOISE * total:
         weight, by_level = _by_level(noisy, scale, likely, by_size)
         counts = project(weight * by_level + (1 - weight) * counts, total)
-        evidence -= math.log(max(1 - weight, 1e-12))  # of both together
+        evidence -= math.log(max(1 - weight, 1e-12))  # of levels and sizes together
     likelihood, alike = _alike(noisy, scale, total)
     weight = 1 / (1 + math.exp(min(evidence + LESS_USUAL - likelihood, 50.0)))
     return project(weight * alike + (1 - weight) * counts, total)

@@ -1,4 +1,4 @@
-"""What measured tables tell of the total and of single columns: means of their sums, weighted by precision.
+"""Estimate the total and single columns from all measured tables: means of their sums, weighted by precision.
 
 Noise in different tables is independent. A sum over m cells with Laplace noise of scale b has the variance of one cell
 with noise of scale b·√m; the precision of a mean is 1/scale² of one such cell, and precisions add up.
@@ -51,7 +51,7 @@ def column_counts(name: str, size: int, measured: Sequence[Measurement]) -> tupl
 
 
 def column_as_measured(name: str, size: int, measured: Sequence[Measurement]) -> Measurement:
-    """Return a column as all of its tables together tell it. Raises KeyError if none has all of its cells."""
+    """Return the estimate of a column from all of its tables. Raises KeyError if none has all of its cells."""
     about = [one for one in measured if name in one.allocation.columns]
     if len(about) == 1 and len(about[0].allocation.columns) == 1:
         return about[0]

@@ -45,7 +45,7 @@ from dpengine.marginals.measurement import (
     Choice,
     Measurements,
 )
-from dpengine.measure.how_many_pairs import MOSTLY_EMPTY, first_picks, gain_of_all, later_picks
+from dpengine.measure.how_many_pairs import MOSTLY_EMPTY, all_pairs_gain, first_picks, later_picks
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
     GRAIN,
@@ -65,28 +65,28 @@ from dpengine.translation.catalogue import mark
 
 __all__ = ["measure_adaptively"]
 
-TOTAL_PART = 0.01
-WHERE_STATED = 0.2  # times that, if the owner states a rough number of rows
+TOTAL_PART = 0.01  # of ε, for the total
+WHERE_STATED = 0.2  # times `TOTAL_PART`, if the owner states a rough number of rows
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and the slope of their log odds
 MIN_FOR_PAIRS = PARTS // 100  # of ε; with less, pairs are not measured
-BESIDE_ALL = 0.03  # of ε, for single columns where all pairs are measured, whose sums tell of columns too
-USUAL_GAIN = (0.3, 12)  # of a pair picked first, as a fraction of the rows; and of how many columns, at most
+BESIDE_ALL = 0.03  # of ε, for single columns if all pairs are measured: sums of pairs are estimates of columns too
+USUAL_GAIN = (0.3, 12)  # of a pair picked first, as a fraction of the rows, in tables of up to so many columns
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
 LARGE_ERROR = 0.02  # public error above which one phase is enough
 SMALL_ERROR = 0.003  # public error below which ε is enough for three phases
-NEEDED = {1: 0.7, 2: 0.5}  # times the loss of single columns: what the first pairs have to gain, by phases
-FINE_ENOUGH = 0.2  # times what the first pairs have to gain: the noise of the private answer whether they do
+NEEDED = {1: 0.7, 2: 0.5}  # by number of phases, times the loss of single columns: what the first pairs have to gain
+FINE_ENOUGH = 0.2  # times what these pairs have to gain: the noise of the private answer whether they do
 MIN_FOR_ANSWER = PARTS // 500  # of ε, for this answer
 MAX_ANSWER_NOISE = 0.5  # of the rows: with more, the answer is not asked, since few pairs depend as strongly
 SURE = 0.75  # times the noise of that answer, as a margin: worthless pairs seldom pass
 CLEAR_OF_NOISE = 1.5  # times the noise scale of a measured pair: smaller gains of a cell are not counted
-ONE_PHASE = 5.0  # times the loss of the first pairs with half of ε: if a second phase gains less, one is enough
-# Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
+ONE_PHASE = 5.0  # times what the first phase loses by half of ε: if a second phase gains less, one is enough
+# Beside a table of all columns: (noise in that table, per row; part of ε for columns and pairs up to this noise).
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
 BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
 ALL_AT_ONCE = (3.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
-FIRST_AT_ONCE = (1.2, 7.0)  # the same in the first phase where noise is small: at least, and times noise per row
-EMPTY_AT_ONCE = 1.5  # there, the multiple of noise for measuring all pairs in the first phase, at most
+FIRST_AT_ONCE = (1.2, 7.0)  # a, b: the same in the first phase if noise is small, max(a, b·noise per row)
+EMPTY_AT_ONCE = 1.5  # the same in the first phase, at most, if most cells are empty
 NEARLY_DECIDED = 1.6  # of the rows: where pairs picked first gain more, of 2 at most, there is a second phase
 
 
@@ -121,7 +121,7 @@ def measure_adaptively(
     if gain > 0:
         gained = gain / total
         relative = error * _smaller_by_gain(run, gained)
-        all_gain = gain_of_all(run, _asked_about(run, error), gain, total)
+        all_gain = all_pairs_gain(run, _asked_about(run, error), gain, total)
         part = BESIDE_ALL if all_gain else _part_for_columns(run, relative)
         run.measure_columns(int((PARTS - for_whole) * part))
         for_classes = part_for_classes(run, total)
@@ -316,9 +316,9 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate], wrong: 
 def _all_at_once(phase: int, noise: float, gain: float) -> float:
     """Return the multiple of noise by which the model must be off to measure all pairs.
 
-    In the first phase it is smaller if `noise`, as a fraction of the rows, is small: weak pairs are worth it too. So it
-    is if columns nearly decide each other, as the `gain` of a pair picked first tells: most cells are empty then, and
-    most of the noise is removed from these.
+    In the first phase it is smaller if `noise`, as a fraction of the rows, is small: weak pairs are worth it too. It is
+    also smaller if the `gain` of a pair picked first shows that columns nearly decide each other: most cells are empty
+    then, and most of the noise is removed from these.
     """
     if phase:
         return ALL_AT_ONCE[phase]

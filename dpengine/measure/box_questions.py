@@ -1,9 +1,9 @@
-"""What is asked about boxes whose noisy counts look alike: whether their cells differ nevertheless.
+"""Ask privately whether boxes whose noisy counts look alike differ within.
 
 Siblings of equal counts may be even, or hold the same fine pattern, such as ages heaped on tens. So a small part of ε
 asks, for a family of siblings together, how far running sums of their cells are from even within pieces of the boxes.
-That is what stays hidden in the end of a range if the pieces are not split. Where it is more than the noise that a
-split down to cells would add, the boxes are split so along this axis.
+This is the error of a range that ends within a piece, if the pieces are not split. If it exceeds the noise that a split
+into cells would add, the boxes are split into cells along this axis.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Booleans = npt.NDArray[np.bool_]
 
 # Set on the shapes of benchmarks/ranges.py and on other patterns, at εN = 10³ to 10⁵. Pairs are for boxes that extend
 # along one axis, and along several.
-ASKED = 0.1  # of what is left of ε, divided by the number of siblings: the more of them, the more an answer tells
-MAX_ASKED = 0.04  # of what is left of ε
-PEOPLE = (200.0, 400.0)  # per unit of noise in a box, from which on a pattern may stand out
-WIDE = 8  # cells along an axis, from which on boxes are asked about
-PIECES = (16, 10)  # about as many to a box, along the axis
-NOISE = 1.6  # of an end of a range in a split box, in units: times the logarithm of cells, or √ of cells
+ASKED = 0.1  # of the remaining ε, divided by the number of siblings: an answer about many siblings is more precise
+MAX_ASKED = 0.04  # of the remaining ε
+PEOPLE = (200.0, 400.0)  # per unit of noise in a box: with fewer, no pattern stands out
+WIDE = 8  # cells along an axis: narrower boxes are not asked about
+PIECES = (16, 10)  # of a box along the axis, about
+NOISE = 1.6  # at the end of a range in a split box, in units of noise: times log2 of its cells, or their root
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def is_rough(
     """Return which of the families asked are to be split down to cells along the axis of the question.
 
     Rows of `widths` and `splits` are the cells of one of the siblings and the pieces that it would have otherwise,
-    `cells` those of all siblings along the axis. `left` are parts of ε, with one of which noise has the scale 1/`unit`.
-    What hides must exceed the noise of the answer too.
+    `cells` those of all siblings along the axis. `left` are the remaining parts of ε; noise at one part has the scale
+    1/`unit`. Hidden differences must exceed the noise of the answer too.
     """
     pieces = question.widths
     hidden = answers / (pieces * cells) * left * unit

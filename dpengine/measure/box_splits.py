@@ -3,7 +3,8 @@
 A box is split into more boxes the larger its own noisy count is, and into fewer if its siblings are even; they are
 slimmer along the axis on which siblings change faster. Many boxes are reached in several levels, since all people may
 be in a few of them. A small box of several axes that is like its siblings is split into its cells at once if it is
-worth nearly so many boxes: pieces of a few cells would look alike once more if all hold the teeth of a comb.
+worth nearly as many boxes as it has cells: pieces of a few cells would look alike again if each holds the same part of
+a fine pattern.
 
 Nothing here sees an exact count. Arrays have one row or entry a box unless stated.
 """
@@ -27,18 +28,18 @@ Numbers = npt.NDArray[np.floating[Any]]
 # Chosen on the simulated tables of benchmarks/ranges.py and on others of their kinds, at εN = 10² to 10⁵, by the mean
 # error over these. Near these values it hardly changes. Pairs are for one axis, and for several.
 NOISE = 3.0  # people per unit of noise from which a box is worth splitting
-FAN_OUT = 12  # up to this many boxes are measured at once, with all remaining ε; more of them in several levels
+FAN_OUT = 12  # up to this many boxes are measured in one level, with all remaining ε; more of them in several levels
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
 MAX_PART = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
 MIN_COUNTED = 0.1  # fraction of its people that always count for the split of a box
-TO_TELL = 4  # siblings needed to judge whether they are even
-ALIKE = 0.5  # where at most this fraction of a box's people counts for its split, its cells may differ all the same
+TO_TELL = 4  # siblings needed to judge whether boxes are even
+ALIKE = 0.5  # if at most this fraction of a box's people counts for its split, it looks even, and may not be
 # Set on held-out shapes, others that were looked at, and combs of 3 to 100 cells, with 3·10⁵ to 3·10⁶ people; judged on
 # benchmarks/range_families.py. With a larger part, combs gain less; with more cells, checkerboards lose.
-NEARLY = 0.35  # of its cells: a box of several axes like its siblings that is worth so many boxes is split into cells
-AT_ONCE = 60  # cells of a box that is split so, at most
+NEARLY = 0.35  # of its cells: a box of several axes that is worth so many boxes, and looks even, is split into cells
+AT_ONCE = 60  # cells of such a box, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """Measure a table whose ranges matter in boxes of neighbouring cells, finely only where there are people.
 
 The sum of a long range of separately measured cells has the noise of all of them. So the table is measured from the
-whole downwards: `measure.box_splits` says into how many boxes each box is split. If that is fewer than two, all
-remaining ε measures it once more, together with such neighbours as long as splitting all of them would not be worth it
-either. With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay
-et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, of
-two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy counts that are
-paid for. Where these look alike and people are many, about a percent of ε asks whether boxes are uneven within
-(`measure.box_questions`).
+whole downwards: `measure.box_splits` says into how many boxes each box is split. A box that is not worth splitting is
+measured once more with all its remaining ε, as one box with neighbours that are not either, while splitting all of them
+is not worth it. With many people per unit of noise everything is split down to cells, and this is a hierarchical
+histogram (Hay et al. 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors,
+ICDE 2013, of two levels) or a partition (as in Li, Hay, Miklau & Wang, PVLDB 2014). These decisions follow from noisy
+counts that are paid for. If these look alike and there are many people, about a percent of ε asks whether boxes are
+uneven within (`measure.box_questions`).
 """
 
 from __future__ import annotations

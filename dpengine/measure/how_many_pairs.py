@@ -10,13 +10,13 @@ import numpy as np
 from dpengine.measure.pair_selection import Candidate
 from dpengine.measure.workload import Run
 
-__all__ = ["MOSTLY_EMPTY", "first_picks", "gain_of_all", "later_picks"]
+__all__ = ["MOSTLY_EMPTY", "all_pairs_gain", "first_picks", "later_picks"]
 
-TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at an error e, relative to the gain
-NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times that in the cells of a pair, and, for choosing it, in more cells
-MOSTLY_EMPTY = 1.4  # of the rows: where pairs picked first gain more, of 2 at most, most of their cells are empty
+TREE_PICKS = (1.43, 0.42)  # a, b: in the first phase a·e^−b pairs are picked, at a public error e relative to the gain
+NOISE_OF_A_PICK = (0.7, 6)  # in a later phase: times the noise in the cells of a pair; cells whose noise choosing adds
+MOSTLY_EMPTY = 1.4  # of the rows: if pairs picked first gain more (at most 2), most of their cells are empty
 STRONG = 0.5  # of the rows: where the strongest pairs gain less, others may be independent
-WORTH_ALL = 0.33  # times the noise of all pairs: what the strongest have to gain in all for all to be measured
+WORTH_ALL = 0.33  # times the noise of all pairs: if the strongest pairs gain more together, all are measured
 NOT_EMPTIED = 0.25  # of this noise is left where most cells are empty
 
 
@@ -47,12 +47,12 @@ def later_picks(run: Run, pairs: Sequence[Candidate], wrong: float, budget: int)
     return int(picks[best]), float(gains[best])
 
 
-def gain_of_all(run: Run, asked: int, gain: float, total: float) -> bool:
+def all_pairs_gain(run: Run, asked: int, gain: float, total: float) -> bool:
     """Return whether to measure all pairs at once, given the `gain` of each of the strongest, in rows.
 
     Their number is `asked`. If they gain enough beside the noise of all pairs, the others are worth their noise too:
-    columns that depend strongly on one column depend on each other. Then single columns need hardly any ε, since the
-    sums of pairs tell them, and nothing has to be chosen. Noise is that of all pairs with what is left of ε, divided
+    columns that depend strongly on one column depend on each other. Then single columns need hardly any ε, since sums
+    of pairs estimate them, and nothing has to be chosen. The noise is that of all pairs with the remaining ε, divided
     in proportion to the roots of their cells. If a column is without some of its pairs, or some tables are more
     important than others, columns need a part of their own.
     """

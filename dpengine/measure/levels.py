@@ -2,8 +2,8 @@
 
 A level is measured together with all other columns of the plan that have cells, so that the counts of every combination
 of these are a tree (`marginals.level_tree`), and every published count is a sum over one level. A row changes one cell
-of each measured marginal by one, whatever its level. So each has the sensitivity of any marginal. The shares add up to
-what the tables with amounts, which are measured beside them, leave of ε.
+of each measured marginal by one, whatever its level. So each has the sensitivity of any marginal. Tables with amounts
+are measured beside the levels; the shares add up to the rest of ε.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ __all__ = ["blank_audit", "measure_audit", "part_for_audit", "part_for_classes",
 
 AUDIT_PART = (0.003, 0.02)  # of ε, at least and at most
 AUDIT_OF_ALL = 1.0  # times the root of Δ/(rows·ε), the part of ε between these
-CLEAR_BY_SIZE = 100  # times the noise of a table's sum: with more rows, cells are parted by size
+CLEAR_BY_SIZE = 100  # times the noise of a table's sum: with more rows, small and large cells have separate sums
 
 CLASSES_PART = PARTS // 200  # of ε, to choose whether tables of three columns and more follow latent classes
-CLEARLY = 12  # noise scales of a table's sum: the margin by which classes must be closer; by chance, 1 in e⁶ is
+CLEARLY = 12  # noise scales of a table's sum: the margin by which classes must be closer; noise alone: 1 time in e⁶
 MAX_NEARER = 0.05  # of all rows: if the margin is larger, nothing is asked
 
 

@@ -44,7 +44,7 @@ class InParts(Private):
 
     @property
     def why(self) -> str:
-        columns = " and ".join(str(part.resolution.column) for part in self._levels)
+        columns = _(" and ").join(str(part.resolution.column) for part in self._levels)
         if self.workload is not None:
             return _(
                 "Adaptive: levels of {columns} are measured; of the other columns, which pairs to measure is chosen "
@@ -114,7 +114,7 @@ class InParts(Private):
 
     @property
     def plan_id(self) -> str:
-        """The identity by the cost of each table; sums of these are free. Pairs of the rest are chosen later."""
+        """The identity follows from the cost of each table: sums of these are free, and pairs are chosen later."""
         boxes, direct, _rest = self._parts
         if len(boxes) == 1 and not self._levels:
             return self.plan.identity(

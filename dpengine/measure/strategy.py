@@ -4,10 +4,13 @@
 chooses privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges
 matter, how finely to measure it (`measure.ranges`).
 
-*auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
-that its columns and pairs are better evidence than its own noisy counts; or tables overlap in a ring, and measuring
-each of them is predicted to have more noise than a model has error, or they can agree only through a model
-(`measure.rows_and_noise`).
+*auto* is *direct*, unless (`measure.rows_and_noise`, `measure.at_levels`)
+
+* ranges of many cells matter: they are measured in boxes;
+* tables at several levels, and the others, are better measured in parts;
+* a single table has so many cells for its rows that its columns and pairs are better evidence than its noisy counts;
+* several tables can agree only through a model, or measuring each of them is predicted to have more noise than a model
+  has error.
 """
 
 from __future__ import annotations
@@ -51,12 +54,7 @@ from dpengine.measure.model_error import blank_audit
 from dpengine.measure.parts import InParts
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
 from dpengine.measure.ranges import Hierarchical
-from dpengine.measure.rows_and_noise import (
-    has_large_ranges,
-    is_sparse,
-    noise_in_a_table,
-    noise_is_too_much,
-)
+from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_in_a_table, noise_is_too_much
 from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
@@ -189,9 +187,12 @@ class Levels(_WithoutChoices):
 
     @property
     def why(self) -> str:
-        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
-        what = f"levels of {self.plan.resolution.column} are measured"
-        return f"{name}: {what}, with the parts of ε that leave the least error in all tables together."
+        return _(
+            "{strategy}: levels of {column} are measured, with the parts of ε that leave the least error in all tables "
+            "together.",
+            strategy=self.name,
+            column=self.plan.resolution.column,
+        )
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
@@ -221,9 +222,11 @@ class LevelsApart(_WithoutChoices):
 
     @property
     def why(self) -> str:
-        name = "Direct" if self.plan.strategy == "auto" else self.plan.strategy.capitalize()
-        column = self.plan.resolution.column
-        return f"{name}: each table is measured at its own levels of {column}, which leaves the least error in all."
+        return _(
+            "{strategy}: each table is measured at its own levels of {column}, which leaves the least error in all.",
+            strategy=self.name,
+            column=self.plan.resolution.column,
+        )
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:

@@ -15,12 +15,14 @@ from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["MAX_ADAPTIVE_SCALE", "Private", "Strategy"]
 
 MAX_ADAPTIVE_SCALE = 1_000  # beyond it, even the total is meaningless, and there may be too many synthetic rows
 
+_NAMES = {"auto": mark("Direct"), "direct": mark("Direct"),
+          "optimised": mark("Optimised"), "adaptive": mark("Adaptive")}  # fmt: skip
 Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
 
 
@@ -33,6 +35,11 @@ class Strategy(ABC):
 
     plan: Plan
     closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
+
+    @property
+    def name(self) -> str:
+        """The name of the plan's strategy, as a sentence begins with it; *auto* is *direct* once it is resolved."""
+        return _(_NAMES[self.plan.strategy])
 
     @property
     @abstractmethod

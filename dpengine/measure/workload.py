@@ -28,7 +28,7 @@ class Workload:
     """The columns, pairs and tables of an adaptive release.
 
     `sizes` are the numbers of cells of all columns, names in sorted order. `pairs` may be measured. The error of the
-    model is measured on the tables in `audited`. `whole` is a table of all columns: what is left of ε measures it.
+    model is measured on the tables in `audited`. `whole` is a table of all columns, measured with the remaining ε.
     `weights` gives the importance of some columns and pairs, relative to the most important tables, at 1. `rows_about`
     is the number of rows that the plan states, if it does.
     """

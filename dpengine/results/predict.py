@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["epsilon_for", "half_width_curves", "measure_curves", "measure_half_widths", "predict", "predict_by_trials"]
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
-# Trials of large plans are slow.
-MIN_TRIALS, MAX_TRIALS = 4, 16
-MAX_SIMULATED_CELLS = 800_000  # total seconds of all trials, unless `MIN_TRIALS` take longer
+MIN_TRIALS, MAX_TRIALS = 4, 16  # of a plan whose errors are simulated
+MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless there are only `MIN_TRIALS`: more take seconds
 MAX_TRIED_TABLES = 2_000  # with more tables, one trial is enough: their mean is accurate
 
 

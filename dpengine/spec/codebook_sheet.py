@@ -26,7 +26,7 @@ HEADER = (
 KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
 TextsForReaders: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
-_TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
+_YES_OR_NO = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
 
 
@@ -118,10 +118,10 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
                 _("{line!r} explains no value of this column: write value = words, one a line", line=unknown[0])
             )
     for key in ("other", "missing"):
-        if (answer := cells.get(key, "").casefold()) and answer not in _TRUTHS:
+        if (answer := cells.get(key, "").casefold()) and answer not in _YES_OR_NO:
             raise ValueError(_("{key} is yes or no", key=key))
         if key == "missing" or fields["kind"] != "amount":
-            entry[key] = _TRUTHS.get(answer, True)
+            entry[key] = _YES_OR_NO.get(answer, True)
     return entry | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
 
 

@@ -32,17 +32,16 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
 __all__ = ["alone", "by_columns", "fits", "given"]
 
-BATCHES, LARGE_BATCH = 96, 1024  # of rows in a pass, at least; rows in a batch of more of them, about
-NEAR = 0.6  # of the rows: those that earlier passes left nearest to another value; later ones look at no others
+BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
+NEAR = 0.6  # of the rows: each pass after the first looks only at those that were nearest to another value
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
-BELOW_MEAN = 1 / 6
-WORST = 0.2  # of the rows: those that may get other values of a column in a pass at the end
-WORST_PASSES, WORST_BATCHES = 6, 8  # of these rows, at least
-# Such passes are made up to so many rows (with more, tables that are known almost exactly would suffer) and so many
-# rows times tables; up to about `ENOUGH_LOOKED` of these in all passes together, but at least once. So many prices are
-# looked at in each of several passes, and more in a single one. Set on seven public tables of 1,800 to 200,000 people.
-MAX_ROWS, MAX_LOOKED, ENOUGH_LOOKED = 2**18, 2**27, 2**25
-MAX_PRICES, MORE_PRICES = 2**24, 2**26
+BELOW_MEAN = 1 / 6  # of a person: how far the median of a Poisson variable is below its mean, about
+# The passes at the end (`_move_worst`) were set on seven public tables of 1,800 to 200,000 people.
+WORST = 0.2  # of the rows: those that may get other values of a column in a pass, at most
+WORST_PASSES, WORST_BATCHES = 6, 8  # passes, at most; batches of a pass, at least
+MAX_ROWS = 2**18  # with more rows, tables that are known almost exactly would suffer
+MAX_LOOKED, ENOUGH_LOOKED = 2**27, 2**25  # rows × tables: for which there is a pass; and in all passes, about
+MAX_PRICES, MORE_PRICES = 2**24, 2**26  # prices of a column in each of several passes; and in a single one
 MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
 MAX_CELLS = 2**26  # of all tables of three columns; they are held for two columns at a time
 
@@ -50,7 +49,7 @@ MAX_CELLS = 2**26  # of all tables of three columns; they are held for two colum
 class _Effort(NamedTuple):
     """The effort spent on a column's values.
 
-    There are up to so many `passes`; one that changes less than the fraction `enough` of the rows is the last. An error
+    There are up to `passes` passes; one that changes less than the fraction `enough` of the rows is the last. An error
     in a table of two columns is worth `pairs` times one in a table of three.
     """
 
@@ -59,8 +58,8 @@ class _Effort(NamedTuple):
     pairs: float
 
 
-# If rows move at the end, and if they do not.
-QUICK, THOROUGH = _Effort(4, 0.02, 2.0), _Effort(8, 0.005, 20.0)
+QUICK = _Effort(passes=4, enough=0.02, pairs=2.0)  # if rows get other values at the end (`_move_worst`)
+THOROUGH = _Effort(passes=8, enough=0.005, pairs=20.0)  # if they do not
 
 
 class _Target(NamedTuple):
@@ -212,9 +211,9 @@ def _next(
         np.subtract(counts.reshape(-1, size), target.expected[first:last], out=price[first:last], casting="same_kind")
     price *= target.cell_weights[:, None]
     _choose(child, contexts, price, target.cell_weights, least, effort)
-    found = np.empty_like(child)
-    found[order] = child
-    return found, price
+    values = np.empty_like(child)
+    values[order] = child
+    return values, price
 
 
 def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, effort: _Effort) -> None:
@@ -239,9 +238,9 @@ def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, le
 def _pass(
     child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, least: Reals, size: int, first: int
 ) -> tuple[Reals, int]:
-    """Change values of rows in batches of `size`, of which the first has less by `first`.
+    """Change values of rows in batches of `size`; the first batch is shorter by `first`.
 
-    Returns the gain of the best change of each row, and how many were made.
+    Returns the gain of the best change of each row, and how many changes were made.
     """
     values, prices, changed = price.shape[1], price.reshape(-1), 0
     gains = np.empty(child.size, dtype=np.float32)

@@ -65,11 +65,11 @@ class _Grid:
         free = self.steps - (np.searchsorted(self.skipped, self.first + self.steps) - before)
         free = np.where(free > 0, free, self.steps)  # a cell that has only missing markers keeps them
         place = _even(codes, salt)
-        found: Ints = self.first[codes] + np.minimum((place * free[codes]).astype(np.int64), free[codes] - 1)
+        steps: Ints = self.first[codes] + np.minimum((place * free[codes]).astype(np.int64), free[codes] - 1)
         for step in self.skipped:
-            found += (self.first[codes] <= step) & (step <= found)
+            steps += (self.first[codes] <= step) & (step <= steps)
         last = self.first[codes] + self.steps[codes] - 1
-        bounded: Ints = np.minimum(found, last)
+        bounded: Ints = np.minimum(steps, last)
         return bounded
 
 
@@ -131,8 +131,8 @@ def amounts(column: Amount, places: Ints) -> tuple[Any, Ints]:
     """
     decimals = max(0, *(-int(each.normalize().as_tuple().exponent) for each in (column.low, column.step)))
     first, step = (int(each.scaleb(decimals)) for each in (column.low, column.step))
-    found: npt.NDArray[Any] = first + step * places
-    array = arrow.from_numpy(found if decimals == 0 else found / 10**decimals)
+    numbers: npt.NDArray[Any] = first + step * places
+    array = arrow.from_numpy(numbers if decimals == 0 else numbers / 10**decimals)
     known = places >= 0
     array = pc.if_else(pc.greater_equal(arrow.from_numpy(places), arrow.integer(0)), array, arrow.null(array.type))
     return array, np.where(known, 0, column.missing_code)
@@ -184,8 +184,8 @@ def reader(column: Column) -> Callable[[Any], Ints]:
         codes = declared(known)
         for k, text in enumerate(known):
             codes[k] = outside.get(text, codes[k])
-        found: Ints = codes[arrow.to_numpy(encoded.indices)]
-        return found
+        cells: Ints = codes[arrow.to_numpy(encoded.indices)]
+        return cells
 
     return cells_of
 
@@ -243,11 +243,11 @@ def _number_grid(edges: Sequence[Decimal], missing: Sequence[Decimal], decimals:
 
 def _missing_numbers(column: Number) -> list[Decimal]:
     """Return the missing markers that are numbers."""
-    found = []
+    numbers = []
     for text in column.missing_as:
         with suppress(ValueError):  # a text that is no number
-            found.append(decimal(text))
-    return found
+            numbers.append(decimal(text))
+    return numbers
 
 
 def _number_reader(column: Number) -> Callable[[Sequence[str]], Ints]:

@@ -58,21 +58,26 @@ COARSE_EVEN = 2**16  # the same if pairs were measured directly, and are closer 
 COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 MAX_TRIPLES = 40  # tables of three columns that are compared
 # Repairs of rows of weight 1, one after the other: how the weight of an error falls with the count, and the effort.
-# Beside the error of a model, it is little that people leave only cells with too many. Even errors are small: more
-# batches and passes come nearer, for each of two powers (five public tables at ε = 10 and 20; one power by itself does
-# worse). Before them, each column is repaired alone.
-OF_MODEL = ((Falloff(0.8, 0.1), Effort(8, 0.5, 32, 0.4, 0.0)),)
-EVEN = tuple((Falloff(power, 0.1), Effort(16, 2.0, 64, 0.4, enough=0.02)) for power in (0.75, 0.5))
-EVEN_COLUMN = Falloff(1.0, 0.1), Effort(12, 2.0, 64, enough=0.01)
-# So few rows follow a model's many tables less well. All are tried, first with so large a power that hardly anything
-# but small cells counts: those are filled while rows can still move. With many rows, large cells would end far off.
-# Before, each column is repaired alone, unless looking at all pairs of values for each would take long.
+# A model's error is large beside what is lost if people leave only cells with too many.
+OF_MODEL = ((Falloff(0.8, 0.1), Effort(passes=8, limit=0.5, batches=32, part=0.4, at_least=0.0)),)
+# Pairs that were measured directly have small, even errors: more batches and passes come nearer, for each of two powers
+# (five public tables at ε = 10 and 20; one power by itself does worse). Before, each column is repaired alone.
+EVEN = tuple(
+    (Falloff(power, 0.1), Effort(passes=16, limit=2.0, batches=64, part=0.4, enough=0.02)) for power in (0.75, 0.5)
+)
+EVEN_COLUMN = Falloff(1.0, 0.1), Effort(passes=12, limit=2.0, batches=64, enough=0.01)
+# Up to `MAX_FEW` rows follow a model's many tables less well. All are tried, first with a power so large that hardly
+# anything but small cells counts: these are filled while rows can still move. With more rows, large cells would end far
+# off. Before, each column is repaired alone, unless pairs of values times columns exceed `MAX_LOOKED`: it takes long.
 MAX_FEW, MAX_LOOKED = 2**12, 2**26
-FEW_COLUMN = Falloff(1.5, 0.3), Effort(3, 0.5, 8)
-OF_FEW = ((Falloff(1.5, 0.3), Effort(2, 0.5, 12, 1.0, 0.0)), (Falloff(1.0, 0.3), Effort(3, 0.5, 12, 1.0, 0.0)))
-# At the end, values that are better changed by themselves are, in up to so many passes: in one if all rows have so many
-# values together, in more if these are fewer. With many rows, hardly any such values would be found for the time.
-SETTLING, SETTLED = 8, 400_000
+FEW_COLUMN = Falloff(1.5, 0.3), Effort(passes=3, limit=0.5, batches=8)
+OF_FEW = (
+    (Falloff(1.5, 0.3), Effort(passes=2, limit=0.5, batches=12, at_least=0.0)),
+    (Falloff(1.0, 0.3), Effort(passes=3, limit=0.5, batches=12, at_least=0.0)),
+)
+# At the end, `settle` looks at all values again: in as many passes as come to `SETTLED_VALUES` values together, at most
+# `SETTLE_PASSES`. With more rows, hardly any value would be better changed for the time.
+SETTLE_PASSES, SETTLED_VALUES = 8, 400_000
 SMALL_NOISE = math.sqrt(2)  # deviation up to which nearly half of all measured counts are exact
 
 
@@ -101,11 +106,11 @@ class SyntheticRows:
 
         Raises KeyError if the rows do not have all of these.
         """
-        held = resolution.finer_columns(columns, self.domain.names)
-        if held is None:
+        finer = resolution.finer_columns(columns, self.domain.names)
+        if finer is None:
             raise KeyError(columns)
-        if held != columns:
-            return resolution.coarsen(self.table(held), held, columns)
+        if finer != columns:
+            return resolution.coarsen(self.table(finer), finer, columns)
         if not columns:
             return np.array(self.weights.sum(), dtype=np.int64)
         domain = self.domain.project(columns)
@@ -175,7 +180,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         for falloff, effort in EVEN if model.even else OF_FEW if rows <= MAX_FEW else OF_MODEL:
             cell_weights = of_pairs(model, starts, falloff)
             repair(codes, 1, excess, cell_weights, starts, effort)
-        settle(codes, excess, cell_weights, starts, effort.limit, min(SETTLING, SETTLED // codes.size))
+        settle(codes, excess, cell_weights, starts, effort.limit, min(SETTLE_PASSES, SETTLED_VALUES // codes.size))
     return codes, np.ones(people, dtype=np.int64)
 
 

@@ -24,8 +24,8 @@ __all__ = ["Wanted", "nearest_counts"]
 Wanted = Mapping[tuple[int, ...], tuple[Ints, float]]  # by axes: counts, deviation of noise
 
 PER_CHANGE = 0.01  # the cost of a change relative to an error of 1 in the most accurate table
-MAX_STEPS = 50_000  # seconds of the solver; it then gives up, and counts do not change
-MAX_NODES = 20
+MAX_STEPS = 50_000  # of the solver, which take seconds; then it gives up, and counts do not change
+MAX_NODES = 20  # of the search of the integer program: the few values that are not whole need hardly any
 GAP = 0.02  # relative gap to the optimum
 WHOLE = 1e-6  # values this close to a whole number are taken as whole
 
@@ -45,15 +45,15 @@ def nearest_counts(counts: Ints, wanted: Wanted) -> Ints:
     cell_weights = deviations.min() / deviations
     start = counts.ravel().astype(np.float64)
 
-    def off(found: Floats) -> float:
-        return float(cell_weights @ np.abs(tables @ found - target))
+    def off(values: Floats) -> float:
+        return float(cell_weights @ np.abs(tables @ values - target))
 
-    found = _relaxed(tables, target - tables @ start, cell_weights, start)
-    if found is not None:
-        found = start + found
-        near = np.rint(found)
-        between = np.flatnonzero(np.abs(found - near) > WHOLE)
-        near[between] = np.floor(found[between])
+    changes = _relaxed(tables, target - tables @ start, cell_weights, start)
+    if changes is not None:
+        relaxed = start + changes
+        near = np.rint(relaxed)
+        between = np.flatnonzero(np.abs(relaxed - near) > WHOLE)
+        near[between] = np.floor(relaxed[between])
         up = _rounded(tables[:, between], target - tables @ near, cell_weights, start.sum() - near.sum())
         near[between] += up if up is not None else np.nan
         if np.isfinite(near).all() and near.min() >= 0 and near.sum() == start.sum() and off(near) < off(start):
@@ -85,7 +85,7 @@ def _relaxed(tables: Any, short: Floats, cell_weights: Floats, start: Floats) ->
     one, every = eye_array(rows), np.ones(cells)
     sums = csr_array(np.concatenate([every, -every, np.zeros(2 * rows)])[None])
     solve: Any = linprog
-    found = solve(
+    solution = solve(
         np.concatenate([np.full(2 * cells, PER_CHANGE), cell_weights, cell_weights]),
         A_eq=vstack([beside([tables, -tables, one, -one]), sums]).tocsc(),
         b_eq=np.append(short, 0.0),
@@ -99,7 +99,7 @@ def _relaxed(tables: Any, short: Floats, cell_weights: Floats, start: Floats) ->
         method="highs",
         options={"maxiter": MAX_STEPS},
     )
-    changes: Floats | None = found.x[:cells] - found.x[cells : 2 * cells] if found.status == 0 else None
+    changes: Floats | None = solution.x[:cells] - solution.x[cells : 2 * cells] if solution.status == 0 else None
     return changes
 
 
@@ -116,12 +116,12 @@ def _rounded(tables: Any, short: Floats, cell_weights: Floats, more: float) -> F
     sums = csr_array(np.concatenate([np.ones(cells), rest])[None])
     bound = np.append(short, more)
     solve: Any = milp
-    found = solve(
+    solution = solve(
         np.concatenate([np.zeros(cells), cell_weights, cell_weights]),
         constraints=LinearConstraint(vstack([beside([tables, one, -one]), sums]).tocsc(), bound, bound),
         integrality=np.concatenate([np.ones(cells), rest]),
         bounds=Bounds(0.0, np.concatenate([np.ones(cells), np.full(2 * rows, np.inf)])),
         options={"node_limit": MAX_NODES, "mip_rel_gap": GAP},
     )
-    up: Floats | None = None if found.x is None else np.rint(found.x[:cells])
+    up: Floats | None = None if solution.x is None else np.rint(solution.x[:cells])
     return up

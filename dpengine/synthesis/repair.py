@@ -50,12 +50,13 @@ Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float32]
 
 BATCHES = 128  # of rows in a pass, at most
-# Rows in a batch, at least, where there are so many batches: smaller ones take as long.
+# A batch has at least `SMALL_BATCH` rows, since smaller ones take as long. Few rows make `SMALL_BATCHES` batches, of at
+# least `TINY_BATCH` rows.
 SMALL_BATCH, SMALL_BATCHES, TINY_BATCH = 256, 16, 64
 NO_LIMIT = np.float32(np.inf)
 TRIED_AT_ONCE = 0.5  # fraction of the helpful changes of a batch that are tried at once
 SETTLED_AT_ONCE = 16  # rows
-WIDE = 32  # values of a column beyond which a copy of all lines would take longer to write than to add up
+WIDE = 32  # values of a column: `sums` adds longer lines one after the other, since a copy of all takes longer to write
 
 
 class Falloff(NamedTuple):
@@ -69,20 +70,14 @@ class Falloff(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The effort spent on repairing rows.
+    """The effort spent on repairing rows."""
 
-    Up to so many `passes` are made, in each of which the fraction `part` of the rows is tried, those in the cells with
-    the largest excess, in so many `batches`. A pass that gains less than the fraction `enough` of the remaining
-    objective is the last. The weight of an error counts up to a `limit`, and a row gets another value of a column only
-    if leaving the old one by itself gains more than `at_least`.
-    """
-
-    passes: int
-    limit: float = np.inf
-    batches: int = BATCHES
-    part: float = 1.0
-    at_least: float = -np.inf
-    enough: float = 0.03
+    passes: int  # over the rows, at most
+    limit: float = np.inf  # of weight · error in a cell, beyond which the objective grows in proportion to the error
+    batches: int = BATCHES  # of a pass
+    part: float = 1.0  # fraction of the rows that a pass tries: those in the cells with the largest excess
+    at_least: float = -np.inf  # a row gets another value only if leaving the old one gains more by itself
+    enough: float = 0.03  # fraction of the remaining objective: a pass that gains less is the last
 
 
 def cell_weights_of(expected: Floats, falloff: Falloff) -> Reals:
@@ -215,12 +210,12 @@ def _batch_size(rows: int, batches: int) -> int:
 def scores(codes: Codes, price: Reals, starts: Ints) -> Reals:
     """Return the sum of the prices of each row's pairs of values."""
     values, prices = codes + starts[:-1, None], price.reshape(-1)
-    found = np.zeros(codes.shape[1], dtype=np.float32)
+    added = np.zeros(codes.shape[1], dtype=np.float32)
     for i in range(len(codes)):
         lines = values[i] * len(price)
         for k in range(i):
-            found += prices.take(lines + values[k])
-    return found
+            added += prices.take(lines + values[k])
+    return added
 
 
 def greatest(values: Reals, count: int) -> npt.NDArray[np.intp]:
@@ -238,14 +233,14 @@ def sums(lines: Reals, places: Ints | Codes) -> Reals:
     array([[ 5., 50.],
            [ 6., 60.]], dtype=float32)
     """
-    found: Reals
+    added: Reals
     if lines.ndim == 1 or lines.shape[1] < WIDE:
-        found = np.add.reduce(lines.take(places, axis=0), axis=0)
+        added = np.add.reduce(lines.take(places, axis=0), axis=0)
     else:
-        found = lines.take(places[0], axis=0)
+        added = lines.take(places[0], axis=0)
         for others in places[1:]:
-            found += lines.take(others, axis=0)
-    return found
+            added += lines.take(others, axis=0)
+    return added
 
 
 def improve(
@@ -285,23 +280,23 @@ def improve(
         moved, there, others = tried[helpful], best[helpful] + starts[a], others.take(helpful, axis=1)
         here, before = own[moved], before.take(moved, axis=1)
         now = before + (there - here)
-        seen = lines[a].take(moved) + others, there * width + others  # the same cells from the other column
-        _shift(prices, steps, before, seen[0], -1)
-        _shift(prices, steps, now, seen[1], 1)
+        mirrored = lines[a].take(moved) + others, there * width + others  # the same cells from the other column
+        _shift(prices, steps, before, mirrored[0], -1)
+        _shift(prices, steps, now, mirrored[1], 1)
         back = (prices.take(now) - steps.take(now)).clip(-limit, limit) - prices.take(before).clip(-limit, limit)
         keep, out, together = kept(gain[helpful], back.sum(axis=0))
         if out.size:
-            _shift(prices, steps, before.take(out, axis=1), seen[0].take(out, axis=1), 1)
-            _shift(prices, steps, now.take(out, axis=1), seen[1].take(out, axis=1), -1)
+            _shift(prices, steps, before.take(out, axis=1), mirrored[0].take(out, axis=1), 1)
+            _shift(prices, steps, now.take(out, axis=1), mirrored[1].take(out, axis=1), -1)
         moved, there = moved[keep], there[keep]
         own[moved], lines[a, moved] = there, there * width
         gained += together
     return gained
 
 
-def _shift(prices: Reals, steps: Reals, cells: Ints, seen: Ints, sign: int) -> None:
-    """Add one row to some `cells`, or remove one if `sign` is −1; `seen` are the same cells from the other column."""
+def _shift(prices: Reals, steps: Reals, cells: Ints, mirrored: Ints, sign: int) -> None:
+    """Add one row to some `cells`, `mirrored` from the other column, or remove one if `sign` is −1."""
     cells = cells.ravel()
     change = np.float32(sign) * steps.take(cells)
     np.add.at(prices, cells, change)
-    np.add.at(prices, seen.ravel(), change)
+    np.add.at(prices, mirrored.ravel(), change)

@@ -32,7 +32,7 @@ __all__ = ["expand", "rescale", "unique_rows"]
 MAX_CELLS_COMPARED = 2_000_000  # of all tables together; beyond it, only their pairs of columns are compared
 MAX_SWAPPED = 200_000_000  # rows times tables: beyond it, no rows are swapped
 ROUND = 50  # rows that are repeated together: ten times as many make the compressed file three times as large
-BATCHES = 96
+BATCHES = 96  # of rows in a pass of swaps
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # fraction of a batch's helpful swaps that a pass makes at once
 
 

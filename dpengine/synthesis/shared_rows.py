@@ -24,7 +24,7 @@ __all__ = ["loosened", "share", "swap", "unique"]
 FINE = 2**15  # maximum number of rows that give up people in a round
 LIGHTER = 2  # factor by which the people that a row gives up decrease from round to round
 ROUNDS = 12  # maximum number of rounds in which rows give up single people
-# The same if noise is known and cells are few. A round that changes a smaller part of `FINE` rows is the last.
+# The same if noise is known and cells are few; a round that changes less than this fraction of `FINE` rows is the last.
 MORE_ROUNDS, LITTLE = 30, 0.0005
 SWAPS = 4  # maximum number of passes over all rows in which people are swapped
 # Parts of the remaining error: a pass that gains less is the last; if all passes gain less, there are no more swaps.
@@ -54,7 +54,8 @@ class _Rounds:
 
 # If tables were measured directly, rows are closer to the truth than these tables, and every repair helps. Errors of a
 # model are larger than the errors left after a few repairs.
-CAREFUL, QUICK = _Rounds(3, 96, 1, 0.15, 0.02), _Rounds(1, 12, 8, 0.4, 0.05)
+CAREFUL = _Rounds(passes=3, batches=96, fewer=1, near=0.15, enough=0.02)
+QUICK = _Rounds(passes=1, batches=12, fewer=8, near=0.4, enough=0.05)
 
 
 def share(model: Pairwise, codes: Codes, people: int, starts: Ints, *, careful: bool) -> tuple[Codes, Ints]:

@@ -17,6 +17,7 @@ from dpengine.measure.levels import allocate_levels
 from dpengine.measure.strategy import InParts, Levels, LevelsApart, decide, resolved
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.preview import preview
+from dpengine.translation.catalogue import speaking
 
 AGE = {"name": "age", "kind": "number", "edges": list(range(0, 81, 4)), "levels": {"20-year": 20}}
 OTHERS = [{"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
@@ -42,6 +43,15 @@ def plan_of(tables: list[Any], epsilon: object = "1/2", **more: Any) -> Plan:
 def test_the_way_of_least_variance_is_chosen(tables: list[Any], epsilon: str, way: type[object]) -> None:
     assert type(decide(plan_of(tables, epsilon))) is way
     assert type(decide(plan_of(tables, epsilon, strategy="optimised"))) is way
+
+
+def test_the_reason_is_given_in_the_language_of_the_reader() -> None:
+    with speaking("de"):
+        crossed, apart = decide(plan_of([["age"], ["age@20-year"]])).why, decide(plan_of(BESIDE)).why
+        optimised = decide(plan_of(BESIDE, strategy="optimised")).why
+    assert crossed.startswith("Direkt: Ebenen von age")
+    assert apart.startswith("Direkt: Jede Tabelle wird auf ihren eigenen Ebenen von age")
+    assert optimised.startswith("Optimiert: ")
 
 
 def test_tables_that_are_measured_apart_have_a_fraction_of_the_error() -> None:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpengine.measure.how_many_pairs import NOISE_OF_A_PICK, gain_of_all, later_picks
+from dpengine.measure.how_many_pairs import NOISE_OF_A_PICK, all_pairs_gain, later_picks
 from dpengine.measure.pair_selection import Candidate
 from dpengine.measure.workload import Run, Workload
 
@@ -45,15 +45,15 @@ def test_all_pairs_are_measured_at_once_where_the_strongest_gain_much_beside_the
     Three of them are asked about, whatever their number. Where the question was not asked, nothing is known.
     """
     run = Run(Workload(dict.fromkeys("abcd", 10), [*combinations("abcd", 2)]), {}, Fraction(1), 1)
-    assert [gain_of_all(run, asked, 1100 / 3 * each, 700.0) for asked, each in ((3, 1), (9, 1), (9, 1.2))] == [
+    assert [all_pairs_gain(run, asked, 1100 / 3 * each, 700.0) for asked, each in ((3, 1), (9, 1), (9, 1.2))] == [
         False, False, True,
     ]  # fmt: skip
-    assert not gain_of_all(run, 2, 1.2 * 1100 / 3, 700.0), "two gain less than three"
-    assert not gain_of_all(run, 3, 1.2 * 1100 / 3, 900.0), "the strongest gain less than half of the rows"
-    assert [gain_of_all(run, 3, 400.0 * part, 250.0 * part) for part in (0.2, 0.3)] == [False, True], "mostly empty"
-    assert not gain_of_all(run, 3, math.inf, 700.0)
+    assert not all_pairs_gain(run, 2, 1.2 * 1100 / 3, 700.0), "two gain less than three"
+    assert not all_pairs_gain(run, 3, 1.2 * 1100 / 3, 900.0), "the strongest gain less than half of the rows"
+    assert [all_pairs_gain(run, 3, 400.0 * part, 250.0 * part) for part in (0.2, 0.3)] == [False, True], "mostly empty"
+    assert not all_pairs_gain(run, 3, math.inf, 700.0)
     run.left //= 2
-    assert not gain_of_all(run, 3, 1.2 * 1100 / 3, 700.0), "twice the noise"
+    assert not all_pairs_gain(run, 3, 1.2 * 1100 / 3, 700.0), "twice the noise"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,6 @@ def test_columns_keep_their_part_of_epsilon_where_pairs_do_not_tell_all_of_them(
 ) -> None:
     """A column without a pair would have 3 % of ε: errors were seven times as large."""
     run = Run(Workload(dict.fromkeys("abcd", 10), pairs, weights=weights), {}, Fraction(1), 1)
-    assert not gain_of_all(run, 3, 650.0, 700.0)
+    assert not all_pairs_gain(run, 3, 650.0, 700.0)
     run.workload = Workload(run.workload.sizes, [*combinations("abcd", 2)])
-    assert gain_of_all(run, 3, 650.0, 700.0)
+    assert all_pairs_gain(run, 3, 650.0, 700.0)

@@ -96,7 +96,7 @@ def test_no_edge_is_made_of_a_plan_that_is_refused_for_something_else(
     monkeypatch: pytest.MonkeyPatch, text: str, fault: str
 ) -> None:
     made: list[object] = []
-    monkeypatch.setattr(EqualEdges, "_made", property(made.append))
+    monkeypatch.setattr(EqualEdges, "_edges", property(made.append))
     with pytest.raises(PlanError, match=fault):
         Plan.loads(text)
     assert not made
@@ -106,7 +106,7 @@ def test_no_edge_is_made_before_one_is_used() -> None:
     plan = Plan.loads(plan_of(columns(1, BINS)))
     edges = plan.columns[0].edges  # type: ignore[union-attr]
     assert plan.cells(("c0",)) == 999_992
-    assert "_made" not in vars(edges)
+    assert "_edges" not in vars(edges)
     assert (edges[0], edges[-1], len(edges)) == (0, 1, 999_991)
 
 

@@ -131,7 +131,7 @@ def test_values_that_are_better_changed_by_themselves_are_changed_at_the_end(
     """Otherwise, 7 to 9 % more people are in a wrong cell."""
     models = [of_kinds(seed, 500, 8, 12, even=even) for seed in range(3)]
     settled = sum(map(wrong, models))
-    monkeypatch.setattr(module, "SETTLING", 0)
+    monkeypatch.setattr(module, "SETTLE_PASSES", 0)
     assert settled < 0.96 * sum(map(wrong, models))
 
 
@@ -154,7 +154,7 @@ def test_the_fewer_values_rows_have_the_more_often_they_are_settled(
     """50 rows of 4 columns."""
     made: list[object] = []
     monkeypatch.setattr(module, "settle", lambda *given: made.append(given[-1]))
-    monkeypatch.setattr(module, "SETTLED", values)
+    monkeypatch.setattr(module, "SETTLED_VALUES", values)
     realise(of_kinds(0, 50, 3, 4, even=False), 2)
     assert made == [passes]
 
@@ -185,7 +185,7 @@ def test_rows_that_keep_out_of_likely_empty_cells_are_nearer_to_the_truth(monkey
 
 def test_new_columns_are_repaired_as_long_as_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two passes over a new column instead of twelve leave an eighth more people in a wrong cell after the repair."""
-    monkeypatch.setattr(module, "SETTLING", 0)
+    monkeypatch.setattr(module, "SETTLE_PASSES", 0)
     models = [of_kinds(seed, 1_000, 12, 6, even=True) for seed in range(6)]
     repaired = sum(map(wrong, models))
     falloff, effort = module.EVEN_COLUMN

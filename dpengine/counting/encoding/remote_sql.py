@@ -135,7 +135,7 @@ def _numeral(form: NumberFormat, text: str, value: str, tag: str, dialect: Diale
 
 
 def _amount(column: Amount, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
-    """Encode an amount by its place on its grid; exactly, as `numeric_grid.Grid.places_of` does."""
+    """Encode an amount by its place on its grid; exactly, as `Grid.places_of` does."""
     grid, raw, form, value, near = column.grid, f"raw_{tag}", f"form_{tag}", f"value_{tag}", f"near_{tag}"
     family = family_of(type_name) or "text"
     layers: tuple[dict[str, str], ...]

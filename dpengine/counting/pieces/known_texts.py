@@ -95,11 +95,11 @@ def by_entry(known: KnownTexts, texts: Any, missing: int) -> npt.NDArray[Any]:
 def known_codes(table: LocalTable, place: int, column: Column, encode: Encode) -> tuple[KnownTexts, BatchCoding]:
     """Return the cache of codes of the column's texts, and the SQL coding."""
     by_sql = coding_of(column, place, table.columns[place].type)
-    return KnownTexts(partial(_codes_of_texts, _here(column), partial(encode, by_sql, place))), by_sql
+    return KnownTexts(partial(_codes_of_texts, _encoder(column), partial(encode, by_sql, place))), by_sql
 
 
-def _here(column: Column) -> Callable[[Any], tuple[Codes, Bools | None]]:
-    """Return the function from texts to codes; its second result says which are not right: these need SQL."""
+def _encoder(column: Column) -> Callable[[Any], tuple[Codes, Bools | None]]:
+    """Return the function from texts to codes; its second result says which of these are wrong: they need SQL."""
     if (of_number := of_numerals(column)) is not None:
         lookup = of_number
 
@@ -124,9 +124,9 @@ def _here(column: Column) -> Callable[[Any], tuple[Codes, Bools | None]]:
 
 
 def _codes_of_texts(
-    here: Callable[[Any], tuple[Codes, Bools | None]], by_sql: Callable[[Any], Codes], texts: Any
+    encode: Callable[[Any], tuple[Codes, Bools | None]], by_sql: Callable[[Any], Codes], texts: Any
 ) -> Codes:
-    codes, rest = here(texts)
+    codes, rest = encode(texts)
     if rest is not None and rest.any():
         codes[rest] = by_sql(texts.take(arrow.from_numpy(np.flatnonzero(rest))))
     return codes

@@ -96,11 +96,11 @@ def _kind(kind: Any) -> pa.DataType:
 def _sqlite_rows(source: ir.Table) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Read each cell by its own type, since SQLite stores any value in any column, whatever its declared type."""
     schema = pa.schema([(name, MIXED) for name in source.columns])
-    truths = [kind.is_boolean() for kind in source.schema().types]
-    return schema, _sqlite_batches(source, schema, truths)
+    booleans = [kind.is_boolean() for kind in source.schema().types]
+    return schema, _sqlite_batches(source, schema, booleans)
 
 
-def _sqlite_batches(source: ir.Table, schema: pa.Schema, truths: list[bool]) -> Iterator[pa.RecordBatch]:
+def _sqlite_batches(source: ir.Table, schema: pa.Schema, booleans: list[bool]) -> Iterator[pa.RecordBatch]:
     backend = source.get_backend()
     connection: Any = backend.con
     before = connection.text_factory
@@ -108,14 +108,14 @@ def _sqlite_batches(source: ir.Table, schema: pa.Schema, truths: list[bool]) -> 
     try:
         cursor = backend.raw_sql(backend.compile(source))
         while rows := cursor.fetchmany(_TOGETHER):
-            columns = zip(*rows, strict=True)
-            cells = [map(_truth, column) if truth else column for column, truth in zip(columns, truths, strict=True)]
+            columns = zip(zip(*rows, strict=True), booleans, strict=True)
+            cells = [map(_as_boolean, column) if boolean else column for column, boolean in columns]
             yield pa.record_batch([object_array(column, mixed=True) for column in cells], schema=schema)
     finally:
         connection.text_factory = before
 
 
-def _truth(cell: object) -> object:
+def _as_boolean(cell: object) -> object:
     return bool(cell) if cell in (0, 1) else cell
 
 

@@ -128,14 +128,14 @@ class _OpenDocument:
         elif not self._inside:
             return
         elif tag == "table:table-row":
-            self._column, self._rows = 0, _whole(attributes.get("table:number-rows-repeated"))
+            self._column, self._rows = 0, _repeats(attributes.get("table:number-rows-repeated"))
         elif tag in ("table:table-cell", "table:covered-table-cell"):
             self.formulas |= "table:formula" in attributes and "office:value-type" not in attributes
-            high = _whole(attributes.get("table:number-rows-spanned"))
-            wide = _whole(attributes.get("table:number-columns-spanned"))
+            high = _repeats(attributes.get("table:number-rows-spanned"))
+            wide = _repeats(attributes.get("table:number-columns-spanned"))
             if high * wide > 1:
                 self.merged.append((self._row, self._column, self._row + high - 1, self._column + wide - 1))
-            self._column += _whole(attributes.get("table:number-columns-repeated"))
+            self._column += _repeats(attributes.get("table:number-columns-repeated"))
 
     def end(self, tag: str) -> None:
         if tag == "table:table-row":
@@ -144,5 +144,6 @@ class _OpenDocument:
             self._inside = False
 
 
-def _whole(text: str | None) -> int:
+def _repeats(text: str | None) -> int:
+    """Return how often a cell or row stands, or how many it spans, from an attribute; 1 without a plain number."""
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text) else 1

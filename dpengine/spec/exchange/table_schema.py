@@ -93,7 +93,7 @@ def _coded(listed: object) -> tuple[list[str], dict[str, str]]:
 def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str]) -> dict[str, Any]:
     kind, low, high = field.get("type", "string"), limits.get("minimum"), limits.get("maximum")
     if kind == "boolean":
-        return _truths(field)
+        return _booleans(field)
     if values:
         return {"kind": "category", "values": values}
     if kind in ("integer", "number", "year"):
@@ -106,7 +106,7 @@ def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str
     return {}
 
 
-def _truths(field: Mapping[str, Any]) -> dict[str, Any]:
+def _booleans(field: Mapping[str, Any]) -> dict[str, Any]:
     """Return yes and no, or the two words that a field has for true and false."""
     pair = [texts(field.get(key)) for key in ("trueValues", "falseValues")]
     if not all(pair) or {each.casefold() for words in pair for each in words} in _YES_NO:

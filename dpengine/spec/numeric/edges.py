@@ -40,16 +40,16 @@ class EqualEdges(Sequence[Decimal]):
     def __getitem__(self, index: slice) -> tuple[Decimal, ...]: ...
 
     def __getitem__(self, index: int | slice) -> Decimal | tuple[Decimal, ...]:
-        return self._made[index]
+        return self._edges[index]
 
     def __iter__(self) -> Iterator[Decimal]:
-        return iter(self._made)
+        return iter(self._edges)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, EqualEdges | tuple) and self._made == tuple(other)
+        return isinstance(other, EqualEdges | tuple) and self._edges == tuple(other)
 
     def __hash__(self) -> int:
-        return hash(self._made)
+        return hash(self._edges)
 
     @property
     def whole(self) -> bool:
@@ -63,7 +63,7 @@ class EqualEdges(Sequence[Decimal]):
         return self.step > 2 * math.ulp(farthest)
 
     @cached_property
-    def _made(self) -> tuple[Decimal, ...]:
+    def _edges(self) -> tuple[Decimal, ...]:
         digits = 0
         while digits < 12 and (self.step * 10**digits).denominator != 1:
             digits += 1

@@ -19,7 +19,7 @@ def as_a_sample(plan: Plan, like: float | None, rows: int) -> str:
         return _("Counts from any random sample would be less far off, {size}.", size=size)
     if like > ALMOST_ALL:
         return _("As exact as counts from a random sample of almost everybody would be, {size}.", size=size)
-    said = _("As far off as counts from a random {share} sample would be, {size}.", share=portion(like), size=size)
+    text = _("As far off as counts from a random {share} sample would be, {size}.", share=portion(like), size=size)
     if like < ROUGH_SHARE:
-        said += _(" A rough guide here: cells are so small that it depends much on your own table.")
-    return said
+        text += _(" A rough guide here: cells are so small that it depends much on your own table.")
+    return text

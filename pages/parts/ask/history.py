@@ -103,11 +103,11 @@ def _instead(answers: list[Answer]) -> None:
                 tables=tables,
             )
         )
-    said = _("From predicted errors, with the same 95 % half-width for each question.")
+    text = _("From predicted errors, with the same 95 % half-width for each question.")
     if rest:
-        said += plural(
+        text += plural(
             " Left out: {n} question that cannot be answered by adding up cells.",
             " Left out: {n} questions that cannot be answered by adding up cells.",
             rest,
         )
-    st.caption(said)
+    st.caption(text)

@@ -19,10 +19,10 @@ def sensitivity_words(question: Question) -> str:
         if k == 1
         else plural("One person, with at most {n} row,", "One person, with at most {n} rows,", k)
     )
-    said = _change(question, whose)
+    text = _change(question, whose)
     if question.by:
-        said += _(" That holds for all groups together, since each row is in one group only.")
-    return said
+        text += _(" That holds for all groups together, since each row is in one group only.")
+    return text
 
 
 def _change(question: Question, whose: str) -> str:

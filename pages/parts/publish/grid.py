@@ -266,10 +266,10 @@ def _columns(letters: int) -> dict[str, Any]:
         **{name: config.CheckboxColumn(**shown[name]) for name in (PUBLISH, CONFIRMED, OTHER, MISSING)},
         **{name: config.TextColumn(**shown[name]) for name in (CELLS, STATE)},
         NAME: config.TextColumn(**shown[NAME], pinned=True),
-        KIND: config.SelectboxColumn(**shown[KIND], options=kinds, format_func=_shown, required=True),
-        SOURCE: config.SelectboxColumn(**shown[SOURCE], options=sources, format_func=_shown, required=True),
+        KIND: config.SelectboxColumn(**shown[KIND], options=kinds, format_func=_label, required=True),
+        SOURCE: config.SelectboxColumn(**shown[SOURCE], options=sources, format_func=_label, required=True),
     }
 
 
-def _shown(option: object) -> str:
+def _label(option: object) -> str:
     return _(str(option))

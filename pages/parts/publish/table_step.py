@@ -163,7 +163,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:
     """Return the table once it is open; it is closed with this session, even if nobody waits for it then."""
-    session = session_resources.here()
+    session = session_resources.running_session()
 
     def work(progress: Progress) -> Table:
         table = opens()

@@ -72,11 +72,11 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
 def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
     """Search for people by each number of known films, in every kind of table that might be published."""
     with st.spinner(_("Looking for people")):
-        return _found(seed, epsilon, wrong)
+        return _find_people(seed, epsilon, wrong)
 
 
 @st.cache_data(scope="session", max_entries=16, show_spinner=False)
-def _found(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
+def _find_people(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
     return {
         name: [
             deanonymisation.find_people(

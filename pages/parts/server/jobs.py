@@ -70,7 +70,7 @@ class Job(Generic[T]):
         self.findable = findable
         self._work: Callable[[Progress], T] | None = work
         self._table = table
-        self._session = session_resources.here()
+        self._session = session_resources.running_session()
         self._language = language()  # the visitor's, as threads have none
         self._binding = binding
         self._reading = threading.Lock()  # makes a stop reach this job and not the next one

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-__all__ = ["Closable", "at_work", "clear", "here", "in_use", "keep", "sessions"]
+__all__ = ["Closable", "at_work", "clear", "in_use", "keep", "running_session", "sessions"]
 
 
 class Closable(Protocol):
@@ -30,7 +30,7 @@ _working: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
-def here() -> str:
+def running_session() -> str:
     """Return the session of the running script, or "" outside of a script."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
@@ -39,7 +39,7 @@ def here() -> str:
 def keep(thing: Closable, session: str | None = None) -> None:
     """Register `thing` to be closed at the latest with `session`, by default the running one."""
     with _lock:
-        _kept.setdefault(here() if session is None else session, weakref.WeakSet()).add(thing)
+        _kept.setdefault(running_session() if session is None else session, weakref.WeakSet()).add(thing)
 
 
 @contextmanager

@@ -162,18 +162,18 @@ def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
     published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))
     if len(allocations) > 1:
-        said = _(
+        text = _(
             "ε is split over {n} tables, larger ones getting more (in proportion to the cube root of their cells, "
             "which makes the error in total least). Where tables share columns, each improves the other.",
             n=len(allocations),
         )
         if contained == 1:
-            said += _(" One table is contained in a larger one: its counts are sums, and cost nothing.")
+            text += _(" One table is contained in a larger one: its counts are sums, and cost nothing.")
         elif contained:
-            said += _(
+            text += _(
                 " {n} tables are each contained in a larger one: its counts are sums, and cost nothing.", n=contained
             )
-        return said
+        return text
     if len(plan.marginals) == 1:
         return _("There is one table, and it is measured with all of ε. Its total is the sum of its cells.")
     if measured in published:

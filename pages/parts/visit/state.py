@@ -133,7 +133,7 @@ class VisitState:
     @cached_property
     def tab_question(self) -> Question:
         """The question to the visitor's tab about a plan that it keeps."""
-        return Question(session_resources.here())
+        return Question(session_resources.running_session())
 
     def key(self, name: str) -> str:
         """Return a widget's key that is new for each table, so that nothing typed for one appears for another."""
@@ -248,7 +248,7 @@ class VisitState:
         """The place where a file may arrive; None if the visitor may not publish."""
         self.account.require(May.PUBLISH)
         if self._place is None or self._place.closed:
-            self._place = Place(session_resources.here())
+            self._place = Place(session_resources.running_session())
             session_resources.keep(self._place)
         return self._place
 

@@ -131,10 +131,10 @@ def test_nothing_is_closed_while_a_job_uses_it_even_if_its_visitor_has_left(tabl
     job: Job[bool] = jobs.start(lambda _: go.wait(SOON), table)
     while not job.stages:
         job.wait(0.01)
-    assert session_resources.at_work(session_resources.here())
+    assert session_resources.at_work(session_resources.running_session())
     go.set()
     assert job.result()
-    assert not session_resources.at_work(session_resources.here())
+    assert not session_resources.at_work(session_resources.running_session())
 
 
 def test_old_jobs_are_forgotten(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def show_so_far(plan: Plan | None) -> None:
         redraw = _show_head(_("What readers will see, so far"))
         if not is_adaptive(plan):
             _show_figure(_previewed(plan, afresh=redraw))
-        elif (drawn := trial.drawn(plan, _shown(plan), afresh=redraw)) is not None:
+        elif (drawn := trial.drawn(plan, _table_to_show(plan), afresh=redraw)) is not None:
             _show_figure(drawn[1])
 
 
@@ -121,7 +121,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
     """Show the consequence of a plan whose errors are unknown before trials, which run in the background."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
-        last = trial.drawn(plan, _shown(plan), afresh=redraw)
+        last = trial.drawn(plan, _table_to_show(plan), afresh=redraw)
         if last is None:
             st.caption(
                 ":material/hourglass_top: " + _("A release of made-up people is being drawn. This takes some seconds.")
@@ -173,7 +173,7 @@ def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """Draw noise for the shown table once for each plan, so that the picture stays while other things change."""
-    table = _shown(plan)
+    table = _table_to_show(plan)
     question = trial.question_of(plan), table
     most = trial.KEPT if plan.cells(table) <= FEW else 1
     drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
@@ -186,7 +186,7 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, in one sentence for each fact."""
     if not is_adaptive(plan):
-        table = _shown(plan)
+        table = _table_to_show(plan)
         return visit().once(
             "in-words",
             (plan, table, language()),
@@ -206,7 +206,7 @@ def in_words(plan: Plan) -> str:
     return " ".join(facts)
 
 
-def _shown(plan: Plan) -> tuple[str, ...]:
+def _table_to_show(plan: Plan) -> tuple[str, ...]:
     """Return the table to show: the first of the plan until a person chooses another."""
     table: tuple[str, ...] | None = st.session_state.get("preview-table")
     chosen = table in plan.marginals and table != visit().recall("preview-begins", ())
@@ -215,7 +215,7 @@ def _shown(plan: Plan) -> tuple[str, ...]:
 
 def _show_figure(result: Result) -> Measure | None:
     """Show the chosen table, and return the mean, sum or quantile that is shown; None for its counts."""
-    shown = _shown(result.plan)
+    shown = _table_to_show(result.plan)
     if shown != st.session_state.get("preview-table"):
         st.session_state["preview-table"] = shown
         visit().keep("preview-begins", (), shown)
@@ -224,7 +224,7 @@ def _show_figure(result: Result) -> Measure | None:
 
 def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
     """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
-    table, unit = _shown(plan), noun(plan)
+    table, unit = _table_to_show(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
     of_amounts = measure_facts(plan, table, row)

@@ -48,7 +48,7 @@ def show(chosen: Sequence[str]) -> None:
                 "Declare its levels here; then pick one of them in each table."
             )
         )
-        with_levels = {name: _asked(name, declared[name]) for name in with_periods_or_bins}
+        with_levels = {name: _ask_levels(name, declared[name]) for name in with_periods_or_bins}
         if any(not plan_form.same_cells(declared[name], column) for name, column in with_levels.items()):
             visit().change(declared=declared | with_levels)
             st.rerun()
@@ -56,7 +56,7 @@ def show(chosen: Sequence[str]) -> None:
             codebook_box.bring_levels(categories)
 
 
-def _asked(name: str, column: dict[str, Any]) -> dict[str, Any]:
+def _ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a number or a date with the chosen levels, and for a date with its period."""
     if column["kind"] == "date":
         by = st.selectbox(

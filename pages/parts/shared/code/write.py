@@ -41,7 +41,7 @@ def shell(page: str, **values: Any) -> str:
     >>> shell("verify", bundle="it's.zip", key=None)
     'private-release verify \\'it\\'"\\'"\\'s.zip\\'\\n'
     """
-    return _made(f"{page}.sh.j2", values) if page in SHELL and not values.get("database") else ""
+    return _render(f"{page}.sh.j2", values) if page in SHELL and not values.get("database") else ""
 
 
 def notebook(page: str, **values: Any) -> str:
@@ -69,7 +69,7 @@ def as_notebook(script: str) -> str:
 
 
 def _script(page: str, values: dict[str, Any]) -> str:
-    return _made(f"{page}.py.j2", values)
+    return _render(f"{page}.py.j2", values)
 
 
 def _cells(script: str) -> Iterator[tuple[bool, str]]:
@@ -91,7 +91,7 @@ def _cell(number: int, text: bool, body: str) -> dict[str, Any]:
     return cell if text else cell | {"execution_count": None, "outputs": []}
 
 
-def _made(name: str, values: dict[str, Any]) -> str:
+def _render(name: str, values: dict[str, Any]) -> str:
     return _TEMPLATES.get_template(name).render(values).rstrip("\n") + "\n"
 
 
