@@ -9,8 +9,9 @@ of the file. These are not checked:
 - what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, the
   purposes of private choices, and the noisy counts from which cells were found, as far as they give the same cells;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
-  slopes. They must contain their number; their width is not checked, nor the half-width that the manifest states for
-  such counts, nor are estimates of a model within them.
+  slopes. They must contain their number. Checked are also the widths of those of sums, and of means if every row has a
+  value, unless the plan is measured in parts or counts persons. Where such an interval lies is not checked, nor the
+  half-width that the manifest states for such counts, nor are estimates of a model within them.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
@@ -31,7 +32,13 @@ from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.checks.portal_check import wrong_portals
-from dpengine.bundle.checks.price_check import exactly_known, level_half_widths, measured_columns, wrong_prices
+from dpengine.bundle.checks.price_check import (
+    amount_widths,
+    exactly_known,
+    level_half_widths,
+    measured_columns,
+    wrong_prices,
+)
 from dpengine.bundle.checks.searches import with_found_cells
 from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
@@ -239,7 +246,10 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
         measured = measured_columns(checked, plan)
         stated = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
         modelled = estimator(plan) is Estimator.MODEL
-        cross_check = CrossCheck(plan, measured, estimates=direct, modelled=modelled, stated=None if direct else stated)
+        cross_check = CrossCheck(
+            plan, measured, estimates=direct, modelled=modelled, stated=None if direct else stated,
+            widths=amount_widths(checked, plan),
+        )  # fmt: skip
         tables = {file: table for table, file in table_files(plan, checked.schema_version).items()}
         if direct:  # else most half-widths differ from cell to cell
             half_widths = stated | level_half_widths(checked, plan)

@@ -31,8 +31,8 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.spec.domain import Amount
 
 __all__ = [
-    "AmountTable", "SoftEstimates", "fit_amount", "fit_means", "join", "mean_half_widths", "mean_intervals", "means",
-    "means_of", "round_within", "sum_intervals",
+    "AmountTable", "SoftEstimates", "SoftNoise", "fit_amount", "fit_means", "join", "mean_half_widths",
+    "mean_intervals", "mean_reach", "means", "means_of", "round_within", "sum_half_width", "sum_intervals",
 ]  # fmt: skip
 
 MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
@@ -47,7 +47,14 @@ AT_ONCE = 1 << 14  # cells
 Observed = Callable[[Columns], tuple[Floats, float]]
 
 
-class SoftEstimates(Protocol):
+class SoftNoise(Protocol):
+    """The noise in estimates of tables with an amount as their last column."""
+
+    def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
+        """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
+
+
+class SoftEstimates(SoftNoise, Protocol):
     """Unbiased estimates of tables with an amount as their last column, and the noise in sums along it."""
 
     def estimate(self, table: Columns) -> Floats:
@@ -55,9 +62,6 @@ class SoftEstimates(Protocol):
 
     def variance_along(self, table: Columns, coefficients: Sequence[float]) -> float:
         """Return the variance of Σ coefficient · estimate over the last column's cells."""
-
-    def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
-        """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
 
     def covariance_along(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns, the others fixed."""
@@ -247,9 +251,17 @@ def means(table: AmountTable, total: AmountTable) -> Floats:
 
 def sum_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, float]:
     """Return the unbiased estimate of the sum in each cell of `table`, and the half-width of its 95 % interval."""
-    values = [*amount.knot_values, *([0.0] if amount.missing else [])]
-    wide = (*table, amount.name)
-    return soft.estimate(wide) @ np.array(values), soft.noise_along(wide, values)[1]
+    return soft.estimate((*table, amount.name)) @ np.array(_values(amount)), sum_half_width(amount, table, soft)
+
+
+def sum_half_width(amount: Amount, table: Columns, soft: SoftNoise) -> float:
+    """Return the half-width of the 95 % interval of the sum in a cell of `table`."""
+    return soft.noise_along((*table, amount.name), _values(amount))[1]
+
+
+def _values(amount: Amount) -> list[float]:
+    """Return what a row in each of the amount's cells adds to a sum."""
+    return [*amount.knot_values, *([0.0] if amount.missing else [])]
 
 
 def mean_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, Floats]:
@@ -259,7 +271,7 @@ def mean_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple
     shape = estimate.shape[:-1]
     cells = estimate.reshape(-1, estimate.shape[-1])[:, : len(knots)]
     sums, people = cells @ knots, cells.sum(axis=1)
-    reach = _reach(amount, table, soft)
+    reach = mean_reach(amount, table, soft)
     ends = [_solve(sums[k : k + AT_ONCE], people[k : k + AT_ONCE], reach) for k in range(0, len(sums), AT_ONCE)]
     low, high = (np.concatenate(each).reshape(shape) for each in zip(*ends, strict=True))
     return low, high
@@ -274,12 +286,12 @@ def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEst
     knots = np.array(amount.knot_fractions)
     people = rows[..., : len(knots)].sum(axis=-1)
     means = np.divide(rows[..., : len(knots)] @ knots, people, out=np.full(people.shape, 0.5), where=people > 0)
-    widths = _reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
+    widths = mean_reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
     half_widths: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
     return half_widths
 
 
-def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Floats], Floats]:
+def mean_reach(amount: Amount, table: Columns, soft: SoftNoise) -> Callable[[Floats], Floats]:
     """Return the half-width of the noise in the sum of value − μ over the people of a cell, as a function of μ."""
     knots, missing = np.array(amount.knot_fractions), [0.0] if amount.missing else []
     return _half_widths(

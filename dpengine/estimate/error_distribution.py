@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from dpengine.array_types import Floats
+from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation
@@ -28,6 +28,7 @@ __all__ = [
     "ErrorDistribution",
     "error_of_terms",
     "least_squares",
+    "noise_along",
     "sum_error",
 ]
 
@@ -131,3 +132,12 @@ def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[tuple[NoiseTe
         return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in sorted(merged.items())))
 
     return error
+
+
+def noise_along(
+    squares: LeastSquares, allocations: Sequence[Allocation], table: Columns, coefficients: Sequence[float]
+) -> tuple[float, float]:
+    """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
+    terms = squares.noise(table, table[-1], coefficients)
+    variance = math.fsum(term.weight**2 * term.times * squares.variances[term.measured] for term in terms)
+    return variance, error_of_terms(allocations)(terms).half_width()

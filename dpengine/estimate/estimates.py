@@ -21,7 +21,7 @@ from dpengine.array_types import Columns, Floats
 from dpengine.estimate.agreement import Following, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
-from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
+from dpengine.estimate.error_distribution import ErrorDistribution, least_squares, noise_along
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, model_half_widths, usual_error
 from dpengine.estimate.parts import EstimatesOfParts
@@ -111,8 +111,7 @@ class UnbiasedEstimates:
 
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
-        terms = self._squares.noise(table, table[-1], coefficients)
-        return self._variance(terms), error_of_terms(self._allocations)(terms).half_width()
+        return noise_along(self._squares, self._allocations, table, coefficients)
 
     def covariance_along(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns, the others fixed."""

@@ -132,6 +132,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "an estimate that is not finite": (cell(AGE, 3, ESTIMATE, lambda _: "nan"), f"{AGE}: an estimate is not finite"),
     "an estimate that is text": (cell(AGE, 3, ESTIMATE, lambda _: "x"), f"{AGE} has an estimate that is not a number"),
     "an interval too wide": (cell(AGE, 3, HIGH, plus(1)), f"{AGE}: an interval is not the estimate ±"),
+    "an interval too wide below": (cell(AGE, 3, LOW, plus(-1)), f"{AGE}: an interval is not the estimate ±"),
     "an interval too narrow": (cell(AGE, 3, LOW, plus(1)), f"{AGE}: an interval is not the estimate ±"),
     "an interval too narrow above": (cell(AGE, 3, HIGH, plus(-1)), f"{AGE}: an interval is not the estimate ±"),
     "a header": (cell(AGE, 0, COUNT, lambda _: "n"), f"{AGE} does not have the header"),

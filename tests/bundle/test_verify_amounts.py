@@ -12,7 +12,7 @@ import pytest
 from dpengine import Plan, release, verify
 from dpengine.bundle.promises import promises
 from tests.bundle.test_verify import cell, faults_of, stated
-from tests.bundles import Members, members_of, zipped
+from tests.bundles import Members, members_of, rows_of, zipped
 
 SEX, TOTAL = "tables/01-sex.csv", "tables/total.csv"
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": "0.5", "knots": [0, 20, 40, 60, 80, 100]}
@@ -124,3 +124,26 @@ def test_it_is_said_where_rows_without_an_amount_are_left_out(missing: bool, lef
 def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: str) -> None:
     tables = [{"columns": [name], "mean": ["pay"], "sum": ["pay"]} for name in ("sex", "age")]
     assert verify(release(ROWS, plan_of(tables, strategy=strategy)).bundle)
+
+
+@pytest.fixture(scope="module")
+def without_missing() -> bytes:
+    plan = plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])
+    columns = [each | {"missing": False} if each["name"] == "pay" else each for each in plan.to_dict()["columns"]]
+    return release(ROWS, Plan(**plan.to_dict() | {"columns": columns})).bundle
+
+
+@pytest.mark.parametrize("kind", ["mean", "sum"])
+@pytest.mark.parametrize("end", ["low", "high"])
+@pytest.mark.parametrize("factor", [0.5, 2])
+@pytest.mark.by_day(3)
+def test_intervals_of_means_and_sums_are_as_wide_as_their_noise(
+    without_missing: bytes, kind: str, end: str, factor: float
+) -> None:
+    """An end is moved, away from the number or nearer to it; everything else stays as it was."""
+    members = members_of(without_missing)
+    names = rows_of(members[SEX])[0]
+    place, number = names.index(f"{kind}_pay_{end}") - len(names), names.index(f"{kind}_pay") - len(names)
+    middle = float(rows_of(members[SEX])[1][number])
+    cell(SEX, 1, -place, lambda text: f"{middle + factor * (float(text) - middle):.2f}")(members)
+    assert f"{SEX}: intervals of {kind}_pay are not as wide as its noise" in faults_of(zipped(members))

@@ -19,6 +19,7 @@ import pyarrow as pa
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
+from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.plan_levels import are_levels
@@ -59,7 +60,7 @@ class CrossCheck:
     rows; with `estimates`, estimates must agree with each other too, but across levels only if each level was measured
     with all other columns. If all are those of one model (`modelled`), their totals must agree, and those of pairs and
     more columns must lie within their intervals. `stated` are half-widths of tables whose intervals do not follow from
-    their estimates, and must be as wide as these say.
+    their estimates, and must be as wide as these say. `widths` are those of sums and means, as far as they are known.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class CrossCheck:
         estimates: bool,
         modelled: bool = False,
         stated: Mapping[Columns, float] | None = None,
+        widths: AmountWidths | None = None,
     ) -> None:
         self._plan = plan
         self._estimates = estimates
@@ -77,6 +79,7 @@ class CrossCheck:
         self._across_levels = not plan.resolution.levels or are_levels(plan, counted)
         self._modelled = modelled
         self._stated = stated or {}
+        self._widths = widths
         self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats | None, int]] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
@@ -138,6 +141,9 @@ class CrossCheck:
         if table in self._stated and not _is_as_wide(numbers, self._stated[table], alike=self._modelled or not table):
             faults.append(_("{file}: intervals are not as wide as half_width_95 says", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
+        if self._widths is not None and not faults:
+            wrong = self._widths.faults(table, numbers.estimate, numbers.amounts)
+            faults += [f"{file}: {fault}" for fault in wrong]
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
+from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.bundle.wording import Estimator
@@ -27,7 +28,7 @@ from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
-__all__ = ["exactly_known", "level_half_widths", "measured_columns", "wrong_prices"]
+__all__ = ["amount_widths", "exactly_known", "level_half_widths", "measured_columns", "wrong_prices"]
 
 
 def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
@@ -266,12 +267,7 @@ def _positive(text: str) -> Fraction | None:
 
 def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
     """Return the half-widths of all cells of tables at several levels, as far as the measurements give them."""
-    read = [
-        _allocation(entry, plan, adaptive=plan.in_parts)[0] for entry in checked.measurements if entry.purpose is None
-    ]
-    allocations = [each for each in read if each is not None]
-    if len(allocations) < len(read):
-        return {}
+    allocations = _whole_marginals(checked, plan, adaptive=plan.in_parts)
     parts = plan.parts.levels if plan.in_parts else [plan] if plan.resolution.levels else []
     kinds = _kinds(checked, plan) if plan.in_parts else dict.fromkeys(table_files(plan), ("levels", 0))
     half_widths: dict[Columns, Floats] = {}
@@ -281,3 +277,22 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
             errors = LevelErrors(part, of_counts(part, of_part))
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
     return half_widths
+
+
+def amount_widths(checked: Manifest, plan: Plan) -> AmountWidths:
+    """Return the check of the intervals of sums and means, as far as it is known how these were estimated."""
+    direct = estimator(plan) is Estimator.LEAST_SQUARES
+    if not plan.amounts(()) or plan.tallied or plan.in_parts:
+        return AmountWidths(plan, (), counts=False)
+    measured = _whole_marginals(checked, plan, adaptive=not direct)
+    counts = direct and not (plan.resolution.levels and measures_levels(plan, measured))
+    return AmountWidths(
+        plan, measured if counts else [each for each in measured if plan.has_amount(each.columns)], counts=counts
+    )
+
+
+def _whole_marginals(checked: Manifest, plan: Plan, *, adaptive: bool) -> list[Allocation]:
+    """Return the marginals that were measured whole; none if one of them is not as it must be."""
+    read = [_allocation(entry, plan, adaptive=adaptive)[0] for entry in checked.measurements if entry.purpose is None]
+    known = [each for each in read if each is not None]
+    return known if len(known) == len(read) else []

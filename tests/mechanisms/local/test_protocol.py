@@ -26,6 +26,7 @@ SMALL = [
     FAIR,
     RandomizedResponse(Fraction(1, 3)),
     RandomizedResponse(Fraction(2, 5), Fraction(1, 7)),
+    RandomizedResponse(Fraction(2, 5), Fraction(5, 6)),
     KaryResponse(2, Fraction(1, 2)),
     KaryResponse(5, Fraction(3, 7)),
     UnaryEncoding(2, Fraction(1, 4)),

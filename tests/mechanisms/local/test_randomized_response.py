@@ -11,7 +11,7 @@ import pytest
 
 from dpengine.mechanisms.local.coins import composed
 from dpengine.mechanisms.local.frequency_oracles import UnaryEncoding
-from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse, pair_table
+from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse, RandomizedResponse, pair_table
 from tests.mechanisms.local.distributions import distribution_of
 
 SIGMAS = 6.2  # a normal number lies beyond with probability 1e-9
@@ -58,3 +58,11 @@ def test_the_four_cells_of_two_questions_are_unbiased_and_have_the_stated_varian
     ratios = shares.var(axis=0) / variances
     assert np.abs(ratios - 1).max() < SIGMAS * math.sqrt(2.4 / runs) + 0.02
     assert np.abs(ratios / 2 - 1).min() > SIGMAS * math.sqrt(2.4 / runs) / 2, "negative control: twice the variance"
+
+
+def test_reports_that_are_nearly_always_true_leave_hardly_any_variance() -> None:
+    """The people are given, so what varies is their coins alone."""
+    nearly = RandomizedResponse(Fraction(1, 10**6))
+    estimate = pair_table(nearly, [0, 1] * 50, [1] * 100)
+    assert estimate.shares == pytest.approx(np.array([[0, 0.5], [0, 0.5]]), abs=1e-5)
+    assert 0 <= estimate.variances.min() <= estimate.variances.max() < 1e-7
