@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +79,26 @@ def test_where_hardly_anybody_was_found_at_all_readers_find_the_same_bins_too() 
     assert len(finished.plan.column("pay").labels) == 8
 
 
-def test_boxes_that_contain_each_other_in_a_circle_are_refused(tmp_path: Path) -> None:
-    members = members_of(dpe.release(people(), plan()).bundle)
-    stored = json.loads(members["found.json"])
-    stored["pay"] |= {
-        "parents": [-1, 2, 1], "first": [0, 0, 0], "last": [80, 80, 80], "parts": [10**6] * 3, "values": [600] * 3,
-    }  # fmt: skip
-    (tmp_path / "ring.zip").write_bytes(zipped(members | {"found.json": json.dumps(stored).encode()}))
+NO_TREES = {
+    "a ring": ([-1, 2, 1], [0, 0, 0], [80, 80, 80]),
+    "steps left out at the end": ([-1], [0], [79]),
+    "a gap within a box": ([-1, 0, 0], [0, 0, 50], [80, 40, 80]),
+    "boxes that overlap": ([-1, 0, 0], [0, 0, 30], [80, 40, 80]),
+}
+
+
+@pytest.mark.parametrize("what", NO_TREES)
+def test_boxes_that_do_not_hold_each_step_once_are_refused(what: str) -> None:
+    parents, first, last = NO_TREES[what]
+    parts = [10**6] if len(parents) == 1 else [5 * 10**5] * 3  # those that hold a step add up to all
+    stored = {"parents": parents, "first": first, "last": last, "parts": parts, "values": [600] * len(parents)}
     with pytest.raises(dpe.ReleaseError, match="not a tree of boxes"):
-        dpe.verify(tmp_path / "ring.zip")
+        dpe.verify(with_search(_bundle(), "pay", lambda found: found.update(stored)))
+
+
+@cache
+def _bundle() -> bytes:
+    return dpe.release(people(), plan()).bundle
 
 
 def test_several_columns_and_the_tables_share_epsilon() -> None:

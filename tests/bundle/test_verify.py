@@ -19,6 +19,7 @@ from dpengine.bundle import write
 from dpengine.bundle.manifest import measurements
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
+from dpengine.exact import exact_text
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, with_portals, zipped
 from tests.plans import CLINIC, letters_plan
@@ -270,7 +271,7 @@ def test_a_manifest_says_how_many_cells_were_left_by_merging() -> None:
     assert (entry["merged_to"], entry["cells"]) == ([2, 2], 4)
 
 
-@pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6]])
+@pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6], [14, 3]])
 def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left: list[int]) -> None:
     members = members_of(modelled)
     manifest = json.loads(members["manifest.json"])
@@ -295,6 +296,19 @@ def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
     chosen = next(k for k, entry in enumerate(manifest["measurements"]) if "purpose" in entry)
     stated("measurements", chosen, name, value=value)(members)
     assert any(fault.format(chosen + 1) in each for each in faults_of(zipped(members)))
+
+
+def test_choices_and_audits_are_stated_for_all_rows_of_a_person() -> None:
+    clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
+    text = clinic.replace("rows: 1", "rows: 3, id: who") + "tables: {each: 2}\nstrategy: adaptive\n"
+    members = members_of(write.pack(preview(Plan.loads(text))))
+    manifest = json.loads(members["manifest.json"])
+    assert any("more than one value in who" in each for each in manifest["not_protected"])
+    entry = next(entry for entry in manifest["measurements"] if "purpose" in entry)
+    entry["scale"] = exact_text(Fraction(entry["scale"]) / entry["sensitivity"])
+    entry["sensitivity"] = 1
+    members["manifest.json"] = json.dumps(manifest).encode()
+    assert any("mechanism or sensitivity does not fit this purpose" in each for each in faults_of(zipped(members)))
 
 
 def test_all_faults_are_reported_at_once(bundle: bytes) -> None:

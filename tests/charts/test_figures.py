@@ -19,6 +19,7 @@ from dpengine.charts import figures, heatmap, style
 from dpengine.charts.drawing import Drawing
 from dpengine.results.published_columns import measures
 from dpengine.results.result import Result
+from dpengine.spec.wording import shown_labels
 from tests.plans import CLINIC, letters_plan
 
 
@@ -175,6 +176,10 @@ def test_rows_are_called_rows_where_a_person_may_have_several() -> None:
 def test_alternative_text_says_what_is_seen(result: Result) -> None:
     text = figures.alt_text(result, ("age", "region"))
     assert f"add up to {result.counts(()).sum():,}" in text
+    counts = result.counts(("age", "region"))
+    places = np.unravel_index(int(counts.argmax()), counts.shape)
+    age, region = (shown_labels(result.plan.column(n))[k] for n, k in zip(("age", "region"), places, strict=True))
+    assert f"The largest is {age}, {region} with {counts.max():,}." in text
     assert figures.alt_text(result, ()) == f"The published total is {int(result.counts(())):,}."
 
 

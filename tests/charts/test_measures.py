@@ -137,6 +137,9 @@ def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, pla
         symbols = {str(trace.marker.symbol).removesuffix("-open") for trace in drawn}
         assert len(symbols) == 2, "quantiles differ by more than colour"
         assert {"lower quartile", "median"} <= {*names}
+        for name, part in zip(measure.names, measure.part_names(), strict=True):
+            values = sorted(x for trace in drawn if trace.name == part for x in trace.x)
+            assert np.allclose(values, sorted(frame[name])), "the legend names the numbers"
 
 
 def test_mostly_noise_means_an_interval_over_half_of_the_range_or_one_that_reaches_0(result: Result) -> None:

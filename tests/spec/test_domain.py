@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.errors import PlanError
-from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo
+from dpengine.spec.domain import MISSING, OTHER, Amount, Category, Date, Number, YesNo, cells_payload
 from dpengine.spec.numeric.edges import equal_edges
 from tests.work import calls, peak_bytes
 
@@ -226,3 +226,12 @@ def test_no_text_of_a_column_holds_a_control_character(control: str) -> None:
     ]:
         with pytest.raises(PlanError, match="control character"):
             make()
+
+
+def test_numbers_in_another_format_are_counted_in_other_cells() -> None:
+    """So a plan that reads 1.234 as 1234 is another one than a plan that reads it as 1.234."""
+    for make in (
+        lambda form: Number(name="pay", edges=[0, 18, 65], format=form),
+        lambda form: Amount(name="pay", low=0, high=65, format=form),
+    ):
+        assert len({str(cells_payload(make(form))) for form in ("1234.5", "1,234.5", "1.234,5")}) == 3

@@ -244,7 +244,8 @@ def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[s
     """Return a layer of cells as in `Coding`, the alias of the 64-bit number in it, and SQL for the code of the rest.
 
     The rest are cells without a finite number. A text has one if all of it is a numeral. The engine also reads
-    underscores and exponents of any length, so texts with such letters are matched against the pattern of a numeral.
+    underscores, exponents of any length, and +-5 as −5, so texts with such letters are matched against the pattern of a
+    numeral.
     """
     cells, form = _both_texts(index, family)
     raw, value = f"raw_{index}", f"value_{index}"
@@ -253,7 +254,7 @@ def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[s
             cells[f"plain_{index}"] = plain_number(form, column.format, LOCAL)
             cells[value] = f"TRY_CAST(plain_{index} AS DOUBLE)"
         case "text":
-            odd = " OR ".join(f"contains({raw}, '{letter}')" for letter in "_eE")
+            odd = " OR ".join(f"contains({raw}, '{letters}')" for letters in ("_", "e", "E", "+-"))
             sure, slow = (
                 f"regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)" for text in (raw, form)
             )

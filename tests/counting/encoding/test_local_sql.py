@@ -49,6 +49,7 @@ YOUNG, OLD = "[0, 18)", "[18, 65]"
         ("5.", YOUNG),
         ("1e-400", YOUNG), ("5e-324", YOUNG), ("-1e-320", OTHER), ("65.0000000001", OTHER), ("-1", OTHER),
         ("1e400", OTHER), ("-1e400", OTHER), ("inf", OTHER), ("-Infinity", OTHER), ("1,234", OTHER), ("1_0", OTHER),
+        ("+-0", OTHER),
         ("0x10", OTHER), ("1 8", OTHER), ("18y", OTHER), ("NA", OTHER), ("null", OTHER), ("None", OTHER),
         ("１８", OTHER),
         ("true", OTHER), ("e5", OTHER), (".", OTHER), ("18\n19", OTHER), (CANARY * 1000, OTHER),
