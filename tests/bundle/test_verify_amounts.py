@@ -79,6 +79,7 @@ def lost(members: Members) -> None:
         (lost, f"{SEX}: known_pay is not what synthetic.csv gives when counted"),
         (lost, f"{TOTAL}: sum_pay is not what synthetic.csv gives"),
         (cell(SEX, 1, 11, with_value("-50")), f"{SEX}: mean_pay lies outside the declared bounds"),
+        (cell(SEX, 1, 12, lambda mean: f"{float(mean) + 1:g}"), f"{SEX}: mean_pay and sum_pay disagree"),
         (cell(SEX, 1, 13, with_value("9999")), f"{SEX}: known_pay is not a whole number of the people counted"),
         (cell(SEX, 1, 3, with_value("50.3")), f"{SEX}: quantile_0.5_pay is not on the declared steps"),
         (cell(TOTAL, 1, 1, with_value("100.5")), f"{TOTAL}: quantile_0.5_pay is not on the declared steps"),

@@ -165,6 +165,7 @@ def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
     assert len({trace.line.dash for trace in lines}) == len(lines), "lines differ by more than colour"
     marks = [trace for trace in figure.data if trace.mode == "markers"]
     assert all(list(trace.x) == [0.3] for trace in marks)
+    assert [mark.y[0] for mark in marks] == [line.y[list(line.x).index(0.3)] for line in lines]
     assert lines[-1].name == "total"
 
 

@@ -189,6 +189,8 @@ def test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in(result: 
     assert text.startswith("Made-up mean pay by year: ")
     assert f"{known.min():,.{span.digits}f} (" in text
     assert f"to {known.max():,.{span.digits}f} (" in text
+    half_width = np.median((span.high - span.low)[~span.noisy]) / 2
+    assert f"a typical interval is ±{half_width:,.{span.digits}f}." in text
     figure = figures.release_figure(result, TABLE, measure=measures(result.plan, TABLE)[0])
     assert "<b>" not in {label for trace in figure.data if trace.y[0] is not None for label in trace.y}
 

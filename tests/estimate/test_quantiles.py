@@ -7,9 +7,9 @@ in 91 of 100.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import predict
+from dpengine.spec.domain import Amount
 from tests.estimate.test_amounts import SIZES, counts_of, people, plan_of, release_of
 from tests.estimate.test_levels import given_noise
 
@@ -70,6 +71,36 @@ def test_without_noise_a_quantile_is_near_and_its_interval_two_pieces_wide() -> 
         assert (np.abs(middle - true) <= np.diff(KNOTS)[piece - 1])[1:].all()  # 30 people leave gaps
         pieces = np.searchsorted(KNOTS, high) - np.searchsorted(KNOTS, low)
         assert ((pieces >= 1) & (pieces <= 3)).all()
+
+
+def test_without_noise_an_interval_holds_the_quantile_of_any_three_people() -> None:
+    amount = Amount(name="pay", low=0, high=4, knots=[0, 2, 4], missing=False)
+    for values in combinations_with_replacement(range(5), 3):
+        weights = np.zeros(3)
+        for cells, units in amount.corners(*amount.split(np.array(values))):
+            np.add.at(weights, cells, units / amount.grain)
+        spans = quantile_intervals(amount, (), PARTS, NoNoise(weights))
+        for part, (low, high) in zip(PARTS, spans, strict=True):
+            assert low <= np.quantile(values, float(part), method="inverted_cdf") <= high
+
+
+@dataclass
+class NoNoise:
+    """Exact numbers of people at each knot, in place of estimates."""
+
+    weights: Floats
+
+    def estimate(self, table: tuple[str, ...]) -> Floats:
+        return self.weights
+
+    def noise_along(self, table: tuple[str, ...], coefficients: Any) -> tuple[float, float]:
+        return 0.0, 1e-9
+
+    def variance_along(self, table: tuple[str, ...], coefficients: Any) -> float:
+        raise NotImplementedError
+
+    def covariance_along(self, table: tuple[str, ...], along: tuple[str, ...]) -> Floats:
+        raise NotImplementedError
 
 
 def test_people_at_the_bounds_are_seen_there() -> None:

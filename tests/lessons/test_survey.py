@@ -78,6 +78,18 @@ def test_four_cells_are_estimated_by_coins_and_better_by_the_curator() -> None:
     assert np.abs(published - cells).max() < 100, "noise of scale 2/ln 9 beyond it has a chance below 1e-40"
 
 
+def test_for_two_questions_the_curator_has_the_noise_of_both_coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    scales = []
+
+    def no_noise(scale: Fraction, size: tuple[int, ...]) -> np.ndarray:
+        scales.append(scale)
+        return np.zeros(size, dtype=np.int64)
+
+    monkeypatch.setattr(survey, "discrete_laplace", no_noise)
+    survey.ask_pairs(FAIR, np.array([[1, 1], [1, 1]]))
+    assert scales == [1 / FAIR.epsilon], "2/ε for the ε of two reports"
+
+
 def test_repeated_reports_reveal_the_answer() -> None:
     right = [survey.repeated_guess(FAIR.ratio, days)[0] for days in (1, 2, 3, 30, 365)]
     assert right[0] == right[1] == 0.75, "two reports that differ are no better than one"

@@ -25,6 +25,12 @@ OF_REPORT = (
     "tests/bundle/test_report.py::test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values_are"
 )
 OF_BUDGET = "tests/pages/test_budget_page.py"
+FIGURES, OF_FIGURES = "dpengine/charts/figures.py", "tests/charts/test_figures.py"
+OF_MEASURES = "tests/charts/test_measures.py"
+OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
+OF_BOUNDARIES = "tests/counting/encoding/test_bin_boundaries.py"
+OF_TREES = "tests/test_found_bins.py::test_boxes_that_do_not_hold_each_step_once_are_refused"
+OF_WIDTHS = "tests/bundle/test_verify_amounts.py::test_intervals_of_means_and_sums_are_as_wide_as_their_noise"
 
 FAULTS = [
     # Answers and their errors
@@ -269,5 +275,192 @@ FAULTS = [
         '({"merged_to": list(one.values.shape)} if one.merged else {})',
         "{}",
         OF_VERIFY + "::test_a_manifest_says_how_many_cells_were_left_by_merging",
+    ),
+    # What readers see, and what their programs check
+    Fault(
+        "quantiles that were chosen may fall",
+        "dpengine/measure/quantile_choice.py",
+        "np.sort(chosen, axis=1)",
+        "chosen",
+        "tests/measure/test_quantile_choice.py::test_choices_are_the_winners_of_the_stated_contests",
+    ),
+    Fault(
+        "two coins that often say yes are priced by their yes alone",
+        "dpengine/mechanisms/local/randomized_response.py",
+        "max(self.hit / self.miss, (1 - self.miss) / (1 - self.hit))",
+        "self.hit / self.miss",
+        OF_LOCAL
+        + "::test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_answer_and_one_is_just_that",
+        quick=True,
+    ),
+    Fault(
+        "the variance of pairs of answers is that of other people each time",
+        "dpengine/mechanisms/local/randomized_response.py",
+        "squares @ likely @ squares.T - likely) / people",
+        "squares @ likely @ squares.T) / people",
+        "tests/mechanisms/local/test_randomized_response.py"
+        "::test_reports_that_are_nearly_always_true_leave_hardly_any_variance",
+    ),
+    Fault(
+        "for two questions the curator has the noise of one coin",
+        "dpengine/lessons/survey.py",
+        "curator_counts(cells, 2 * coin.epsilon)",
+        "curator_counts(cells, coin.epsilon)",
+        "tests/lessons/test_survey.py::test_for_two_questions_the_curator_has_the_noise_of_both_coins",
+    ),
+    Fault(
+        "a letter of another alphabet opens a second budget",
+        "dpengine/accounting/entry.py",
+        'unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold())',
+        'unicodedata.normalize("NFKC", dataset.casefold())',
+        "tests/accounting/test_ledger.py::test_spellings_of_a_name_are_one_dataset",
+    ),
+    Fault(
+        "an interval may be too wide below",
+        CROSS,
+        "low = (wide_low <= numbers.low) & (numbers.low <= narrow_low)",
+        "low = numbers.low <= narrow_low",
+        OF_FAULTS,
+    ),
+    Fault(
+        "private choices may be stated for one row of a person",
+        PRICES,
+        "if entry.sensitivity % plan.unit.rows or entry.mechanism",
+        "if entry.mechanism",
+        OF_VERIFY + "::test_choices_and_audits_are_stated_for_all_rows_of_a_person",
+    ),
+    Fault(
+        "the limits of the guarantee do not name the column of persons",
+        "dpengine/bundle/promises.py",
+        "_(wording.several_rows) if plan.unit.id is None else",
+        "_(wording.several_rows) if plan.unit.rows > 0 else",
+        OF_VERIFY + "::test_choices_and_audits_are_stated_for_all_rows_of_a_person",
+    ),
+    Fault(
+        "merged cells may be more than there are of a column",
+        PRICES,
+        "all(0 < some <= size for some, size",
+        "all(0 < some for some, size",
+        OF_VERIFY + "::test_no_more_cells_are_left_by_merging_than_there_are",
+    ),
+    Fault(
+        "found bins may come from boxes that overlap",
+        "dpengine/bundle/checks/searches.py",
+        "        and (begins[1:] == ends[:-1])[~begin[1:]].all()\n",
+        "",
+        OF_TREES,
+    ),
+    Fault(
+        "found bins may come from boxes that leave steps out",
+        "dpengine/bundle/checks/searches.py",
+        "[*first[root], *last[root]] != [0, steps]",
+        "[*first[root]] != [0]",
+        OF_TREES,
+    ),
+    Fault(
+        "the interval of a mean may go beyond its bounds",
+        "dpengine/bundle/checks/amount_check.py",
+        'ends = (least, most) if kind == "mean" else ()',
+        "ends = ()",
+        OF_AMOUNTS,
+    ),
+    Fault(
+        "the interval of a mean may be as wide as one likes",
+        "dpengine/bundle/checks/width_check.py",
+        "return not (narrow | (~moved & (width > wanted + slack))).any()",
+        "return not narrow.any()",
+        OF_WIDTHS,
+    ),
+    Fault(
+        "the interval of a sum may be as narrow as one likes",
+        "dpengine/bundle/checks/width_check.py",
+        "return not ((width < wanted - slack) | (~moved & (width > wanted + slack))).any()",
+        "return not (~moved & (width > wanted + slack)).any()",
+        OF_WIDTHS,
+    ),
+    Fault(
+        "plans that read numbers in another format are the same plan",
+        "dpengine/spec/domain.py",
+        'if isinstance(column, Number | Amount) and column.format == "1234.5":',
+        "if isinstance(column, Number | Amount):",
+        "tests/spec/test_domain.py::test_numbers_in_another_format_are_counted_in_other_cells",
+        quick=True,
+    ),
+    Fault(
+        "a plus and a minus before a number are a minus",
+        "dpengine/counting/encoding/local_sql.py",
+        'for letters in ("_", "e", "E", "+-"))',
+        'for letters in "_eE")',
+        "tests/counting/encoding/test_local_sql.py::test_a_text_in_a_number_column",
+    ),
+    Fault(
+        "the legend names quantiles in reverse order",
+        "dpengine/charts/spans.py",
+        "cells.measure.part_names()[place] if cells.measure",
+        "cells.measure.part_names()[-1 - place] if cells.measure",
+        OF_MEASURES + "::test_each_group_has_its_number_its_interval_and_its_mark",
+    ),
+    Fault(
+        "a typical interval is described by its whole width",
+        "dpengine/charts/spans.py",
+        "np.median(((cells.high - cells.low) / 2)[~cells.noisy])",
+        "np.median((cells.high - cells.low)[~cells.noisy])",
+        OF_MEASURES + "::test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in",
+    ),
+    Fault(
+        "the smallest cell is described as the largest",
+        FIGURES,
+        "np.unravel_index(int(counts.argmax()), counts.shape)",
+        "np.unravel_index(int(counts.argmin()), counts.shape)",
+        OF_FIGURES + "::test_alternative_text_says_what_is_seen",
+    ),
+    Fault(
+        "the curve marks the error of another ε",
+        FIGURES,
+        "drawn[epsilons.index(here)], marker",
+        "drawn[0], marker",
+        OF_FIGURES + "::test_the_error_curve_marks_the_plan_and_needs_no_data",
+    ),
+    Fault(
+        "synthetic rows that are off up and down are not off",
+        "dpengine/results/fidelity.py",
+        "errors = np.abs(counts - scale * result.counts(table).ravel())",
+        "errors = counts - scale * result.counts(table).ravel()",
+        "tests/results/test_fidelity.py::test_another_number_of_rows_is_off_by_rounding_alone",
+    ),
+    Fault(
+        "the mean and the sum of an amount may disagree",
+        "dpengine/bundle/checks/amount_check.py",
+        "if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():",
+        "if (np.abs(apart) > np.abs(sums)).any():",
+        OF_AMOUNTS,
+    ),
+    Fault(
+        "the interval of a quantile begins at the knot that is reached",
+        "dpengine/estimate/quantiles.py",
+        "np.maximum(fits.argmax(axis=0) - 1, 0)",
+        "np.maximum(fits.argmax(axis=0), 0)",
+        "tests/estimate/test_quantiles.py::test_without_noise_an_interval_holds_the_quantile_of_any_three_people",
+    ),
+    Fault(
+        "a whole number between two floats is the upper one",
+        "dpengine/counting/encoding/bin_boundaries.py",
+        "return first if first / 10**scale >= number else first + 1",
+        "return first",
+        OF_BOUNDARIES + "::test_a_whole_number_halfway_between_two_floats_is_the_even_one",
+    ),
+    Fault(
+        "a value prevails over a missing marker that is the same number",
+        "dpengine/counting/encoding/declared_texts.py",
+        "return {}, by_number | {normalised(text, family): column.missing_code for text in column.missing_as}",
+        "return {}, {normalised(text, family): column.missing_code for text in column.missing_as} | by_number",
+        OF_BOUNDARIES + "::test_a_missing_marker_prevails_over_a_value_that_is_the_same_number",
+    ),
+    Fault(
+        "moments before year 1 are in its first second",
+        "dpengine/sources/dataframe.py",
+        "_YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800",
+        "_YEAR_0_ENDS, _YEAR_10000 = -62_135_596_800, 253_402_300_800",
+        "tests/counting/encoding/test_local_sql.py::test_a_moment_outside_the_years_of_the_calendar_is_in_none_of_them",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dpengine import Plan, ReleaseError, preview
@@ -21,7 +22,7 @@ def test_the_rows_of_a_release_are_exact(result: Result) -> None:
 @pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
 def test_another_number_of_rows_is_off_by_rounding_alone(strategy: str) -> None:
     """The bound that is stated: a scaled count is off by no more than itself, and by less than its part to be drawn."""
-    result = preview(Plan.loads(CLINIC).model_copy(update={"strategy": strategy}))
+    result = preview(Plan.loads(f"{CLINIC}  - [region]\nstrategy: {strategy}\n"))
     published = int(result.counts(()))
     for rows in (10, published // 3, published + 1, 2 * published):
         frame = compare(result, rows).set_index("table")
@@ -31,6 +32,9 @@ def test_another_number_of_rows_is_off_by_rounding_alone(strategy: str) -> None:
             assert frame.loc[" × ".join(table), "most_off"] <= most
         assert frame.loc["total", "most_off"] == 0
         assert frame["mean_off"].max() < 1
+        counts = np.bincount(result.rows(rows)["region"], minlength=6)
+        wanted = rows / published * result.counts(("age", "region")).sum(axis=0)
+        assert frame.loc["region", "mean_off"] == pytest.approx(np.abs(counts - wanted).mean())
     assert (compare(result, 2 * published)["most_off"] == 0).all()
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine.counting.encoding.bin_boundaries import boundaries_of, family_of
+from dpengine.counting.encoding.declared_texts import codes_by_text
 from dpengine.spec.domain import Category, Number, YesNo
 
 EDGES = ["-1", "0", "0.1", "0.7", "18", "100.5"]
@@ -97,3 +98,17 @@ def test_texts_and_columns_of_many_cells_have_no_boundaries():
     assert boundaries_of(NUMBER, "VARCHAR", 100) is None
     assert boundaries_of(NUMBER, "DOUBLE", 3) is None
     assert family_of("INTEGER[]") is None
+
+
+def test_a_whole_number_halfway_between_two_floats_is_the_even_one() -> None:
+    """As a 64-bit number, 2^53 + 1 is 2^53, and 2^53 + 3 is 2^53 + 4."""
+    edges = [0, 2**53 + 2, 2**53 + 4, 2**54]
+    boundaries = boundaries_of(Number(name="x", edges=edges), "BIGINT", 100)
+    assert boundaries is not None
+    assert [boundaries.code(2**53 + more) for more in range(5)] == [0, 0, 1, 2, 2]
+
+
+def test_a_missing_marker_prevails_over_a_value_that_is_the_same_number() -> None:
+    column = Category(name="x", values=["5", "6"], missing_as=["5.0"])
+    for family in ("integer", "float", "decimal"):
+        assert codes_by_text(column, family)[1] == {"5": column.missing_code, "6": 1}

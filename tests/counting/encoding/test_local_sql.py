@@ -315,3 +315,13 @@ def test_numbers_are_read_in_the_format_in_which_they_are_written(form, read):
         assert (text, cell_of(column, text, pa.string())) == (text, labels[place])
     assert [cell_of(column, text, pa.string()) for text in ("-9", "nan", "")] == [MISSING] * 3
     assert cell_of(column, 1234.5, pa.float64()) == labels[1], "typed numbers have no format"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cell"),
+    [(-62_135_596_801 - 10**9, OTHER), (-62_135_596_801, OTHER), (-62_135_596_800, "1"),
+     (253_402_300_799, "9999"), (253_402_300_800, OTHER), (253_402_300_800 + 10**9, OTHER)],
+)  # fmt: skip
+def test_a_moment_outside_the_years_of_the_calendar_is_in_none_of_them(seconds, cell):
+    column = {"kind": "date", "from": "0001-01-01", "to": "9999-12-31", "by": "year"}
+    assert cell_of(column, seconds, pa.timestamp("s")) == cell
