@@ -28,14 +28,16 @@ def result() -> Result:
     return preview(Plan.loads(CLINIC.replace("[region, visit]", "[age, region, visit]\n  - [visit]")))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: bool) -> None:
-    figure = figures.release_figure(result, ("visit",), form="bars", dark=dark)
+@pytest.mark.parametrize(("form", "dark"), [("bars", False), ("bars", True), ("sorted", False)])
+def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, form: figures.Form, dark: bool) -> None:
+    figure = figures.release_figure(result, ("visit",), form=form, dark=dark)
     bars = [trace for trace in figure.data if trace.type == "bar"]
     frame = result.tables[("visit",)].set_index("visit")
     drawn = {label: (y, y + up, y - down) for trace in bars for label, y, up, down in
              zip(trace.x, trace.y, trace.error_y.array, trace.error_y.arrayminus, strict=True)}  # fmt: skip
     assert drawn == {label: (row["count"], row["high"], row["low"]) for label, row in frame.iterrows()}
+    hovered = {label: tuple(each[1:3]) for trace in bars for label, each in zip(trace.x, trace.customdata, strict=True)}
+    assert hovered == {label: (row["low"], row["high"]) for label, row in frame.iterrows()}
     for trace in bars:
         assert (trace.marker.pattern.shape == "/") == (trace.name == "mostly noise")
 

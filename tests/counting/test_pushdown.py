@@ -88,6 +88,7 @@ TEXTS = [
     "\u1112\u1161\u11ab국", "日本", "01", "001", "y ", "y", "Y", " yes", "YES", "No", "n", "T", "f", "F", "1.0",
     "0.0", "maybe", "ye\u017f", "=cmd", "%", "{}", "'; DROP TABLE x; --", CANARY, CANARY * 200, "1.50", "1.5",
     "2024-01-05", " 2024-01-05 ", "2024-1-5", "2024-01-06", "2024-01-07", "2024-02-29", "2023-02-29",
+    "1900-02-29", "+-5",
     "2024-02-30", "2024-03-10", "2024-03-11", "2023-12-29", "2023-12-30", "0000-00-00", "0000-01-01",
     "0001-01-01", "9999-12-31", "2024-13-01", "2024-00-01", "2024-01-00", "20240105", "2024/01/05", "infinity",
     "epoch", "today", "2024-01-05 BC", "2024-01-05T23:59:59.123456789", "2024-01-05 10:00", "2024-01-05T25:00",
@@ -130,13 +131,13 @@ def test_numbers_by_a_format_fall_in_the_same_cells(in_engine, form):
     )
 
 
-@pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%d %m %Y", "%m^%d[%Y"])
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d %m %Y", "%m^%d[%Y"])
 def test_dates_by_a_format_fall_in_the_same_cells(in_engine, form):
     texts = [
         None, "", "03/02/2024", " 3/2/2024", "03/02/24", "003/02/2024", "31/02/2024", "3/ 2/2024", "3/2/-2024",
         "00/00/0000", "20240203", "2024023", "202423", "020240203", "20240230", "3.2.2024 4:05",
         "3.2.2024 24:00", "3.2.2024 4:60", "3 2 2024", "3  2 2024", "2^3[2024", "2024-02-03", "+3/2/2024",
-        "3/2/2024x",
+        "3/2/2024x", "3.2.2024 4:05:59", "3.2.2024 4:05:60",
     ]  # fmt: skip
     column = {**PERIODS[2], "format": form, "missing_as": ["00/00/0000"]}
     array = same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0]
@@ -225,6 +226,14 @@ def test_the_same_rows_of_each_person_are_kept(in_any_engine, own, rows):
     both, y = same(in_any_engine, PEOPLE, plan)
     assert both.sum() == y.sum() == min(rows * 40, y.sum())
     assert (both.sum(axis=0) == y).all()
+
+
+def test_a_number_is_the_same_person_however_it_is_written(in_engine):
+    who = pa.array(["7", "7.0", " 7.00", "7.000", "07"], pa.string())
+    plan = plan_of(BOTH[0], unit={"id": "who", "rows": 1})
+    table = pa.table({"who": who, "x": pa.array([17, 20, 30, 40, 50], pa.int64())})
+    (persons,) = same(in_engine, table, plan)
+    assert persons.sum() == 2
 
 
 def test_the_same_cells_of_each_person_are_kept(in_engine):

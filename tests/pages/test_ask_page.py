@@ -14,9 +14,12 @@ from dpengine import release
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from dpengine.errors import Fault
+from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.query import Question, Sum
 from dpengine.translation.catalogue import speaking
 from pages.parts.ask.form import with_point
 from pages.parts.ask.history import as_rows
+from pages.parts.ask.wording import sensitivity_words
 from pages.parts.shared.answer_wording import number
 from pages.parts.shared.entries_table import contents
 from pages.parts.visit.plan.plan_form import to_plan
@@ -241,3 +244,11 @@ def test_answers_can_be_downloaded(book: Ledger) -> None:
 def test_numbers_have_the_digits_that_their_error_leaves() -> None:
     assert number(0.123456, 0.02) == "0.123"
     assert number(-1234.6, 50) == "-1,235"
+
+
+@pytest.mark.parametrize(("low", "high", "most"), [(-10, 5, 20), (0, 5, 10)])
+def test_the_sensitivity_of_a_sum_is_that_of_its_larger_bound(low: int, high: int, most: int) -> None:
+    total = Sum(of=Grid(name="balance", low=low, high=high))
+    question = Question(dataset="d", epsilon=1, statistic=total, unit={"id": "who", "rows": 2})
+    assert f"by at most {most}:" in sensitivity_words(question)
+    assert question.sensitivity == most

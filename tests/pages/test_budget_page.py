@@ -25,6 +25,7 @@ from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
+from pages.parts.budget.charts import spending_figure
 from pages.parts.shared.wording import percent_at_most
 from tests.charges import charge
 from tests.pages.visits import metrics, texts, visit, visit_of
@@ -358,3 +359,11 @@ def test_the_public_key_is_shown_once_there_is_one(book: Ledger) -> None:
     at = page()
     assert fingerprint(key.public_key()) in [part.value for part in at.code]
     assert key.private_bytes_raw().hex() not in texts(at)
+
+
+@pytest.mark.parametrize(("paid", "planned", "cap"), [(1, None, 4), (3, 2, 4), (1, 2, None)])
+def test_the_axis_of_what_is_spent_holds_the_cap_and_the_current_plan(
+    paid: float, planned: float | None, cap: float | None
+) -> None:
+    figure = spending_figure([("one", paid)], planned, cap)
+    assert figure.layout.xaxis.range[1] > max(paid + (planned or 0), cap or 0)

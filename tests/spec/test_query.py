@@ -11,6 +11,8 @@ from dpengine import PlanError
 from dpengine.spec.domain import Amount, Category, Number, YesNo
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.spec.query.statistic import quantile_name
+from dpengine.translation.catalogue import speaking
 
 REGION = Category(name="region", values=["North", "South", "Paris, TX"])
 AGE = Number(name="age", edges=[0, 18, 30, 45, 65, 120])
@@ -173,3 +175,9 @@ def one(**fields: object) -> object:
 def test_an_unusable_question_is_refused_in_words(make: object, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         make()  # type: ignore[operator]
+
+
+def test_quantiles_are_named_with_the_marks_of_the_language() -> None:
+    with speaking("de"):
+        assert quantile_name(Fraction(999, 1000)).startswith("99,9")
+    assert quantile_name(Fraction(999, 1000)).startswith("99.9")
