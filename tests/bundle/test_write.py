@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 from dpengine import export, safe_csv
-from dpengine.bundle import report, write
+from dpengine.bundle import guide, report, write
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
@@ -27,6 +27,7 @@ from dpengine.results import result as results
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import people
 from dpengine.synthesis import cell_values
 from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of, with_portals, zipped
@@ -271,3 +272,10 @@ def test_a_release_says_where_its_cells_come_from() -> None:
     plan = Plan.loads(CLINIC.replace('values: [North, South, "Paris, TX", "False"]', "codebook: months"))
     sources = {name: each["source"] for name, each in promises(plan)["domain"].items()}
     assert (sources["region"], sources["age"]) == ("standard", "typed")
+
+
+def test_a_sum_of_four_cells_is_off_by_twice_as_much_as_one(result: Result) -> None:
+    half_width = result.half_width(result.plan.marginals[0])
+    one, four = people(half_width), people(2 * half_width)
+    (adding,) = (entry.text for entry in guide.reading(result) if entry.name == "Adding cells")
+    assert f"within ±{one}, and a sum of four cells within about ±{four}." in adding

@@ -518,4 +518,25 @@ FAULTS = [
         "abs(grid.high) * question.unit.rows",
         "tests/pages/test_ask_page.py::test_the_sensitivity_of_a_sum_is_that_of_its_larger_bound",
     ),
+    Fault(
+        "a sum of four cells is said to be off by four times as much",
+        "dpengine/bundle/guide.py",
+        '"four": people(2 * half_width)',
+        '"four": people(4 * half_width)',
+        "tests/bundle/test_write.py::test_a_sum_of_four_cells_is_off_by_twice_as_much_as_one",
+    ),
+    Fault(
+        "estimates of a model are described as maybe negative",
+        "dpengine/bundle/portals/described.py",
+        "signed = estimator(plan) in (Estimator.LEAST_SQUARES, Estimator.TOGETHER)",
+        "signed = estimator(plan) in (Estimator.LEAST_SQUARES, Estimator.MODEL)",
+        "tests/bundle/portals/test_portals.py::test_only_estimates_that_may_be_negative_are_described_so",
+    ),
+    Fault(
+        "69 is a year of this century in synthetic rows",
+        "dpengine/synthesis/date_texts.py",
+        '(1900 if int(fields["y"]) >= PIVOT else 2000)',
+        '(1900 if int(fields["y"]) > PIVOT else 2000)',
+        "tests/synthesis/test_date_texts.py::test_years_of_two_digits_are_those_from_1969_to_2068",
+    ),
 ]

@@ -53,3 +53,8 @@ def test_no_engine_and_no_rows_can_be_reached_from_synthesis() -> None:
     code = "import sys, dpengine.synthesis.cell_values, dpengine.synthesis.resample; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {name for name in loaded if name.startswith(("duckdb", "dpengine.counting", "dpengine.sources"))}
+
+
+def test_years_of_two_digits_are_those_from_1969_to_2068() -> None:
+    for text, year in {"69": 1969, "99": 1999, "00": 2000, "68": 2068}.items():
+        assert read_day(f"01.01.{text}", "%d.%m.%y") == date(year, 1, 1)

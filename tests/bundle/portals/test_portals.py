@@ -21,11 +21,13 @@ from dpengine import Plan, preview
 from dpengine.bundle import write
 from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.portals import parquet
+from dpengine.bundle.portals.described import fields_of
 from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import PORTALS
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
 from tests.bundles import Members, members_of, zipped
+from tests.plans import CLINIC
 from tests.work import calls
 
 HERE = Path(__file__).parent
@@ -264,3 +266,11 @@ def test_the_facts_of_a_table_are_found_without_a_look_at_all_others() -> None:
         return calls(lambda: facts(("c1", "age")))
 
     assert work(400) == work(40)
+
+
+def test_only_estimates_that_may_be_negative_are_described_so() -> None:
+    tables = CLINIC[: CLINIC.index("tables:")] + "tables: {each: 2}\n"
+    for strategy, said in (("direct", True), ("adaptive", False)):
+        fields = fields_of(Plan.loads(f"{tables}strategy: {strategy}\n"), ("age", "region"))
+        (estimate,) = (each.text for each in fields if each.name == "estimate")
+        assert ("non-negative" in estimate) == said
