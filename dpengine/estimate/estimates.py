@@ -18,12 +18,13 @@ from typing import Protocol
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
+from dpengine.estimate import model_intervals
 from dpengine.estimate.agreement import Following, agree
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, least_squares, noise_along
 from dpengine.estimate.levels import LevelEstimates
-from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, model_half_widths, usual_error
+from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, of_95_in_100
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.source_part import allocated_to
 from dpengine.estimate.table_errors import table_errors
@@ -193,21 +194,21 @@ class ModelledEstimates:
         if len(table) < 2:
             return self._as_measured(table).intervals(table)
         expected = self.estimate(table)
-        return expected, self._half_widths(table, expected, self.error_by_size)
+        return expected, self._half_widths(table, expected, self._believed_error)
 
     def half_width(self, table: Columns) -> float:
-        return _of_95_in_100(self.intervals(table)[1])
+        return of_95_in_100(self.intervals(table)[1])
 
     def usual_half_width(self, table: Columns, expected: Floats) -> float:
         """Predict `half_width` from `expected` counts, if the model errs as in public tables of that many people."""
         if len(table) < 2:
             return self.half_width(table)
-        error = usual_error(self.fitted.total, float(self.plan.for_tables) / self.plan.unit.rows)
-        return _of_95_in_100(self._half_widths(table, expected, error))
+        error = model_intervals.usual_error(self.fitted.total, self._epsilon_of_row)
+        return of_95_in_100(self._half_widths(table, expected, error))
 
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
-        scales = [self._scales[name] for name in table]
-        return model_half_widths(expected, scales, error, self._pair_scales.get(frozenset(table)))
+        scales, own = [self._scales[name] for name in table], self._pair_scales.get(frozenset(table))
+        return model_intervals.model_half_widths(expected, scales, error, own, self._most_people)
 
     @cached_property
     def error_by_size(self) -> tuple[float, float]:
@@ -216,6 +217,21 @@ class ModelledEstimates:
         if audit is None:
             raise ValueError("a model of tables comes with an audit of them")
         return error_by_size(audit, [self.fitted.table(table) for table in audit.tables])
+
+    @cached_property
+    def _believed_error(self) -> tuple[float, float]:
+        error, audit = self.error_by_size, self.measured.audit
+        assert audit is not None, "or there would be no such error"
+        return model_intervals.believed_error(error, audit, self._most_people, self._epsilon_of_row)
+
+    @property
+    def _epsilon_of_row(self) -> float:
+        return float(self.plan.for_tables) / self.plan.unit.rows
+
+    @cached_property
+    def _most_people(self) -> float:
+        """The total that is fitted, and three times its standard deviation."""
+        return self.fitted.total + 3 * math.sqrt(self.total[1])
 
     @cached_property
     def _columns(self) -> dict[str, Measurement]:
@@ -277,7 +293,7 @@ class HierarchicalEstimates:
         return (low + high) / 2, (high - low) / 2
 
     def half_width(self, table: Columns) -> float:
-        return _of_95_in_100(self.intervals(table)[1])
+        return of_95_in_100(self.intervals(table)[1])
 
     def mean_abs_error(self, table: Columns) -> float:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
@@ -379,7 +395,3 @@ def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:
 
 def _has_amount(plan: Plan, one: Measurement) -> bool:
     return plan.has_amount(one.allocation.columns)
-
-
-def _of_95_in_100(half_widths: Floats) -> float:
-    return float(np.quantile(half_widths, 0.95, method="higher"))

@@ -3,9 +3,11 @@
 The half-width of a cell is the root of a sum of squares, one for each column of the table and one for the model:
 
 * Noise of scale λ in a column changes a cell by λ times the fraction of all rows with its values in the other columns.
-  This is known from the plan, and with few people it is nearly all of the error.
+  This is known from the plan, and with few people it is nearly all of the error. The fitted counts of a column add up
+  to all rows and are never negative, so noise beyond these moves them by no more than they and their mean allow.
 * A model misses how counts vary around their expectations, and dependences that were not measured. No theory says by
-  how much, so it follows from the audit (`marginals.measurement.Audit`).
+  how much, so it follows from the audit (`marginals.measurement.Audit`). With few people, the audit is mostly noise,
+  and the most that models miss of public tables is a better bound.
 
 Take a cell in a table of two columns, with expected count m, whose values have the fractions p and q of all rows. Given
 the counts of the columns, its count has variance m·(1 − p)·(1 − q) if m is right: hardly any if p or q is near 1. So
@@ -22,16 +24,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
 from dpengine.array_types import Floats
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 
-__all__ = ["error_by_size", "mean_errors", "model_half_widths", "usual_error"]
+__all__ = ["believed_error", "error_by_size", "mean_errors", "model_half_widths", "of_95_in_100", "usual_error"]
 
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
+FITTED_TAIL = 3.0  # the same for a fitted column, times a count and the column's mean, if noise is beyond both
+BOTH_TAIL = 0.25  # of the product of two columns' half-widths: both are seldom far off at once
 MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
 POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
 MIN_HALF_WIDTH = 1.0  # a cell that a model expects to hold less than one half may hold one
@@ -41,17 +46,22 @@ USUAL, VARIES = 0.75, 0.1  # the power where sums of errors say nothing of it, a
 UNEVEN = 0.2  # part of a sum of errors by which sizes differ beyond any power
 MISSED, MEASURED_FROM, AUDIT_NOISE = 0.14, 20_000, 4_000  # what c usually is: see `usual_error`
 CLEAR = 3.0  # times the noise: what a sum of one size has beyond that is evidence by itself
+MOST_MISSED = 3.0  # times what a model usually misses: more is believed only of sums that are clear of noise
 
 
 def model_half_widths(
-    expected: Floats, scales: Sequence[float], error: tuple[float, float], own_scale: float | None = None
+    expected: Floats,
+    scales: Sequence[float],
+    error: tuple[float, float],
+    own_scale: float | None = None,
+    people: float | None = None,
 ) -> Floats:
     """Return the 95 % half-width of each cell of a table of `expected` counts.
 
-    `scales` are those of the noise of its columns, one for each axis, and `error` is the result of `error_by_size`.
-    `own_scale` is that of the noise in the table itself, if it was measured. The model follows its noisy counts, so
-    half-widths are at most `MEASURED_TAIL` times that scale, and at least `NOISE_TAIL` times it for expected counts
-    that exceed it.
+    `scales` are those of the noise of its columns, one for each axis, and `error` is the result of
+    `believed_error`. There are at most so many `people`; by default, those expected. `own_scale` is that of the
+    noise in the table itself, if it was measured. The model follows its noisy counts, so half-widths are at most
+    `MEASURED_TAIL` times that scale, and at least `NOISE_TAIL` times it for expected counts that exceed it.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[7.76, 7.76],
@@ -60,10 +70,7 @@ def model_half_widths(
     parts, errors = _parts(expected), mean_errors(expected, *error)
     if own_scale is None:
         errors = np.maximum(errors, mean_errors(expected, POISSON, 0.5))
-    squares = (TAIL * errors * _freedom(parts)) ** 2
-    for axis, scale in enumerate(scales):
-        others: Floats | float = math.prod(part for k, part in enumerate(parts) if k != axis)
-        squares = squares + (NOISE_TAIL * scale * others) ** 2
+    squares = (TAIL * errors * _freedom(parts)) ** 2 + _column_squares(expected, scales, people)
     half_widths: Floats = np.maximum(MIN_HALF_WIDTH, np.sqrt(squares))
     if own_scale is not None:
         least = np.where(expected >= own_scale, NOISE_TAIL * own_scale, MIN_HALF_WIDTH)
@@ -109,18 +116,61 @@ def error_by_size(audit: Audit, tables: Sequence[Floats]) -> tuple[float, float]
     return min(fits)[1:]
 
 
-def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
-    """Predict the result of `error_by_size` from the number of rows and the ε of a row, by a fit to public tables.
+def believed_error(error: tuple[float, float], audit: Audit, people: float, epsilon: float) -> tuple[float, float]:
+    """Return the `error` of `error_by_size` without most of the audit's own noise, which widens it.
 
-    The dependence that a model misses grows with the rows, and falls as more pairs are measured. The noise of the audit
-    is added.
+    With few people, that noise is many times what any model misses. Then the error is the most that a model of so many
+    `people`, each with this ε, misses, unless the sums clear of their noise show more. The noise of columns, which the
+    sums hold too, counts by itself.
+    """
+    factor, power = error
+    noise = float(audit.scale) / audit.grain * math.sqrt(audit.sums.size)
+    total = max(float(audit.sums.sum()) / audit.grain, 0.0)
+    surely = factor * max(total - CLEAR * noise, 0.0) / (total + noise)
+    return min(factor, max(MOST_MISSED * _missed(people, epsilon), surely)), power
+
+
+def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
+    """Predict the result of `believed_error` from the number of rows and the ε of a row, as in public tables.
+
+    The noise of the audit is added to what a model misses, as far as it is believed.
 
     >>> [round(usual_error(rows, 1.0)[0], 2) for rows in (1_600, 50_000)]
     [1.79, 1.03]
     """
-    seen = max(rows * epsilon, 1.0)
-    missed = MISSED * max(rows, 1.0) ** 0.25 * (1 + seen / MEASURED_FROM) ** -0.6
-    return math.sqrt(missed**2 + AUDIT_NOISE / seen), USUAL
+    missed = _missed(rows, epsilon)
+    return min(math.sqrt(missed**2 + AUDIT_NOISE / max(rows * epsilon, 1.0)), MOST_MISSED * missed), USUAL
+
+
+def _missed(rows: float, epsilon: float) -> float:
+    """Return the factor c of a model of public tables with so many rows and this ε of a row, without any noise.
+
+    The dependence that a model misses grows with the rows, and falls as more pairs are measured.
+    """
+    missed: float = MISSED * max(rows, 1.0) ** 0.25 * (1 + max(rows * epsilon, 1.0) / MEASURED_FROM) ** -0.6
+    return missed
+
+
+def _column_squares(expected: Floats, scales: Sequence[float], people: float | None = None) -> Floats:
+    """Return the squared half-width of each cell by the noise of its columns, of which two may be off at once."""
+    total = max(float(expected.sum()), 1e-9)
+    parts, most = _parts(expected), max(people or total, total)
+    off = [
+        np.minimum(NOISE_TAIL * scale, FITTED_TAIL * (part * total + most / part.size))
+        for part, scale in zip(parts, scales, strict=True)
+    ]
+    squares = np.zeros(expected.shape)
+    for axis, one in enumerate(off):
+        squares += (one * math.prod(part for k, part in enumerate(parts) if k != axis)) ** 2
+    for both in combinations(range(len(parts)), 2):
+        product = math.prod(np.minimum(off[k] / most, 1.0) if k in both else part for k, part in enumerate(parts))
+        squares += (BOTH_TAIL * most * product) ** 2
+    return squares
+
+
+def of_95_in_100(half_widths: Floats) -> float:
+    """Return the half-width that 95 in 100 cells do not exceed."""
+    return float(np.quantile(half_widths, 0.95, method="higher"))
 
 
 def _parts(expected: Floats) -> list[Floats]:

@@ -14,7 +14,7 @@ from dpengine import Plan
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.read import ModelErrorEntry
 from dpengine.estimate.estimates import Estimates, derive_estimates
-from dpengine.estimate.model_intervals import error_by_size, mean_errors, model_half_widths
+from dpengine.estimate.model_intervals import believed_error, error_by_size, mean_errors, model_half_widths
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 from dpengine.measure.strategy import decide
 from dpengine.results.predict import predict
@@ -80,11 +80,32 @@ def test_intervals_hold_at_their_level_and_are_not_far_too_wide(rows: int, epsil
 
 def test_a_cell_is_off_by_its_columns_noise_as_far_as_they_overlap() -> None:
     """With column noise as the only error: 95 % of Laplace noise is within 3 times its scale."""
-    expected = np.array([[600.0, 200.0], [150.0, 50.0]])
+    expected = 100 * np.array([[600.0, 200.0], [150.0, 50.0]])
     half_widths = model_half_widths(expected, [2_000.0, 0.0], (0.0, 0.75))
-    np.testing.assert_allclose(half_widths, 3 * 2_000 * np.array([[0.75, 0.25], [0.75, 0.25]]), rtol=1e-3)
+    np.testing.assert_allclose(half_widths, 3 * 2_000 * np.array([[0.75, 0.25], [0.75, 0.25]]), rtol=0.02)
     noise = CHANCE.laplace(0, 2_000, 100_000)
     assert (np.abs(noise * 0.75) <= half_widths[0, 0]).mean() == pytest.approx(0.95, abs=0.005)
+
+
+def test_noise_beyond_all_counts_of_a_column_widens_intervals_no_further() -> None:
+    """Fitted counts of a column add up to the people and are not negative, however large its noise."""
+    expected = 1_000 * np.outer([0.7, 0.2, 0.1, 0.0], [0.5, 0.5])
+    error = 0.0, 0.75
+    large, huge = (model_half_widths(expected, [scale, 0.0], error) for scale in (5_000.0, 1e9))
+    np.testing.assert_allclose(huge, large)
+    moderate = model_half_widths(expected, [1.0, 0.0], error)
+    assert (moderate < large).all()
+    more = model_half_widths(expected, [1e9, 0.0], error, people=5_000.0)
+    np.testing.assert_allclose(more[:, 0] - huge[:, 0], 3 * 4_000 / 4 / 2, rtol=0.01)
+
+
+def test_cells_without_people_in_two_noisy_columns_may_hold_some() -> None:
+    """Neither column alone lets the cell hold anybody, whatever its noise; but both may be off."""
+    expected = 1_000 * np.outer([1.0, 0.0], [1.0, 0.0])
+    alone = model_half_widths(expected, [100.0, 0.0], (0.0, 0.75))[1, 1]
+    both = model_half_widths(expected, [100.0, 100.0], (0.0, 0.75))[1, 1]
+    assert alone == 1.0
+    np.testing.assert_allclose(both, 0.25 * 300 * 300 / 1_000, rtol=0.001)
 
 
 def test_a_measured_table_has_no_interval_narrower_than_its_noise_where_counts_stand_above_it() -> None:
@@ -150,6 +171,17 @@ def test_the_noise_of_the_audit_widens_intervals_and_never_narrows_them() -> Non
     assert factors == sorted(factors)
     assert factors[2] / factors[0] == pytest.approx(2, rel=0.01), "once the noise is added"
     assert error_by_size(audit_of(np.array([-5_000.0]), Fraction(1000)), [expected])[0] > 0
+
+
+def test_an_audit_that_is_mostly_noise_widens_intervals_no_more_than_what_models_miss() -> None:
+    """With a clear sum, its own error is believed, however large."""
+    expected = np.full((4, 5), 100.0)
+    audits = [audit_of(np.array([total]), Fraction(noise)) for total, noise in ((1e3, 1), (1e3, 1e5), (3e5, 1e3))]
+    clear, noisy, large = (believed_error(error_by_size(one, [expected]), one, 2_000, 0.1) for one in audits)
+    assert clear[0] == pytest.approx(error_by_size(audits[0], [expected])[0], rel=0.01), "the audit tells"
+    assert clear[0] < noisy[0] < error_by_size(audits[1], [expected])[0] / 10
+    assert large[0] > 0.98 * error_by_size(audits[2], [expected])[0]
+    assert believed_error((0.1, 0.75), audits[1], 2_000, 0.1)[0] == 0.1, "never wider than before"
 
 
 @pytest.mark.parametrize("sizes", sorted(AUDIT_EDGES))

@@ -684,6 +684,23 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "an audit's noise is believed of the model",
+        "dpengine/estimate/model_intervals.py",
+        "    return min(factor, max(MOST_MISSED * _missed(people, epsilon), surely)), power\n",
+        "    return error\n",
+        "tests/estimate/test_model_intervals.py"
+        "::test_an_audit_that_is_mostly_noise_widens_intervals_no_more_than_what_models_miss",
+        quick=True,
+    ),
+    Fault(
+        "two columns of a model are never off at once",
+        "dpengine/estimate/model_intervals.py",
+        "        squares += (BOTH_TAIL * most * product) ** 2\n",
+        "        pass\n",
+        "tests/estimate/test_model_intervals.py::test_cells_without_people_in_two_noisy_columns_may_hold_some",
+        quick=True,
+    ),
+    Fault(
         "slopes are said to be surer than their noise allows",
         "dpengine/estimate/associations.py",
         "REACH = math.log(20) / math.sqrt(2)",
