@@ -50,10 +50,10 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
     column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`,
-    averaged over the people of the mock table's cells; and one for each covariance, correlation and slope, in the cell
-    of the median person, since nothing is known about the smallest cells. With `epsilons`, the same for each of them,
-    after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*; `frame.attrs["simulated"]`
-    says which. Raises `PlanError` for an unusable ε.
+    averaged over the people of the mock table's cells of declared values; and one for each covariance, correlation and
+    slope, in the cell of the median person, since nothing is known about the smallest cells. With `epsilons`, the same
+    for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
+    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 
@@ -104,10 +104,12 @@ def predict_by_trials(
 def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
     """Return the half-widths of a table's numbers of amounts, averaged over the people of the mock table's cells.
 
-    Their names are those of the published columns. Every amount that is measured in the table has an entry for its
-    mean.
+    Cells of *other* and *missing* values are left out. A half-width falls as its cell grows, so these few people would
+    count as much as those of a large cell, and most tables have nobody there. Names are those of the published columns.
+    Every amount that is measured in the table has an entry for its mean.
     """
     plan = strategy.plan
+    declared = tuple(slice(plan.column(name).declared_size) for name in table)
     averages: dict[str, float] = {}
     for name in plan.amounts(table):
         amount, soft = plan.amount(name), derive_estimates(plan, strategy.blank()).soft
@@ -120,7 +122,8 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
             f"{quantile_kind(part)}_{name}": each
             for part, each in zip(parts, quantile_half_widths(amount, rows, table, parts, soft), strict=True)
         }
-        averages |= {label: float(np.average(each, weights=rows.sum(axis=-1))) for label, each in widths.items()}
+        people = rows.sum(axis=-1)[declared]
+        averages |= {label: float(np.average(each[declared], weights=people)) for label, each in widths.items()}
     for pair in plan.associations(table):
         soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)

@@ -204,3 +204,14 @@ def test_a_half_width_and_a_confidence_are_numbers(bad: object) -> None:
         epsilon_for(plan, bad)
     with pytest.raises(PlanError, match="a confidence lies between"):
         epsilon_for(plan, 10, bad)
+
+
+def test_cells_that_hardly_anybody_is_in_do_not_widen_what_is_predicted_of_a_mean() -> None:
+    """A mean of two large groups is predicted the same with or without cells for other and missing values."""
+    widths = []
+    for rare in (False, True):
+        sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "other": rare, "missing": rare}
+        pay = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": 1, "missing": False}
+        plan = Plan(dataset="d", epsilon=1, columns=[sex, pay], tables=[{"columns": ["sex"], "mean": ["pay"]}])
+        widths.append(predict(plan)["mean_pay_half_width_95"].iloc[0])
+    assert widths[1] == pytest.approx(widths[0], rel=0.05)
