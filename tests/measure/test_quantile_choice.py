@@ -132,10 +132,12 @@ def test_parts_of_epsilon_add_up_and_choices_are_made_only_where_they_help() -> 
         plan_of({**MEDIAN, "mean": ["pay"]}),  # quantiles come with means for nothing
         plan_of(MEDIAN, epsilon="0.01"),  # groups too small for the noise
         plan_of(MEDIAN, epsilon=2, rows_about=100),
+        plan_of(MEDIAN, epsilon=1, rows_about=600),  # intervals would be half as wide again
         plan_of({"columns": ["sex"], "quantiles": {"pay": [k / 20 for k in range(1, 20)]}}, epsilon="0.2"),  # too many
         plan_of(MEDIAN, strategy="adaptive"),
     ]
     assert not any(getattr(decide(each), "quantiles", ()) for each in none)
+    assert decide(plan_of(MEDIAN, epsilon=1, rows_about=1000)).quantiles
     assert (
         decide(plan_of({"columns": ["sex"], "quantiles": {"pay": [0.25]}})).plan_id != decide(plan_of(MEDIAN)).plan_id
     )
