@@ -3,8 +3,10 @@
 A mean of few people is mostly noise. So the mean of a cell is shrunk towards those of the margins, which are far more
 accurate, as strongly as the noise requires: the variance of means around those of fewer columns is estimated from the
 noisy sums themselves, and each mean keeps the part of its distance that is not noise. With hardly any noise, there is
-no shrinkage. Source: the empirical Bayes estimator of James & Stein 1961, as Efron & Morris 1975 state it, for one set
-of columns after the other.
+no shrinkage. Where groups are of uneven sizes, that variance is estimated with equal weights or with those of its own
+precision: by the second only where an unbiased estimate of the risk is clearly smaller. Source: the empirical Bayes
+estimator of James & Stein 1961, as Efron & Morris 1975 state it, for one set of columns after the other; the risk,
+Stein 1981, "Estimation of the mean of a multivariate normal distribution", Annals of Statistics 9.
 
 An interval is the set of all means that the noisy sums do not contradict (Fieller 1954): for the true mean μ, the sum
 of value − μ over the people of a cell is 0, so its noisy value is only noise, whose distribution is known. For a group
@@ -37,6 +39,7 @@ __all__ = [
 
 MAX_STAGES = 200  # sets of columns whose means are used; of more, only single ones, pairs and whole tables
 HALVINGS = 60
+REFITS = 3  # of the signal, each weighted by the one before
 SWEEPS = 20
 KURTOSIS = 5.0  # of Laplace noise, less 1: the variance of its square is at most this times the square of its variance
 ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noise is computed
@@ -148,10 +151,12 @@ def means_of(
     stages: Sequence[Columns],
     soft: SoftEstimates,
     among: Sequence[float] | None = None,
+    *,
+    weighted: bool = True,
 ) -> Floats:
     """Return the mean in each cell of a quantity with these `values` in the amount's cells.
 
-    It is a mean over the people that `among` counts, by default all.
+    It is a mean over the people that `among` counts, by default all. `weighted` is that of `fit_means`.
     """
     weights = np.ones(len(values)) if among is None else np.array(among)
     total = soft.estimate((amount.name,))
@@ -162,7 +167,8 @@ def means_of(
         table = (*part, amount.name)
         return soft.estimate(table) @ centred, soft.variance_along(table, centred.tolist())
 
-    return fit_means(clique, people.astype(np.float64), start, observed, [stage for stage in stages if stage])
+    known, parts = people.astype(np.float64), [stage for stage in stages if stage]
+    return fit_means(clique, known, start, observed, parts, weighted=weighted)
 
 
 def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Columns, Ints] | None) -> Ints:
@@ -174,11 +180,20 @@ def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Colum
     return np.ascontiguousarray(rows.reshape(turned.shape).transpose(np.argsort(order)))
 
 
-def fit_means(columns: Columns, people: Floats, start: float, observed: Observed, stages: Sequence[Columns]) -> Floats:
+def fit_means(
+    columns: Columns,
+    people: Floats,
+    start: float,
+    observed: Observed,
+    stages: Sequence[Columns],
+    *,
+    weighted: bool = True,
+) -> Floats:
     """Return the mean of a quantity between 0 and 1 in each cell of a table of `columns`, given the people in it.
 
     `observed` gives, for the columns of each of `stages`, an unbiased estimate of Σ (value − `start`) over the people
-    in each of their cells, and its variance. A stage comes after those of fewer columns.
+    in each of their cells, and its variance. A stage comes after those of fewer columns. Unless `weighted`, the signal
+    is estimated with equal weights only.
 
     >>> fit_means(("a",), np.array([1e6, 1e6]), 0.5, lambda columns: (np.array([1e5, -1e5]), 1.0), [("a",)])
     array([0.6, 0.4])
@@ -189,25 +204,45 @@ def fit_means(columns: Columns, people: Floats, start: float, observed: Observed
         size = np.asarray(people.sum(axis=others, keepdims=True))
         sums, variance = observed(part)
         beyond = sums.reshape(size.shape) - (people * (means - start)).sum(axis=others, keepdims=True)
-        signal = _signal(size, beyond**2 - variance * max(0.0, 1 - math.sqrt(KURTOSIS / size.size)))
-        means = np.clip(means + signal / (signal + variance) * beyond / np.maximum(size, 1e-300), 0.0, 1.0)
+        means = np.clip(means + _kept(size, beyond, variance, weighted) * beyond / np.maximum(size, 1e-300), 0.0, 1.0)
     return means
 
 
-def _signal(people: Floats, squares: Floats) -> Floats:
+def _kept(people: Floats, beyond: Floats, variance: float, weighted: bool) -> Floats:
+    """Return the part of each cell's noisy sum `beyond` that is kept, since it is not noise.
+
+    Equal weights suit little signal, but large cells alone determine it then: if these are close to all people, small
+    cells that are not would be shrunk as much.
+    """
+    squares = beyond**2 - variance * max(0.0, 1 - math.sqrt(KURTOSIS / people.size))
+    signal = _signal(people, squares, np.ones(people.shape))
+    kept = signal / (signal + variance)
+    if not weighted:
+        return kept
+    for _ in range(REFITS):
+        signal = _signal(people, squares, variance / (signal + variance))
+    other = signal / (signal + variance)
+    bias = ((1 - other) ** 2 - (1 - kept) ** 2) / np.maximum(people, 1.0)
+    noise = (other**2 - kept**2) / np.maximum(people, 1.0)
+    larger = float((bias * (beyond**2 - variance)).sum() + variance * noise.sum())  # risk of the other, less this one's
+    return other if larger < -variance * math.sqrt(KURTOSIS * float((bias**2).sum())) else kept
+
+
+def _signal(people: Floats, squares: Floats, weights: Floats) -> Floats:
     """Return the expected square of a cell's sum as a·people² + b·people, a and b ≥ 0 fitted to noisy `squares`.
 
-    People differ among themselves (b) and from cell to cell (a).
+    People differ among themselves (b) and from cell to cell (a). Differences from `squares` count by their `weights`.
     """
-    n, y = people.ravel(), squares.ravel()
+    n, y, w = people.ravel(), (squares * weights).ravel(), weights.ravel()
     scale = max(float(n.max(initial=0)), 1.0)
     x = np.stack([(n / scale) ** 2, n / scale])
+    line, x = x, x * w
     both = np.linalg.lstsq(x.T, y, rcond=None)[0]
     if both.min() < 0:
         alone = np.maximum(x @ y, 0) / np.maximum((x**2).sum(axis=1), 1e-300)
         errors = [((y - alone[k] * x[k]) ** 2).sum() for k in (0, 1)]
         both = np.where(np.arange(2) == int(np.argmin(errors)), alone, 0.0)
-    fitted: Floats = (both @ x).reshape(people.shape)
+    fitted: Floats = (both @ line).reshape(people.shape)
     return fitted
 
 

@@ -42,7 +42,10 @@ def fit_quantiles(
     stages = [stage for stage in dict.fromkeys([*((name,) for name in table), table]) if stage]
     among = [1.0] * knots + missing
     sums = np.stack([
-        means_of(amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among)
+        means_of(
+            amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among,
+            weighted=False,  # unlike means, quantiles are not stored: those of earlier releases must stay
+        )
         for k in range(knots - 1)
     ])  # fmt: skip
     # Noise may make them decrease: take the middle between the nearest increasing sums from below and from above.

@@ -37,8 +37,8 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quantiles", "row_sensitivity", "scores"]
 
-# Of the ε of a table with an amount, if quantiles of it are chosen. The rest is not for counts that nobody asked for: it
-# finds the range of candidates and the interval. With 4/5, quantiles are hardly nearer, and intervals far wider.
+# Of the ε of a table with an amount, if quantiles of it are chosen. The rest serves more than counts that nobody asked
+# for: it finds the range of candidates and the interval. With 4/5, quantiles are hardly nearer, and intervals wider.
 SHARE = Fraction(7, 10)
 ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 ENOUGH = (

@@ -701,6 +701,14 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "means of small groups are shrunk by what large ones are like",
+        "dpengine/estimate/amounts.py",
+        "    return other if larger < -variance * math.sqrt(KURTOSIS * float((bias**2).sum())) else kept\n",
+        "    return kept\n",
+        "tests/estimate/test_amounts.py::test_small_groups_are_not_shrunk_because_large_ones_are_close_to_all_people",
+        quick=True,
+    ),
+    Fault(
         "slopes are said to be surer than their noise allows",
         "dpengine/estimate/associations.py",
         "REACH = math.log(20) / math.sqrt(2)",
