@@ -208,7 +208,7 @@ class ModelledEstimates:
 
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
         scales, own = [self._scales[name] for name in table], self._pair_scales.get(frozenset(table))
-        return model_intervals.model_half_widths(expected, scales, error, own, self._most_people)
+        return model_intervals.model_half_widths(expected, scales, error, own, self._max_people)
 
     @cached_property
     def error_by_size(self) -> tuple[float, float]:
@@ -222,14 +222,14 @@ class ModelledEstimates:
     def _believed_error(self) -> tuple[float, float]:
         error, audit = self.error_by_size, self.measured.audit
         assert audit is not None, "or there would be no such error"
-        return model_intervals.believed_error(error, audit, self._most_people, self._epsilon_of_row)
+        return model_intervals.believed_error(error, audit, self._max_people, self._epsilon_of_row)
 
     @property
     def _epsilon_of_row(self) -> float:
         return float(self.plan.for_tables) / self.plan.unit.rows
 
     @cached_property
-    def _most_people(self) -> float:
+    def _max_people(self) -> float:
         """The total that is fitted, and three times its standard deviation."""
         return self.fitted.total + 3 * math.sqrt(self.total[1])
 

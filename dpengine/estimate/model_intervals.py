@@ -46,7 +46,7 @@ USUAL, VARIES = 0.75, 0.1  # the power where sums of errors say nothing of it, a
 UNEVEN = 0.2  # part of a sum of errors by which sizes differ beyond any power
 MISSED, MEASURED_FROM, AUDIT_NOISE = 0.14, 20_000, 4_000  # what c usually is: see `usual_error`
 CLEAR = 3.0  # times the noise: what a sum of one size has beyond that is evidence by itself
-MOST_MISSED = 3.0  # times what a model usually misses: more is believed only of sums that are clear of noise
+MAX_MISSED = 3.0  # times what a model usually misses: more is believed only of sums that are clear of noise
 
 
 def model_half_widths(
@@ -127,7 +127,7 @@ def believed_error(error: tuple[float, float], audit: Audit, people: float, epsi
     noise = float(audit.scale) / audit.grain * math.sqrt(audit.sums.size)
     total = max(float(audit.sums.sum()) / audit.grain, 0.0)
     surely = factor * max(total - CLEAR * noise, 0.0) / (total + noise)
-    return min(factor, max(MOST_MISSED * _missed(people, epsilon), surely)), power
+    return min(factor, max(MAX_MISSED * _missed(people, epsilon), surely)), power
 
 
 def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
@@ -139,7 +139,7 @@ def usual_error(rows: float, epsilon: float) -> tuple[float, float]:
     [1.79, 1.03]
     """
     missed = _missed(rows, epsilon)
-    return min(math.sqrt(missed**2 + AUDIT_NOISE / max(rows * epsilon, 1.0)), MOST_MISSED * missed), USUAL
+    return min(math.sqrt(missed**2 + AUDIT_NOISE / max(rows * epsilon, 1.0)), MAX_MISSED * missed), USUAL
 
 
 def _missed(rows: float, epsilon: float) -> float:

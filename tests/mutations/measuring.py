@@ -686,7 +686,7 @@ FAULTS = [
     Fault(
         "an audit's noise is believed of the model",
         "dpengine/estimate/model_intervals.py",
-        "    return min(factor, max(MOST_MISSED * _missed(people, epsilon), surely)), power\n",
+        "    return min(factor, max(MAX_MISSED * _missed(people, epsilon), surely)), power\n",
         "    return error\n",
         "tests/estimate/test_model_intervals.py"
         "::test_an_audit_that_is_mostly_noise_widens_intervals_no_more_than_what_models_miss",
