@@ -41,9 +41,8 @@ __all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quant
 # for: it finds the range of candidates and the interval. With 4/5, quantiles are hardly nearer, and intervals wider.
 SHARE = Fraction(7, 10)
 ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
-ENOUGH = (
-    300  # expected people of a cell per unit of 1/ε of one quantile; with fewer, intervals widen more than it gains
-)
+# Expected people of a cell per unit of 1/ε of one quantile; with fewer, intervals widen more than a choice gains.
+ENOUGH = 300
 LINES = 0.1  # of an interval between knots: the typical error of linear interpolation in a quantile's rank
 MARGIN = 1.25  # factor by which a choice must be expected to be better than the noisy table
 TAIL = 2.2  # standard deviations that hold 95 % of sums of Laplace noise
