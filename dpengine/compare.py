@@ -9,6 +9,7 @@ exactly for normal errors and with some room for Laplace noise, whose sum has li
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ import numpy as np
 from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, published
-from dpengine.results.published_columns import ENDS, measures, published_name
-from dpengine.spec.column import OTHER
+from dpengine.results.published_columns import ENDS, Measure, measures, published_name
+from dpengine.spec.categories.tree import split_name
+from dpengine.spec.column import MISSING, OTHER
+from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
@@ -44,9 +47,11 @@ def compare(
 
     Each release is a file, which is verified first, or what `published` returned. The tables are those that both have,
     or the given ones of these. A table is compared in the cells that both releases have, in the order of the later
-    one; a table without any is left out, as is one that counts rows in one release and persons in the other.
+    one; a table without any is left out, as is one that counts something else in each release: rows and persons, or
+    persons with at most 3 and at most 5 rows.
 
-    Where the declared values of a column differ, so does what counts as *other*, and this cell is left out.
+    What has the same name in both, but stands for something else, is left out too: *other* where other values are
+    declared, *missing* where other texts mean that, a region of other counties, the mean between other bounds.
 
     A data frame has the columns of labels; ``number``, which is ``count`` or the name of a statistic such as
     ``mean_pay``; its value ``before`` and ``after``; their difference ``change``; ``low`` and ``high``, which hold the
@@ -63,7 +68,9 @@ def compare(
     wanted = shared if tables is None else [table for table in map(tuple, tables) if table in shared]
     compared = {table: frame for table in wanted if len(frame := _changes(first, second, table))}
     if not compared:
-        raise ReleaseError(_("the two releases have no table with the same columns and cells"))
+        raise ReleaseError(
+            _("the two releases have no table with the same columns and cells, counted for the same unit")
+        )
     return compared
 
 
@@ -73,24 +80,33 @@ def shared_tables(first: Published, second: Published) -> list[Columns]:
 
 
 def _count_alike(first: Plan, second: Plan, table: Columns) -> bool:
-    """Whether both releases count the same in a table: rows, or persons in as many cells."""
-    persons = {plan.tallies[plan.tally_of(table)].cells for plan in (first, second)}
-    return len(persons) == 1 and (first.unit.id is None) == (second.unit.id is None)
+    """Whether both releases count the same in a table: the same rows, or persons in as many cells."""
+    counted = [
+        (
+            plan.unit.id is None,
+            plan.unit.rows,
+            plan.tallies[plan.tally_of(table)].cells,
+            # rows without such an amount are left out of the table
+            {name for name in plan.amounts(table) if not plan.amount(name).missing},
+        )
+        for plan in (first, second)
+    ]
+    return counted[0] == counted[1]
 
 
 def _changes(first: Published, second: Published, table: Columns) -> pd.DataFrame:
     import pandas as pd
 
+    places = list(range(len(table)))
     labels = [published_name(name, COLUMNS) for name in table]
-    # What counts as *other* differs if other values are declared.
-    lists = ([plan.column(name).declared for plan in (first.plan, second.plan)] for name in table)
-    unlike = [label for label, (old, new) in zip(labels, lists, strict=True) if old != new]
+    unlike = [_unlike(first.plan, second.plan, name) for name in table]
     rows = []
     for names in _numbers(first.plan, second.plan, table):
-        earlier, later = (_part(each, table, labels, names) for each in (first, second))
-        how: Any = {"on": labels} if labels else {"how": "cross"}
+        earlier, later = (_part(each, table, names) for each in (first, second))
+        how: Any = {"on": places} if places else {"how": "cross"}
         both = later.merge(earlier, suffixes=("_after", "_before"), **how)
-        both = both[~(both[unlike] == OTHER).any(axis=1)]
+        for place in places:
+            both = both[~both[place].isin(unlike[place])]
         new, new_low, new_high = (both[f"{end}_after"].to_numpy(float) for end in _COUNT)
         old, old_low, old_high = (both[f"{end}_before"].to_numpy(float) for end in _COUNT)
         change = new - old
@@ -101,22 +117,46 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
             down, up = (np.ceil(np.maximum(each, least)) for each in (down, up))
         low, high = change - down, change + up
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))
-        rows.append(both[labels].assign(**dict(zip(COLUMNS, columns, strict=True))))
+        rows.append(both[places].set_axis(labels, axis=1).assign(**dict(zip(COLUMNS, columns, strict=True))))
     return pd.concat(rows, ignore_index=True)
 
 
-def _part(release: Published, table: Columns, labels: list[str], names: tuple[str, str, str]) -> pd.DataFrame:
-    """Return the labels of a table as plain texts, and one number with its ends, called as those of a count."""
+def _unlike(first: Plan, second: Plan, name: str) -> set[str]:
+    """Return the labels of a column that stand for something else in each release."""
+    old, new = (_stand_for(plan, name) for plan in (first, second))
+    return {label for label in old if label in new and old[label] != new[label]}
+
+
+def _stand_for(plan: Plan, name: str) -> dict[str, object]:
+    """Return what those labels of a column stand for that do not say it themselves."""
+    declared = plan.column(plan.resolution.declared((name,))[0])
+    missing = {*declared.missing_as} if declared.missing else None
+    groups: dict[str, set[str]] = defaultdict(set)
+    if declared.name != name and isinstance(declared, Category):
+        for value, group in zip(declared.declared, declared.groupings[split_name(name)[1]], strict=True):
+            groups[group].add(value)
+    return {**groups, OTHER: ({*declared.declared}, missing), MISSING: missing}
+
+
+def _part(release: Published, table: Columns, names: tuple[str, str, str]) -> pd.DataFrame:
+    """Return the labels of a table as plain texts, called by their places, and a number with its ends as of a count."""
     frame = release.tables[table]
     kept = frame.iloc[:, : len(table)].astype(object)
-    return kept.set_axis(labels, axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))
+    return kept.set_axis(range(len(table)), axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))
 
 
 def _numbers(first: Plan, second: Plan, table: Columns) -> Iterator[tuple[str, str, str]]:
     """Yield the columns of each number that both releases have, with the ends of its interval."""
     yield _COUNT
-    both = [[name for each in measures(plan, table) for name in each.names] for plan in (first, second)]
-    for name in both[1]:
-        if name in both[0]:
-            number, low, high = (f"{name}{end}" for end in ENDS)
-            yield number, low, high
+    earlier = [(each, _amounts(first, each)) for each in measures(first, table)]
+    for each in measures(second, table):
+        for name in each.names:
+            if any(name in old.names and amounts == _amounts(second, each) for old, amounts in earlier):
+                number, low, high = (f"{name}{end}" for end in ENDS)
+                yield number, low, high
+
+
+def _amounts(plan: Plan, measure: Measure) -> list[tuple[object, ...]]:
+    """Return what the values of the amounts of a measure stand for: one beyond a bound counts as that bound."""
+    amounts = [plan.amount(name) for name in (measure.amount, measure.on) if name]
+    return [(each.low, each.high, each.step, {*each.missing_as}) for each in amounts]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import dpengine as dpe
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
-from dpengine.compare import compare
+from dpengine.compare import compare, shared_tables
 from tests.plans import PAY
 
 TOWN = dpe.Category(name="town", values=["A", "B", "C"])
@@ -114,6 +114,69 @@ def test_what_cannot_be_compared_is_refused() -> None:
     second = dpe.published(dpe.release(rows, persons, ledger=dpe.Ledger.in_memory()).bundle)
     with pytest.raises(dpe.ReleaseError, match="no table with the same columns"):
         compare(first, second)
+
+
+def test_labels_may_be_called_like_numbers() -> None:
+    for name in ("count", "low_after", "count_before"):
+        column = dpe.Category(name=name, values=["A"], other=False, missing=False)
+        both = [dpe.Plan(dataset=each, epsilon=900, columns=[column], tables=[[name]]) for each in ("old", "new")]
+        frame = compare(*(pack(dpe.preview(each)) for each in both))[name,]
+        assert list(frame.columns[:2]) == [name, "number"]
+
+
+def test_what_has_the_same_name_but_stands_for_something_else_is_left_out() -> None:
+    first = published(plan(900), "AB", "yn")
+    for town, labels in [
+        (dpe.Category(name="town", values=["A", "B", "C"], missing=False), [*"ABC"]),
+        (dpe.Category(name="town", values=["A", "B", "C"], missing_as=["?"]), [*"ABC"]),
+        (dpe.Category(name="town", values=["C", "B", "A"]), [*"CBA", "(other)", "(missing)"]),
+    ]:
+        assert compare(first, published(plan(900, town, "new"), "AB", "yn"))["town",]["town"].tolist() == labels
+
+
+def test_groups_of_other_values_are_not_compared() -> None:
+    both = []
+    for values in ({"X": ["A", "B"], "Y": ["C"], "Z": ["D"]}, {"X": ["A"], "Y": ["B", "C"], "Z": ["D"]}):
+        town = dpe.Category(name="town", values=values, levels=["county", "town"])
+        of = plan(900, town, f"of-{len(both)}", tables=[["town@county"], ["town"]])
+        both.append(published(of, "ABCD", "yyyy"))
+    changes = compare(*both)
+    assert changes["town@county",].iloc[:, 0].tolist() == ["Z", "(other)", "(missing)"]
+    assert changes["town",]["town"].tolist() == [*"ABCD", "(other)", "(missing)"]
+
+
+def test_numbers_between_other_bounds_are_not_compared() -> None:
+    pay = dpe.Plan.loads(PAY)
+    higher = dpe.Plan.loads(PAY.replace("1000]", "1100]"))
+    frame = compare(pack(dpe.preview(pay)), pack(dpe.preview(higher)))["state", "sex"]
+    assert list(dict.fromkeys(frame["number"])) == ["count", "sum_hours"]
+
+
+def test_people_with_more_rows_are_not_compared() -> None:
+    rows = pd.DataFrame({"town": list("AAB"), "change": list("yyn"), "who": [1, 1, 2]})
+    both = [
+        dpe.published(
+            dpe.release(
+                rows, plan(900, dataset=f"of-{most}", unit={"id": "who", "rows": most}), ledger=dpe.Ledger.in_memory()
+            ).bundle
+        )
+        for most in (1, 2)
+    ]
+    with pytest.raises(dpe.ReleaseError, match="counted for the same unit"):
+        compare(*both)
+
+
+def test_tables_without_rows_that_lack_an_amount_are_not_compared_with_those_that_have_them() -> None:
+    both = []
+    for missing in (True, False):
+        pay = dpe.Amount(name="pay", low=0, high=100, missing=missing)
+        tables = [{"columns": ["town"], "mean": ["pay"]}]
+        rows = pd.DataFrame({"town": list("AAB"), "pay": [1, 2, None]})
+        of = dpe.Plan.model_validate(
+            {"dataset": f"of-{missing}", "epsilon": 900, "columns": [TOWN, pay], "tables": tables}
+        )
+        both.append(dpe.published(dpe.release(rows, of, ledger=dpe.Ledger.in_memory()).bundle))
+    assert ("town",) not in shared_tables(*both)
 
 
 def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dpengine.cli.common import check_output, faults, json_option, say, writing
 
 __all__ = ["compare"]
 
-MOST = 10  # changes that are printed for each table
+MAX_SHOWN = 10  # changes that are printed for each table
 
 
 @click.command()
@@ -50,10 +50,10 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
     for name, frame in tables.items():
         changed = frame[frame["beyond_noise"]]
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise")
-        for each in changed.head(MOST).itertuples():
+        for each in changed.head(MAX_SHOWN).itertuples():
             number = "" if each.number == "count" else f", {each.number}"
             say(f"  {each.cell}{number}: {each.before:,.10g} to {each.after:,.10g}, a change of {each.change:+,.10g} "
                 f"({each.low:+,.10g} to {each.high:+,.10g})")  # fmt: skip
-        if len(changed) > MOST:
-            say(f"  and {len(changed) - MOST:,} more")
+        if len(changed) > MAX_SHOWN:
+            say(f"  and {len(changed) - MAX_SHOWN:,} more")
     say("of cells that did not change, about one in 20 is beyond the noise by chance")

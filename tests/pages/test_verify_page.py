@@ -11,8 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import signature
+from dpengine.bundle.write import pack
 from dpengine.release import Release, release
+from dpengine.results.preview import preview
 from dpengine.sources.open import open_table
+from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from pages.parts.shared.wording import people, percent_at_most
 from tests.bundles import members_of, zipped
@@ -159,6 +162,17 @@ def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
     assert shown["after"].tolist()[:2] == [150, 0]
     assert shown["beyond_noise"].tolist()[0]
     assert f"{shown['beyond_noise'].sum()} of {len(shown)} changes are beyond the noise" in words(at)
+
+
+def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
+    columns = [YesNo(name=name, other=False, missing=False) for name in ("change", "count")]
+    plans = [Plan(dataset=each, epsilon=1, columns=columns, tables=[["change", "count"]]) for each in ("old", "new")]
+    at = page(pack(preview(plans[1])))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", pack(preview(plans[0]))).run()
+    at.selectbox(key="verify_changes").set_value(("change", "count")).run()
+    assert not at.exception
+    shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
+    assert list(shown.columns)[:4] == ["change_", "count", "before", "after"]
 
 
 def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None:

@@ -142,12 +142,10 @@ def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple
 def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.DataFrame:
     """Return the numbers of a table with cells and columns named as in its charts, not as in the files.
 
-    A name that would then occur twice is left as it is in the files.
+    The first columns are those of the labels. A name that would then occur twice is left as it is in the files.
     """
-    names = published_columns.number_columns(plan, table)
     shown, headings = frame.copy(), {}
-    for column in map(plan.column, table):
-        name = published_name(column.name, names)
+    for name, column in zip(frame.columns, map(plan.column, table), strict=False):
         shown[name] = shown[name].map(dict(zip(column.labels, shown_labels(column), strict=True)))
         headings[name] = heading_of(plan, (column.name,))
     renamed = shown.rename(columns=headings)

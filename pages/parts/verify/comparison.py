@@ -14,7 +14,7 @@ from dpengine.bundle.verify import Verified
 from dpengine.compare import COLUMNS, compare, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
-from dpengine.results.published_columns import measures, number_columns, published_name
+from dpengine.results.published_columns import measures
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.number_table import show_numbers
@@ -68,9 +68,7 @@ def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
     from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
 
     plan = later.plan
-    named = {name: published_name(name, number_columns(plan, table)) for name in table}
-    cells = frame.rename(columns=dict(zip(frame.columns[: len(table)], named.values(), strict=True)))
-    shown = in_readers_words(cells, plan, table)
+    shown = in_readers_words(frame, plan, table)
     kinds = dict.fromkeys(frame["number"])
     if list(kinds) == ["count"]:
         shown = shown.drop(columns="number")
