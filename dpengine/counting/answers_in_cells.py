@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from dpengine.counting.few_rows import first_rows
+from dpengine.sources.mixed import holds_texts
 from dpengine.sources.several_answers import BETWEEN
 from dpengine.sources.table import LocalTable, Table
 
@@ -29,7 +30,7 @@ def columns_of_several_answers(table: Table) -> list[str]:
     again, in more combinations than there are parts, and not the same number of them in each cell. A table that stays
     in its database is not looked at.
     """
-    places = [i for i, field in enumerate(table.columns) if field.type == "VARCHAR"]
+    places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
     if not isinstance(table, LocalTable) or not places:
         return []
     rows = first_rows(table, _ROWS)

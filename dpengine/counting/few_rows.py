@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,20 @@ def _of_parquet(path: Path, most: int) -> list[list[str]]:
 
 def _of_lines(content: bytes, file: TextFile, columns: int) -> list[list[str]]:
     """Return the cells of the lines that have a cell for each column: the first may be cut, or of a quote."""
-    lines = content.decode("utf-8", "replace").splitlines()
-    rows = csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote)
+    lines = io.StringIO(content.decode("utf-8", "replace"), newline="")
+    rows = _whole(csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote))
     return [[cell.strip() for cell in row] for row in rows if len(row) == columns]
+
+
+def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows without those that Python does not read, such as one with a very long cell."""
+    while True:
+        try:
+            yield next(rows)
+        except csv.Error:
+            continue
+        except StopIteration:
+            return
 
 
 def _of_values(rows: Iterable[dict[Any, object]]) -> list[list[str]]:

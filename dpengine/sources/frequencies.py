@@ -12,7 +12,7 @@ from typing import Any
 
 from dpengine.errors import TableError
 from dpengine.sources.mixed import text_of
-from dpengine.sources.relation import types_of
+from dpengine.sources.relation import place_of, types_of
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["MAX_PEOPLE", "repeat_rows"]
@@ -28,9 +28,9 @@ def repeat_rows(connection: Any, names: Sequence[str], frequency: str) -> tuple[
     Returns the place of that column among `names`, and the number of rows made. Raises `TableError` if there is no such
     column, or not only whole numbers in it.
     """
-    if frequency not in names:
+    place = place_of(names, frequency)
+    if place is None:
         raise TableError(_("there is no column {name!r} to say how many people a row stands for", name=frequency))
-    place = list(names).index(frequency)
     if len(names) == 1:
         raise TableError(_("the table has only the column {name!r}, so it says nothing about people", name=frequency))
     times = _whole_number(f"c{place}", types_of(connection)[place])

@@ -16,8 +16,8 @@ from dpengine.sources.mixed import member, member_types
 from dpengine.translation.catalogue import _, number
 
 __all__ = [
-    "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "plain_arrow", "types_of",
-    "within_calendar",
+    "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "one_line", "place_of", "plain_arrow",
+    "types_of", "within_calendar",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
@@ -78,6 +78,23 @@ def check_names(names: Sequence[str]) -> None:
         ]
     if faults:
         raise TableError(faults)
+
+
+def one_line(name: str) -> str:
+    """Return a name on one line, with single blanks, as a person would type it."""
+    return " ".join(name.split())
+
+
+def place_of(names: Sequence[str], name: str) -> int | None:
+    """Return the place of a column; its blanks and line ends may be typed otherwise. None if there is no such column.
+
+    >>> place_of(["age", " n ", "languages  spoken"], "languages spoken"), place_of(["age", " n "], "n")
+    (2, 1)
+    """
+    if name in names:
+        return list(names).index(name)
+    places = [place for place, each in enumerate(names) if one_line(each) == one_line(str(name))]
+    return places[0] if len(places) == 1 else None
 
 
 def link(path: Path, folder: Path, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -29,6 +30,21 @@ def test_answers_are_noticed_by_few_parts_in_many_combinations(kind: str) -> Non
     cell, noticed = CELLS[kind]
     with open_table(pd.DataFrame({"n": range(300), "q": [cell(k) for k in range(300)]})) as table:
         assert columns_of_several_answers(table) == ["q"] * noticed
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "csv"])
+def test_files_are_looked_at_as_well(kind: str, tmp_path: Path) -> None:
+    cell, path = CELLS["several answers"][0], tmp_path / f"t.{kind}"
+    frame = pd.DataFrame({"n": range(300), "q": [cell(k).replace("; ", "\n") for k in range(300)]})
+    frame.to_excel(path, index=False) if kind == "xlsx" else frame.to_csv(path, index=False)
+    with open_table(path) as table:
+        assert columns_of_several_answers(table) == ["q"]
+
+
+def test_a_cell_that_is_too_long_for_a_look_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("q,n\n" + "a" * 140_000 + ",1\n" + "a;b,2\na,3\nb,4\nb;c,5\nc,6\n" * 9)
+    with open_table(tmp_path / "t.csv") as table:
+        assert columns_of_several_answers(table) == ["q"]
 
 
 def test_a_table_without_texts_or_rows_has_none() -> None:

@@ -45,6 +45,20 @@ FAULTS = [
         "coalesce({given}, false)",
         OF_ANSWERS + "::test_an_answer_is_given_if_it_stands_alone_or_between_others",
     ),
+    Fault(
+        "an answer with a semicolon becomes two",
+        ANSWERS,
+        """if re.search('^"|;', each) else each""",
+        "if not each else each",
+        OF_ANSWERS + "::test_a_line_that_is_written_is_read_as_it_was_meant",
+    ),
+    Fault(
+        "several answers in a cell of a workbook are not noticed",
+        "dpengine/counting/answers_in_cells.py",
+        "if holds_texts(field.type)]",
+        'if field.type == "VARCHAR"]',
+        "tests/counting/test_answers_in_cells.py::test_files_are_looked_at_as_well",
+    ),
     # Changes from one release to the next
     Fault(
         "a change is as uncertain as the later number alone",

@@ -76,6 +76,14 @@ def test_other_cells_are_refused(cells: list[Any]) -> None:
         open_table(SUMMARY.assign(n=cells), frequency="n")
 
 
+def test_the_column_may_be_named_without_the_blanks_of_its_header(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("region, n \nN,3\n")
+    assert content(tmp_path / "t.csv", frequency="n") == content(pd.DataFrame({"region": [*"NNN"]}))
+    two = pd.DataFrame({"n ": [1], " n": [2], "region": ["N"]})
+    with pytest.raises(dpe.TableError, match="no column 'n'"):
+        open_table(two, frequency="n")
+
+
 def test_what_cannot_be_meant_is_refused() -> None:
     with pytest.raises(dpe.TableError, match="no column 'people'"):
         open_table(SUMMARY, frequency="people")

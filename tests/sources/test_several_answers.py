@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpengine as dpe
 from dpengine.sources.open import open_table
-from dpengine.sources.several_answers import read_answers
+from dpengine.sources.several_answers import read_answers, write_answers
 
 CELLS: dict[str | None, tuple[bool | None, bool | None, bool | None]] = {
     "German": (True, False, False),
@@ -76,6 +76,8 @@ def test_they_are_columns_like_any_other(tmp_path: Path) -> None:
     ({"other": ["a"]}, "no column 'other'"),
     ({"q": []}, "list the possible answers"),
     ({"q": "ab"}, "list the possible answers"),
+    ({"q": None}, "list the possible answers"),
+    (["q"], "write the possible answers like this"),
     ({"q": ["a", " "]}, "list the possible answers"),
     ({"q": ["a", 1]}, "list the possible answers"),
     ({"q": ["a", "a "]}, "2 columns are named 'q: a'"),
@@ -87,6 +89,16 @@ def test_what_cannot_be_meant_is_refused(answers: Any, fault: str) -> None:
 
 def test_lines_name_a_column_and_its_answers() -> None:
     assert read_answers(["q 1 = a; b=c", "q 1=d"]) == {"q 1": ["a", "b=c", "d"]}
+    assert read_answers(["a=b = c", 'q = "d; e"; "f"']) == {"a=b": ["c"], "q": ["d; e", "f"]}
     for line in ("q", "q =", "= a", "q = ;"):
         with pytest.raises(dpe.TableError, match="languages = German; Turkish"):
             read_answers([line])
+
+
+@pytest.mark.parametrize("column", ["q", "a=b", "Which?\n(tick all)"])
+def test_a_line_that_is_written_is_read_as_it_was_meant(column: str) -> None:
+    listed = ["yes", "yes; often", '"maybe"', "a = b", "c,d"]
+    answers = read_answers([write_answers(column, listed)])
+    assert list(answers.values()) == [listed]
+    frame = pd.DataFrame({"row": [1], column: ["a = b"]})
+    assert rows(frame, answers=answers) == [("a = b", False, False, False, True, False)]

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine import TableError
-from dpengine.sources.several_answers import EXAMPLE, read_answers
+from dpengine.sources.several_answers import EXAMPLE, read_answers, write_answers
 from dpengine.translation.catalogue import _
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
@@ -66,7 +66,7 @@ def leave_out(where: str, rows: int) -> None:
 def add_answers(column: str, answers: Sequence[str]) -> None:
     """Make a column of yes and no of each possible answer to one more question."""
     before = st.session_state.get(_key("answers"), "")
-    set_option("answers", "\n".join(filter(None, [before, f"{column} = {'; '.join(answers)}"])))
+    set_option("answers", "\n".join(filter(None, [before, write_answers(column, answers)])))
 
 
 def set_option(name: str, value: int | str | bool) -> None:

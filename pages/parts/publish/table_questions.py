@@ -11,6 +11,7 @@ import streamlit as st
 from dpengine import owner
 from dpengine.sources.open import EXCEL, TEXT
 from dpengine.sources.plan_template import header_doubt
+from dpengine.sources.relation import one_line
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish.reading_options import add_answers, leave_out, set_option
@@ -45,7 +46,9 @@ def are_answered(table: Table, source: uploads.Place, how: dict[str, Any]) -> bo
     if seen is None:
         return False
     several = [
-        name for name in seen.several if name not in (how["answers"] or {}) and _is_open("cells", question, name)
+        name
+        for name in seen.several
+        if one_line(name) not in map(one_line, how["answers"] or ()) and _is_open("cells", question, name)
     ]
     if seen.below and _is_open("last", question):
         _ask_about_last_rows(seen.below, question)

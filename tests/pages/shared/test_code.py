@@ -128,9 +128,10 @@ def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> 
     text = "A title\npeople|town|ways\n30|M\u00fcnchen|bus; tram\n41|Ulm|tram\nTotal|Ulm|\n"
     Path("visits.csv").write_text(text, encoding="latin-1")
     options = {"encoding": "latin-1", "delimiter": "|", "skip_rows": 1, "skip_last": 1, "frequency": "people",
-               "answers": {"ways": ["bus", "it's a tram"]}}  # fmt: skip
+               "answers": {"ways": ["bus", "it's a tram", "foot; bike"]}}  # fmt: skip
     town = {"name": "town", "kind": "category", "values": ["München"]}
-    columns = [town, {"name": "ways: bus", "kind": "yesno"}, {"name": "ways: it's a tram", "kind": "yesno"}]
+    ways = ("ways: bus", "ways: it's a tram", "ways: foot; bike")
+    columns = [town, *({"name": way, "kind": "yesno"} for way in ways)]
     plan = dpe.Plan(dataset="visits", epsilon=50, columns=columns, tables=[["town", "ways: bus"]])
     plan.save("plan.yaml")
     values = {"plan": "plan.yaml", "bundle": "release.zip", "table": "visits.csv", **PLAINLY, "options": options,

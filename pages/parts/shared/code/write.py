@@ -16,6 +16,8 @@ from typing import Any
 
 import jinja2
 
+from dpengine.sources.several_answers import write_answers
+
 __all__ = ["PAGES", "SHELL", "as_notebook", "notebook", "python", "shell"]
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -119,4 +121,4 @@ _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
     autoescape=False,  # not HTML: each value is written as a literal of its language
 )  # fmt: skip
-_TEMPLATES.filters |= {"py": _literal, "sh": shlex.quote, "data": _data, "comment": _comment}
+_TEMPLATES.filters |= {"py": _literal, "sh": shlex.quote, "data": _data, "comment": _comment, "answers": write_answers}
