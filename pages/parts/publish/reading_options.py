@@ -22,7 +22,8 @@ PLAINLY: dict[str, Any] = {
 
 
 def ask() -> dict[str, Any]:
-    """Ask for all options; what is left alone is as in `PLAINLY`."""
+    """Ask for all options; what is left alone is as in `PLAINLY`, or as for the table of a plan that waits for one."""
+    _read_as_before()
     with st.expander(_("Reading options, for unusual files"), icon=":material/tune:"):
         a, b, c = st.columns(3)
         encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=_key("encoding")) or None
@@ -48,6 +49,18 @@ def ask() -> dict[str, Any]:
         "skip_last": int(skip_last), "names_given": not no_names, "frequency": frequency.strip() or None,
         "answers": _read(answers),
     }  # fmt: skip
+
+
+def _read_as_before() -> None:
+    """Fill in how the table of a plan that waits was read, once, so that its owner may state something else."""
+    if (draft := visit().waiting) is None:
+        return
+    answers = "\n".join(write_answers(column, listed) for column, listed in draft.answers.items())
+    question = visit().key("reading"), draft
+    for name, text in (("frequency", draft.frequency), ("answers", answers)):
+        if text and not (_key(name) in st.session_state and visit().recall("read-as-before", question)):
+            st.session_state[_key(name)] = text
+    visit().keep("read-as-before", question, True)
 
 
 def _read(text: str) -> dict[str, list[str]] | None:

@@ -47,7 +47,10 @@ def current() -> Draft | None:
     here = visit()
     if here.table is None or not here.entries.chosen:
         return here.waiting
-    return Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries, here.account.owner)
+    return Draft(
+        here.table_name, here.sample, tuple(sorted(here.settled)), here.entries, here.account.owner,
+        here.read_as.get("frequency", ""), here.read_as.get("answers", {}),
+    )  # fmt: skip
 
 
 def to_text(draft: Draft) -> str | None:

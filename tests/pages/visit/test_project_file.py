@@ -63,6 +63,12 @@ def test_what_is_written_is_read_back(name: str) -> None:
         assert plan_form.to_plan(from_the_tab.entries) == plan_form.to_plan(entries)
 
 
+def test_how_rows_became_people_is_written_too() -> None:
+    draft = Draft("t.csv", "", (), half(), frequency="n", answers={"q = 1": ["a; b", "c"]})
+    again = file.read(file.write(draft))
+    assert (again.frequency, again.answers) == (draft.frequency, draft.answers)
+
+
 def test_whatever_an_entry_or_a_column_may_say_has_its_place_in_the_file() -> None:
     blank, filled = Entries(), half()
     assert [field.name for field in fields(Entries) if getattr(filled, field.name) == getattr(blank, field.name)] == []

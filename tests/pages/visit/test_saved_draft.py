@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,22 @@ def test_a_plan_goes_on_where_it_was_once_its_table_is_uploaded_again() -> None:
     assert "At ε = 0.5" in texts(page)
     assert visit_of(page).entries == clinic().entries
     assert labelled(page.text_input, "Dataset whose budget").value == "clinic"
+
+
+def test_its_table_is_read_as_before_so_that_rows_of_a_summary_count_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = replace(clinic(), frequency="in all", answers={"q": ["a", "b; c"]})
+    assert saved_draft.from_text(saved_draft.to_text(kept) or "") == kept
+    page = waiting(kept)
+    page.get("file_uploader")[0].upload("clinic.csv", b"age,q,in all\n30,a,3\n41,b,2\n").run()
+    settled(page)
+    here = visit_of(page)
+    assert here.read_as == {"frequency": "in all", "answers": {"q": ["a", "b; c"]}}
+    assert here.table is not None
+    assert [field.name for field in here.table.columns] == ["age", "q", "q: a", "q: b; c"]
+    monkeypatch.setattr(saved_draft, "visit", lambda: here)
+    now = saved_draft.current()
+    assert now is not None
+    assert (now.frequency, now.answers) == (kept.frequency, kept.answers)
 
 
 def test_a_half_filled_plan_goes_on_with_its_next_step() -> None:

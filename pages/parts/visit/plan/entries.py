@@ -68,7 +68,8 @@ class Entries:
 class Draft:
     """Entries for a table, with the table's name; `sample` is its key if it is one of the samples.
 
-    `owner` is the owner of the entries, as named in the ledger.
+    `owner` is the owner of the entries, as named in the ledger. `frequency` and `answers` say how the table was read: a
+    later table with the same columns would be counted otherwise without them, as the rows of a summary.
     """
 
     table: str
@@ -76,6 +77,8 @@ class Draft:
     settled: tuple[str, ...]
     entries: Entries
     owner: str = ""
+    frequency: str = ""
+    answers: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def shareable(entries: Entries) -> Entries:

@@ -84,6 +84,8 @@ class _Project(_Part):
     version: Literal["1"]
     table: str = ""
     sample: str = ""
+    frequency: str = ""
+    answers: dict[str, list[str]] = {}
     settled: list[Literal["table", "columns", "domain", "unit"]] = []
     columns_that_matter: list[str] = Field(min_length=1)
     published_as: Literal["together", "pairs", "single", "own"] = "together"
@@ -123,6 +125,8 @@ def write(draft: Draft, history: History | None = None) -> str:
         "version": "1",
         "table": draft.table,
         "sample": draft.sample,
+        "frequency": draft.frequency,
+        "answers": dict(draft.answers),
         "settled": [step for step in STEPS if step in draft.settled],
         "columns_that_matter": list(entries.chosen),
         "published_as": entries.layout,
@@ -137,7 +141,7 @@ def write(draft: Draft, history: History | None = None) -> str:
     if entries.several_rows is not None:
         unit = {"several_rows": entries.several_rows, "id": entries.id_column, "rows": entries.rows}
     content = {
-        "project": {key: value for key, value in project.items() if value not in ("", [])},
+        "project": {key: value for key, value in project.items() if value not in ("", [], {})},
         "title": entries.title,
         "notes": entries.notes,
         "language": "" if entries.language == ENGLISH else entries.language,
@@ -172,7 +176,9 @@ def read(text: str, owner: str = "") -> Draft:
     if faults := faults_of(entries):
         raise PlanError(faults)
     project = file.project
-    return Draft(project.table, project.sample, tuple(project.settled), entries, owner)
+    return Draft(
+        project.table, project.sample, tuple(project.settled), entries, owner, project.frequency, project.answers
+    )
 
 
 def faults_of(entries: Entries) -> list[str]:
