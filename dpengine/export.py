@@ -9,6 +9,7 @@ import io
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -45,14 +46,21 @@ class Published(PublishedTables):
 
     def file(self, name: str) -> bytes:
         """Return the content of a file of the bundle, such as ``synthetic.csv``."""
-        with zipfile.ZipFile(io.BytesIO(self.content)) as bundle:
-            return bundle.read(name)
+        return self._archive.read(name)
+
+    @cached_property
+    def _archive(self) -> zipfile.ZipFile:
+        """The open bundle: its list of files is as long as that of its tables, so it is read once."""
+        return zipfile.ZipFile(io.BytesIO(self.content))
+
+    @cached_property
+    def _files(self) -> dict[Columns, str]:
+        return table_files(self.plan, self.manifest["schema_version"])
 
     def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of numbers of a published table by name, as its file holds them."""
         names = header(self.plan, table)
-        file = table_files(self.plan, self.manifest["schema_version"])[table]
-        blocks = list(safe_csv.read_blocks([self.file(file)], names))
+        blocks = list(safe_csv.read_blocks([self.file(self._files[table])], names))
         types = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
         return {
             name: np.concatenate([safe_csv.read_numbers(block[index], type_) for block in blocks])

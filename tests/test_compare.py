@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import dpengine as dpe
+from dpengine.bundle.promises import table_files
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.compare import compare, shared_tables
@@ -101,6 +102,14 @@ def test_statistics_of_amounts_are_compared_too() -> None:
     ]
     assert (frame["low"] <= frame["change"]).all()
     assert (frame["change"] <= frame["high"]).all()
+
+
+def test_each_bundle_is_opened_and_listed_once_however_many_tables_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [published(plan(dataset=each), "AB", "yn") for each in ("old", "new")]
+    opened: list[object] = []
+    monkeypatch.setattr("dpengine.export.table_files", lambda *given: opened.append(given) or table_files(*given))
+    assert len(compare(*both)) == 3
+    assert len(opened) == 2
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
