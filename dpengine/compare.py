@@ -20,6 +20,7 @@ from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, published
 from dpengine.results.published_columns import ENDS, Measure, measures, published_name
+from dpengine.results.views.published import PublishedTables
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
 from dpengine.spec.domain import Category
@@ -74,7 +75,7 @@ def compare(
     return compared
 
 
-def shared_tables(first: Published, second: Published) -> list[Columns]:
+def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Columns]:
     """Return the tables that both releases have, and that count the same in both, in the order of the second."""
     return [table for table in second.tables if table in first.tables and _count_alike(first.plan, second.plan, table)]
 
