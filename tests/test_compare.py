@@ -173,7 +173,8 @@ def test_tables_without_rows_that_lack_an_amount_are_not_compared_with_those_tha
     for missing in (True, False):
         columns = [TOWN, dpe.Amount(name="pay", low=0, high=100, missing=missing)]
         both.append(dpe.preview(plan(columns=columns, tables=[{"columns": ["town"], "mean": ["pay"]}])))
-    assert shared_tables(*both) == [()]
+    assert shared_tables(*both) == []
+    assert shared_tables(both[0], both[0]) == [("town",), ()]
 
 
 def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp_path: Path) -> None:
