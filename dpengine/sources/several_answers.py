@@ -21,7 +21,7 @@ from dpengine.translation.catalogue import _, mark
 
 __all__ = ["BETWEEN", "EXAMPLE", "add_answers", "read_answers", "write_answers"]
 
-EXAMPLE = "languages = German; Turkish"  # a line for `read_answers`
+EXAMPLE = mark("languages = German; Turkish")  # a line for `read_answers`
 _LIKE_THIS = mark("write the possible answers like this: {example}")
 BETWEEN = ";,|\n\r"  # letters that stand between two answers in a cell
 _BLANK = r"[\s\x{00a0}]*"
@@ -43,7 +43,7 @@ def read_answers(lines: Sequence[str]) -> dict[str, list[str]]:
         cells = next(csv.reader([listed], delimiter=";", skipinitialspace=True), [])
         found = [each.strip() for each in cells if each.strip()]
         if not (column.strip() and sign and found):
-            raise TableError(_(_LIKE_THIS, example=EXAMPLE))
+            raise TableError(_(_LIKE_THIS, example=_(EXAMPLE)))
         answers.setdefault(column.strip(), []).extend(found)
     return answers
 

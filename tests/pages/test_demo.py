@@ -61,7 +61,7 @@ def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:
 
 @pytest.mark.nightly
 def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_resources, "here", lambda: "of the visitor")
+    monkeypatch.setattr(session_resources, "running_session", lambda: "of the visitor")
     page = visit()
     page.button(key="sample_rand").click().run()
     settled(press(page, "Publish once"))

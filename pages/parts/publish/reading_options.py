@@ -37,7 +37,7 @@ def ask() -> dict[str, Any]:
             help=_("If the table is summed up already: the column that says how many people each row stands for."),
         )  # fmt: skip
         answers = st.text_area(
-            _("Questions with several answers in a cell"), placeholder=EXAMPLE,
+            _("Questions with several answers in a cell"), placeholder=_(EXAMPLE),
             height=68, key=_key("answers"),
             help=_("One line for each question: its column, =, and all possible answers. Each answer becomes a column "
                    "of yes and no."),

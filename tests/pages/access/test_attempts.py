@@ -286,7 +286,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     set_rules(monkeypatch, PROXY)
     monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
     monkeypatch.setattr(request_guard, "_owners", {})
-    monkeypatch.setattr(session_resources, "here", lambda: SESSION)
+    monkeypatch.setattr(session_resources, "running_session", lambda: SESSION)
     request_guard.claim_session({"_streamlit_xsrf": COOKIE}, Person(ANN, ANN))
     monkeypatch.setattr(runtime, "get_instance", lambda: type("Live", (), {"is_active_session": lambda *_: True})())
     place = uploads.Place(SESSION)

@@ -243,7 +243,7 @@ def test_without_sign_in_all_are_the_local_person_who_may_all(monkeypatch: pytes
 def test_a_session_is_joined_by_the_person_who_began_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     set_rules(monkeypatch, HEADER)
     monkeypatch.setattr(request_guard, "_owners", {})
-    monkeypatch.setattr(request_guard.session_resources, "here", lambda: "the session")
+    monkeypatch.setattr(request_guard.session_resources, "running_session", lambda: "the session")
     cookie = "2|5f5f5f5f|5f5f5f5f|1700000000"
     request_guard.claim_session({"_streamlit_xsrf": cookie}, Person(ANN, ANN))
     mine = ("Cookie", f"_streamlit_xsrf={cookie}")
