@@ -17,6 +17,12 @@ __all__ = ["choose_unit", "summary"]
 
 def choose_unit() -> None:
     """Ask whom the guarantee protects, and roughly how many rows the table has."""
+    if counts := visit().read_as.get("frequency"):
+        text = _(
+            "A row of the file stands for as many people as {name} says: here, each of them is a row.",
+            name=plain(counts),
+        )
+        st.caption(f":material/groups: {text}")
     several = _ask_whether_several()
     if several:
         _ask_who_and_how_many()

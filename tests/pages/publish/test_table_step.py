@@ -124,6 +124,8 @@ def test_a_summary_counts_people_once_its_owner_says_so(answer: str, rows: int) 
     assert table is not None
     assert row_count(table) == rows
     assert visit_of(page).read_as == ({"frequency": "Count"} if rows == 4000 else {})
+    visit_of(page).open_step("unit")
+    assert ("as many people as Count says" in texts(settled(page.run()))) == (rows == 4000)
 
 
 def test_a_summary_with_a_total_below_is_asked_about_both() -> None:
