@@ -21,18 +21,16 @@ def first_rows(table: LocalTable, most: int) -> list[list[str]]:
     if table.text is not None:
         with table.text.path.open("rb") as raw:
             next(raw)  # the names
-            lines = raw.read(_HEAD)
-        return _of_lines(lines if len(lines) < _HEAD else lines[: lines.rfind(b"\n")], table.text, len(table.columns))[
-            :most
-        ]
+            head = raw.read(_HEAD)
+        whole = head if len(head) < _HEAD else head[: head.rfind(b"\n")]
+        return _of_lines(whole, table.text, len(table.columns))[:most]
     if table.frame is not None:
-        return _of_values(table.frame.slice(0, most).to_pylist())
+        return _of_values(_rows_of(table.frame.slice(0, most)))
     if table.parquet is not None:
         return _of_parquet(table.parquet, most)
     with table.connection() as connection:
-        return _of_values(
-            [dict(enumerate(row)) for row in connection.execute(f"SELECT * FROM rows LIMIT {most:d}").fetchall()]
-        )
+        rows = connection.execute(f"SELECT * FROM rows LIMIT {most:d}").fetchall()
+    return _of_values(map(list, rows))
 
 
 def last_rows(table: LocalTable, most: int) -> list[list[str]]:
@@ -44,7 +42,7 @@ def last_rows(table: LocalTable, most: int) -> list[list[str]]:
             return _of_lines(raw.read(), table.text, len(table.columns))[-most:]
     if table.frame is None:
         return []
-    return _of_values(table.frame.slice(max(0, table.frame.num_rows - most)).to_pylist())
+    return _of_values(_rows_of(table.frame.slice(max(0, table.frame.num_rows - most))))
 
 
 def _of_parquet(path: Path, most: int) -> list[list[str]]:
@@ -52,7 +50,7 @@ def _of_parquet(path: Path, most: int) -> list[list[str]]:
 
     with pq.ParquetFile(path) as file:
         batch = next(file.iter_batches(batch_size=most), None)
-    return [] if batch is None else _of_values(batch.to_pylist())
+    return [] if batch is None else _of_values(_rows_of(batch))
 
 
 def _of_lines(content: bytes, file: TextFile, columns: int) -> list[list[str]]:
@@ -73,8 +71,12 @@ def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
             return
 
 
-def _of_values(rows: Iterable[dict[Any, object]]) -> list[list[str]]:
-    return [[_text(cell) for cell in row.values()] for row in rows]
+def _rows_of(batch: Any) -> list[list[object]]:
+    return [[*row.values()] for row in batch.to_pylist()]
+
+
+def _of_values(rows: Iterable[list[object]]) -> list[list[str]]:
+    return [[_text(cell) for cell in row] for row in rows]
 
 
 def _text(cell: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -70,9 +71,18 @@ def _is_open(what: str, question: object, column: str = "") -> bool:
     return not visit().recall(f"{what}-confirmed-{column}", question)
 
 
-def _confirm(what: str, question: object, column: str = "") -> Callable[[], None]:
-    """Return what a click on *it is as it should be* does."""
-    return lambda: visit().keep(f"{what}-confirmed-{column}", question, True)
+def _offer(
+    change: str, act: Callable[[], None] | None, confirm: str, what: str, question: object, column: str = ""
+) -> None:
+    """Offer to `act` on what is odd, if that can be done yet, or to confirm that it is as it should be."""
+    acts, confirms = st.columns(2)
+    acts.button(
+        change, key=visit().key(f"change-{what}"), width="stretch", type="primary", disabled=act is None, on_click=act
+    )
+    confirms.button(
+        confirm, key=visit().key(f"confirm-{what}"), width="stretch",
+        on_click=lambda: visit().keep(f"{what}-confirmed-{column}", question, True),
+    )  # fmt: skip
 
 
 def _ask_about_last_rows(below: int, question: object) -> None:
@@ -85,16 +95,9 @@ def _ask_about_last_rows(below: int, question: object) -> None:
         below,
     )
     st.warning(text, icon=":material/functions:")
-    left_out, kept = st.columns(2)
-    left_out.button(
-        plural("It stands for nobody: leave it out", "They stand for nobody: leave them out", below),
-        key=visit().key("last-left-out"), width="stretch", type="primary",
-        on_click=leave_out, args=("skip_last", below),
-    )  # fmt: skip
-    kept.button(
-        plural("It is a row of the table", "They are rows of the table", below),
-        key=visit().key("last-is-row"), width="stretch", on_click=_confirm("last", question),
-    )  # fmt: skip
+    change = plural("It stands for nobody: leave it out", "They stand for nobody: leave them out", below)
+    confirm = plural("It is a row of the table", "They are rows of the table", below)
+    _offer(change, partial(leave_out, "skip_last", below), confirm, "last", question)
 
 
 def _ask_about_counts(name: str, question: object) -> None:
@@ -107,16 +110,8 @@ def _ask_about_counts(name: str, question: object) -> None:
         ),
         icon=":material/groups:",
     )
-    summed_up, single = st.columns(2)
-    summed_up.button(
-        _("Count that many people"),
-        key=visit().key("rows-are-counts"), width="stretch", type="primary",
-        on_click=set_option, args=("frequency", name),
-    )  # fmt: skip
-    single.button(
-        _("Each row is one person"),
-        key=visit().key("rows-are-people"), width="stretch", on_click=_confirm("rows", question),
-    )  # fmt: skip
+    count = partial(set_option, "frequency", name)
+    _offer(_("Count that many people"), count, _("Each row is one person"), "rows", question)
     st.caption(_("A table that counts people must have no rows that sum up others, such as totals of regions."))
 
 
@@ -135,16 +130,8 @@ def _ask_about_cells(name: str, question: object) -> None:
         help=_("As the questionnaire lists them. They are published, so none may be taken from a person's cell alone."),
     )  # fmt: skip
     answers = [line.strip() for line in listed.splitlines() if line.strip()]
-    made, kept = st.columns(2)
-    made.button(
-        _("Make a column of each answer"),
-        key=visit().key("answers-listed"), width="stretch", type="primary", disabled=not answers,
-        on_click=add_answers, args=(name, answers),
-    )  # fmt: skip
-    kept.button(
-        _("Leave it as it is"),
-        key=visit().key("answers-none"), width="stretch", on_click=_confirm("cells", question, name),
-    )  # fmt: skip
+    make = partial(add_answers, name, answers) if answers else None
+    _offer(_("Make a column of each answer"), make, _("Leave it as it is"), "cells", question, name)
 
 
 def _ask_for_names(question: object) -> None:
@@ -156,15 +143,8 @@ def _ask_for_names(question: object) -> None:
         ),
         icon=":material/person_alert:",
     )
-    row, names = st.columns(2)
-    row.button(
-        _("It is a row: there are no names"),
-        key=visit().key("first-is-row"), width="stretch", type="primary", on_click=set_option, args=("no_names", True),
-    )  # fmt: skip
-    names.button(
-        _("These are the names"),
-        key=visit().key("first-is-names"), width="stretch", on_click=_confirm("names", question),
-    )  # fmt: skip
+    name_none = partial(set_option, "no_names", True)
+    _offer(_("It is a row: there are no names"), name_none, _("These are the names"), "names", question)
     offer_to_skip_a_row()
 
 

@@ -79,21 +79,33 @@ def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
     assert [field.name for field in table.columns] == ["town", "age"]
 
 
-@pytest.mark.parametrize(("answer", "rows"), [("It stands for nobody: leave it out", 2),
-                                              ("It is a row of the table", 3)])  # fmt: skip
-def test_a_total_below_the_table_counts_as_a_person_only_if_its_owner_says_so(answer: str, rows: int) -> None:
-    page = visit()
-    page.get("file_uploader")[0].upload("pupils.csv", b"class;days\n7a;3\n7b;4\nTotal;77001\n").run()
+TOTAL = b"class;days\n7a;3\n7b;4\nTotal;77001\n", "The last row looks like a total", "77001"
+SUMMARY = b"class;Count\n7a;3001\n7b;999\n", "the column Count says how many", "3001"
+
+
+@pytest.mark.parametrize(("file", "answer", "rows", "read_as"), [
+    (TOTAL, "It stands for nobody: leave it out", 2, {"skip_last": 1}),
+    (TOTAL, "It is a row of the table", 3, {}),
+    (SUMMARY, "Count that many people", 4000, {"frequency": "Count"}),
+    (SUMMARY, "Each row is one person", 2, {}),
+])  # fmt: skip
+def test_what_a_row_stands_for_is_what_its_owner_says(
+    file: tuple[bytes, str, str], answer: str, rows: int, read_as: dict[str, object]
+) -> None:
+    page, (content, doubt, private) = visit(), file
+    page.get("file_uploader")[0].upload("pupils.csv", content).run()
     settled(page)
     assert visit_of(page).table is None, "nothing goes on before the question is answered"
-    assert "The last row looks like a total" in texts(page)
-    assert "77001" not in texts(page)
+    assert doubt in texts(page)
+    assert private not in texts(page)
     press(page, answer)
     settled(page)
     table = visit_of(page).table
     assert table is not None
     assert row_count(table) == rows
-    assert visit_of(page).read_as == ({"skip_last": 1} if rows == 2 else {})
+    assert visit_of(page).read_as == read_as
+    visit_of(page).open_step("unit")
+    assert ("as many people as Count says" in texts(settled(page.run()))) == ("frequency" in read_as)
 
 
 def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
@@ -108,24 +120,6 @@ def test_several_rows_below_a_table_are_left_out_by_one_click() -> None:
     assert table is not None
     assert row_count(table) == 2
     assert visit_of(page).read_as == {"skip_last": 3}
-
-
-@pytest.mark.parametrize(("answer", "rows"), [("Count that many people", 4000), ("Each row is one person", 2)])
-def test_a_summary_counts_people_once_its_owner_says_so(answer: str, rows: int) -> None:
-    page = visit()
-    page.get("file_uploader")[0].upload("pupils.csv", b"class;Count\n7a;3001\n7b;999\n").run()
-    settled(page)
-    assert visit_of(page).table is None, "nothing goes on before the question is answered"
-    assert "the column Count says how many" in texts(page)
-    assert "3001" not in texts(page)
-    press(page, answer)
-    settled(page)
-    table = visit_of(page).table
-    assert table is not None
-    assert row_count(table) == rows
-    assert visit_of(page).read_as == ({"frequency": "Count"} if rows == 4000 else {})
-    visit_of(page).open_step("unit")
-    assert ("as many people as Count says" in texts(settled(page.run()))) == (rows == 4000)
 
 
 def test_a_summary_with_a_total_below_is_asked_about_both() -> None:
