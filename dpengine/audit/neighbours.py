@@ -31,7 +31,7 @@ from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.quantile_choice import Contest, contests
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.sources.open import open_table
-from dpengine.spec.numeric.steps import Stepped
+from dpengine.spec.numeric.amount_steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark
 

@@ -203,7 +203,7 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
     """Return the bounds and the step of an amount, and whether it has squares; nothing for other columns.
 
     Its cells are its knots. With squares, they are three, with the weights (1 − t)², 2t(1 − t) and t² for a value at
-    the part t of its range (`spec.numeric.squares`).
+    the part t of its range (`spec.numeric.amount_squares`).
     """
     column = plan.column(name)
     if not isinstance(column, Amount):

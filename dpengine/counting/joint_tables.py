@@ -10,7 +10,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.spec.domain import Amount, Column
-from dpengine.spec.numeric.steps import Stepped, at_steps
+from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["JointTables", "cover"]

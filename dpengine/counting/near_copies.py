@@ -17,7 +17,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.counting.fingerprint import Words, bins_of, words_of
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount
-from dpengine.spec.numeric.steps import Stepped
+from dpengine.spec.numeric.amount_steps import Stepped
 from dpengine.spec.plan import Plan
 
 __all__ = ["of_table", "of_values"]

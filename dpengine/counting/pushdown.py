@@ -22,7 +22,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Category, Column
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.numeric.steps import AmountAtSteps
+from dpengine.spec.numeric.amount_steps import AmountAtSteps
 from dpengine.spec.plan import Plan, Unit
 from dpengine.translation.catalogue import _
 

@@ -8,7 +8,7 @@ Each of them is the θ for which, over the people of a cell whose two values s a
 
 with k the ratio of the standard deviations, which minimises the last sum, so that an error in k hardly matters. Sums of
 products follow from cells whose weights multiply, sums of squares from amounts that are shared in three
-(`spec.numeric.squares`); so all sums come from one measurement. Everything here is post-processing of noisy numbers
+(`spec.numeric.amount_squares`); so all sums come from one measurement. Everything here is post-processing of noisy numbers
 (Dwork & Roth 2014, Proposition 2.1).
 
 An interval is the set of all θ that the noisy sums do not contradict (Fieller 1954): the left side less θ times the
@@ -106,7 +106,7 @@ def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstima
     along = (of.name, on.name)
     noise = soft.covariance_along((*table, *along), along)[:a, :b, :a, :b].reshape(a * b, a * b)
     s, t = (np.array(amount.knot_fractions) for amount in (of, on))
-    # Exact where an amount is shared in three (`spec.numeric.squares`), and used nowhere else.
+    # Exact where an amount is shared in three (`spec.numeric.amount_squares`), and used nowhere else.
     ss, tt = ((np.arange(size) == size - 1).astype(np.float64) for size in (a, b))
     return _Sums(
         rows[..., :a, :b].reshape(-1, a * b),

@@ -32,7 +32,7 @@ from dpengine.marginals.measurement import Allocation, ChosenQuantiles, Measurem
 from dpengine.noise.selection import permute_and_flip
 from dpengine.spec.domain import Amount
 from dpengine.spec.limits import MAX_TABLE_CELLS
-from dpengine.spec.numeric.steps import at_steps
+from dpengine.spec.numeric.amount_steps import at_steps
 from dpengine.spec.plan import Plan
 
 __all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quantiles", "row_sensitivity", "scores"]

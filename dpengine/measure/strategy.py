@@ -58,7 +58,7 @@ from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_i
 from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE
-from dpengine.spec.numeric.steps import Stepped
+from dpengine.spec.numeric.amount_steps import Stepped
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, number

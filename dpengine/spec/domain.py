@@ -43,7 +43,7 @@ from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.bin_words import words_of_bins
-from dpengine.spec.numeric.bins import Bins, even_edges, read_bins, step_edges
+from dpengine.spec.numeric.found_bins import Bins, even_edges, read_bins, step_edges
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.translation.catalogue import _
 
@@ -78,7 +78,7 @@ class Number(ColumnBase):
     >>> Number(name="age", edges={"from": 0, "to": 60, "bins": 12}, levels={"20-year": 20}).groupings["20-year"][:5]
     ('[0, 20)', '[0, 20)', '[0, 20)', '[0, 20)', '[20, 40)')
 
-    With `bins` instead of edges, this number of bins is found privately (`spec.numeric.bins`). Their edges are on the
+    With `bins` instead of edges, this number of bins is found privately (`spec.numeric.found_bins`). Their edges are on the
     steps of a range, which plan files call ``from``, ``to`` and ``step``. Until they are found, bins have equal width.
 
     >>> Number(name="pay", low=0, high=1000, step=10, bins=4).declared

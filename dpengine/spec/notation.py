@@ -22,11 +22,11 @@ from decimal import Decimal
 from typing import Any, get_args
 
 from dpengine.exact import decimal
-from dpengine.spec.categories.among_text import is_among_text, read_among, write_among
+from dpengine.spec.categories.universe_text import is_among_text, read_among, write_among
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
-from dpengine.spec.numeric.bins_text import is_bins_text, read_bins_text, write_bins_text
+from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number

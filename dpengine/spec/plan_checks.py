@@ -13,7 +13,7 @@ from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
-from dpengine.spec.numeric.bins import MAX_SHARE
+from dpengine.spec.numeric.found_bins import MAX_SHARE
 from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number
 

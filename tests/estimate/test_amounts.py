@@ -31,7 +31,7 @@ from dpengine.measure.strategy import decide
 from dpengine.replicates import pack
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount
-from dpengine.spec.numeric.steps import Stepped, at_steps
+from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from tests.estimate.test_levels import given_noise
 
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 1, "missing": False}

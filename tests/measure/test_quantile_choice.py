@@ -30,7 +30,7 @@ from dpengine.measure.strategy import decide
 from dpengine.noise.selection import permute_and_flip_probabilities
 from dpengine.sources.open import open_table
 from dpengine.spec.domain import Amount
-from dpengine.spec.numeric.steps import Stepped, at_steps
+from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from tests import ibis_tables
 from tests.bundle.test_verify import faults_of, stated
 from tests.bundles import members_of, zipped

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TypeVar
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.spec.categories.levels import cell_groups, coarser_level
+from dpengine.spec.categories.coarser_level import cell_groups, coarser_level
 from dpengine.spec.categories.tree import MARK, split_name, sum_groups
 from dpengine.spec.domain import Amount, Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS

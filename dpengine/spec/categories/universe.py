@@ -22,7 +22,7 @@ from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.noise.threshold import MAX_KEYS
 from dpengine.spec.declared import Declared, Line
 from dpengine.spec.limits import MAX_FOUND
-from dpengine.spec.numeric.bins import Share
+from dpengine.spec.numeric.found_bins import Share
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["NONE_FOUND", "Universe"]

@@ -50,7 +50,7 @@ class Amount(ColumnBase):
     (('0', '200000', '(missing)'), 2000)
     """
 
-    degree: ClassVar[int] = 1  # copies of the value that are shared between cells (`spec.numeric.squares`)
+    degree: ClassVar[int] = 1  # copies of the value that are shared between cells (`spec.numeric.amount_squares`)
 
     kind: Literal["amount"] = "amount"
     low: Decimal = Field(alias="from")

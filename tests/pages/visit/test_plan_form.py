@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpengine import Category, Number, Plan, PlanError
 from dpengine.spec import notation
-from dpengine.spec.categories.among_text import read_rule
+from dpengine.spec.categories.universe_text import read_rule
 from pages.parts.visit.plan.column_entry import alone, cleaned, listed, same_cells
 from pages.parts.visit.plan.plan_form import (
     TO_CONFIRM,

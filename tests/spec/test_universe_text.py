@@ -8,7 +8,7 @@ import pytest
 
 from dpengine import Category
 from dpengine.spec import notation
-from dpengine.spec.categories.among_text import write_among
+from dpengine.spec.categories.universe_text import write_among
 from dpengine.spec.domain import plan_entry
 
 WRITTEN: dict[str, dict[str, Any]] = {

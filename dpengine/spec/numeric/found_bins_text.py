@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpengine.exact import decimal, exact_text
-from dpengine.spec.numeric.bins import DEFAULT_SHARE, read_share
+from dpengine.spec.numeric.found_bins import DEFAULT_SHARE, read_share
 
 __all__ = ["is_bins_text", "read_bins_text", "write_bins_text"]
 
