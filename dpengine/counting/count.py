@@ -1,10 +1,11 @@
 """Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
 
 `count` needs one pass over the table, in constant memory, whatever the number of marginals; or one for each tally of a
-plan that counts persons beside rows (`spec.tallies`), and one more if quantiles are chosen (`spec.numeric.amount_steps`). Each
-used column becomes cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the
-marginals are sums of these. Rows in another engine are encoded and added up there (`pushdown`), in the same cells. With
-an ID column, each person keeps a bounded number of rows (`contribution_bounding`).
+plan that counts persons beside rows (`spec.tallies`), and one more if quantiles are chosen
+(`spec.numeric.amount_steps`). Each used column becomes cell codes (`encoding`), the codes are added up in a few joint
+tables (`joint_tables`), and the marginals are sums of these. Rows in another engine are encoded and added up there
+(`pushdown`), in the same cells. With an ID column, each person keeps a bounded number of rows
+(`contribution_bounding`).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from dpengine.counting.universe_keys import counts_by_place, held_keys, universe
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Category, Column
-from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.numeric.amount_steps import AmountAtSteps
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from dpengine.translation.catalogue import _
 

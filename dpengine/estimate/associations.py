@@ -8,8 +8,8 @@ Each of them is the θ for which, over the people of a cell whose two values s a
 
 with k the ratio of the standard deviations, which minimises the last sum, so that an error in k hardly matters. Sums of
 products follow from cells whose weights multiply, sums of squares from amounts that are shared in three
-(`spec.numeric.amount_squares`); so all sums come from one measurement. Everything here is post-processing of noisy numbers
-(Dwork & Roth 2014, Proposition 2.1).
+(`spec.numeric.amount_squares`); so all sums come from one measurement. Everything here is post-processing of noisy
+numbers (Dwork & Roth 2014, Proposition 2.1).
 
 An interval is the set of all θ that the noisy sums do not contradict (Fieller 1954): the left side less θ times the
 right one has expectation 0, and its noise is a sum of independent Laplace draws, whose variance is quadratic in θ. A

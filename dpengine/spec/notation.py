@@ -26,8 +26,8 @@ from dpengine.spec.categories.universe_text import is_among_text, read_among, wr
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
-from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.numeric.edges import equal_edges
+from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 

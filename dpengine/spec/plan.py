@@ -27,8 +27,8 @@ from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Text
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
-from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.amount_squares import with_squares
+from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan_checks import check_not_found, check_tables
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table

@@ -9,18 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from dpengine.spec import domain, plan
-from dpengine.spec.categories import category
+from dpengine.spec import date_column, domain, plan
+from dpengine.spec.categories import category, universe
+from dpengine.spec.column import ColumnOptions
 from dpengine.spec.declared import Declared
-from dpengine.spec.domain import ColumnOptions
-from dpengine.spec.numeric import amount, grid
+from dpengine.spec.numeric import amount, grid, number
 from dpengine.spec.query import condition, question, statistic
 
 
 def constructors() -> dict[str, tuple[type[Declared], ast.arguments]]:
     """Each class with a constructor for type checkers, and the arguments of that constructor."""
     classes = {}
-    for module in (amount, category, condition, domain, grid, plan, question, statistic):
+    for module in (
+        amount, category, condition, date_column, domain, grid, number, plan, question, statistic, universe,
+    ):  # fmt: skip
         for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 for inner in ast.walk(node):
@@ -41,6 +43,7 @@ def test_every_class_that_reads_more_types_than_it_keeps_has_one() -> None:
         "Proportion",
         "Quantile",
         "Question",
+        "Universe",
     } <= set(constructors())
 
 

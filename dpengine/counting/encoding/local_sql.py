@@ -32,8 +32,8 @@ from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import member, member_types, text_of
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
-from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.numeric.bin_codes import number_codes
+from dpengine.spec.numeric.grid import Grid
 from dpengine.sql import literal
 
 __all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker", "key_text", "number_of"]

@@ -34,11 +34,7 @@ _MAX_LETTERS, _MAX_LENGTH, _MAX_PATTERNS = 200, 60, 50
 _MAX_WHOLE = 10**17
 
 
-def _exact(value: object) -> Fraction:
-    return rational(value)
-
-
-Part = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(exact_text)]
+Chance = Annotated[Fraction, BeforeValidator(lambda value: rational(value)), PlainSerializer(exact_text)]
 
 
 class Universe(Declared):
@@ -64,7 +60,7 @@ class Universe(Declared):
     last: int | None = Field(default=None, alias="to", ge=-_MAX_WHOLE, le=_MAX_WHOLE)
     most: int = Field(default=1_000, ge=1, le=MAX_FOUND, description="the most values that are kept")
     share: Share = Field(default=Fraction(1, 4), description="the part of ε that finding values costs")
-    chance: Part = Field(default=Fraction(1, 1_000), description="that a value is found which nobody has")
+    chance: Chance = Field(default=Fraction(1, 1_000), description="that a value is found which nobody has")
     found: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
@@ -72,7 +68,7 @@ class Universe(Declared):
         def __init__(
             self, *, pattern: str | Sequence[str] = ..., letters: str = ..., longest: int | None = ...,
             first: int | None = ..., last: int | None = ..., most: int = ..., share: ExactLike = ...,
-            chance: ExactLike = ...,
+            chance: ExactLike = ..., found: Sequence[str] = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("pattern", mode="before")

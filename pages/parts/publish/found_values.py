@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpengine import Category, Plan, PlanError
 from dpengine.marginals.measurement import FoundKeys
-from dpengine.spec.categories.universe_text import read_rule, write_rule
 from dpengine.spec.categories.universe import Universe
+from dpengine.spec.categories.universe_text import read_rule, write_rule
 from dpengine.spec.domain import plan_entry
 from dpengine.spec.plan import exact_epsilon
 from dpengine.translation.catalogue import _, number

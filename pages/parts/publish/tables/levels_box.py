@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.spec.categories.nesting import WITHIN
+from dpengine.spec.date_column import WITHIN
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish import codebook_box
 from pages.parts.shared.wording import plain

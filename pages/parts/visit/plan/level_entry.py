@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpengine.exact import decimal
-from dpengine.spec.categories.nesting import PERIODS, WITHIN
+from dpengine.spec.date_column import PERIODS, WITHIN
 from dpengine.translation.catalogue import _
 
 __all__ = ["COUNTS_YEARS", "bins_text", "longer_periods", "wider_bins"]

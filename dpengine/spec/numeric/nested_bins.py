@@ -1,10 +1,9 @@
-"""Levels of dates and numbers: nested periods, and bins joined to wider ones."""
+"""Levels of numbers: wider bins that are joined from those of a column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 from dpengine.exact import decimal
@@ -12,40 +11,7 @@ from dpengine.spec.categories.tree import MARK, MAX_LEVELS
 from dpengine.spec.numeric.edges import check_edges, read_edges
 from dpengine.translation.catalogue import _, localised
 
-__all__ = ["PERIODS", "WITHIN", "bins_of", "nested_bins", "nested_periods"]
-
-PERIODS = ("day", "week", "month", "quarter", "year")
-WITHIN = {"day": PERIODS[1:], "month": ("quarter", "year"), "quarter": ("year",)}  # coarser periods
-
-
-def nested_periods(by: str, levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the periods that are coarser than `by`, the coarsest first. Raises ValueError if they do not nest.
-
-    >>> nested_periods("month", ["quarter", "year", "month"])
-    ('year', 'quarter')
-    """
-    listed = list(levels)
-    if twice := [level for level in listed if listed.count(level) > 1]:
-        raise ValueError(_("the level {level!r} is named twice", level=twice[0]))
-    chain = (by, *sorted({*listed} - {by}, key=PERIODS.index))
-    for fine, coarse in pairwise(chain):
-        if PERIODS.index(coarse) < PERIODS.index(by):
-            raise ValueError(
-                _(
-                    "the dates are counted by {by}, so they have no level {level!r}; set 'by' to the finest period",
-                    by=by,
-                    level=coarse,
-                )
-            )
-        if coarse not in WITHIN.get(fine, ()):
-            raise ValueError(
-                _(
-                    "a {fine} does not lie within one {coarse}, so these cannot be levels of one column; leave one out",
-                    fine=fine,
-                    coarse=coarse,
-                )
-            )
-    return chain[:0:-1]
+__all__ = ["bins_of", "nested_bins"]
 
 
 def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tuple[Decimal, ...]:
