@@ -8,8 +8,6 @@ with a row for each column, see `codebook_sheet`; for exchange formats such as C
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from dpengine import shapes
 from dpengine.errors import PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.categories import tree as trees
+from dpengine.spec.csv_rows import csv_rows
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
 from dpengine.spec.standard_lists import standard_lists
@@ -107,8 +106,8 @@ def _json(text: str, name: str) -> Any:
 def _rows(text: str, name: str) -> list[list[str]]:
     """Read the header and the lines of a CSV file. Raises `PlanError`."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(text)) if row]
-    except csv.Error:
+        rows = [row for row in csv_rows(text) if row]
+    except PlanError:
         raise PlanError(_("codebook {name}: this is not readable CSV", name=name)) from None
     if len(rows) < 2:
         raise PlanError(

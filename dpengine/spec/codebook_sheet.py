@@ -14,6 +14,7 @@ from dpengine.errors import PlanError
 from dpengine.safe_csv import guard, unguard
 from dpengine.spec import notation
 from dpengine.spec.codebook import Codebook, from_columns
+from dpengine.spec.csv_rows import csv_rows
 from dpengine.spec.declared import KINDS
 from dpengine.translation.catalogue import _
 
@@ -27,7 +28,6 @@ KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
 TextsForReaders: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _YES_OR_NO = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
-_DELIMITERS = ",;\t"
 
 
 def to_rows(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> list[tuple[str, ...]]:
@@ -65,14 +65,7 @@ def from_csv(text: str) -> Codebook:
     >>> [column.declared for column in from_csv("column;kind;values or bins\\nsex;;female, male\\n").columns]
     [('female', 'male')]
     """
-    text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    head = text.split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=head.count)
-    try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    except csv.Error:
-        raise PlanError(_("this is not readable CSV")) from None
-    return from_rows([[unguard(cell) for cell in row] for row in rows])
+    return from_rows([[unguard(cell) for cell in row] for row in csv_rows(text)])
 
 
 def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:

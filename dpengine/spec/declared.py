@@ -191,15 +191,15 @@ class Declared(BaseModel):
         __init__.__pydantic_base_init__ = True
 
 
-Said = Annotated[Line, at_most(1_000)]
+ShortLine = Annotated[Line, at_most(1_000)]
 
 
 class About(Declared):
     """Information for readers about the publisher of a release and the data."""
 
-    publisher: Said = ""
-    contact: Said = Field(default="", description="where questions go: an address or a page")
-    source: Said = Field(default="", description="where the data come from, such as a survey or a register")
-    period: Said = Field(default="", description="the time that the data describe")
-    licence: Said = ""
-    cite_as: Said = ""
+    publisher: ShortLine = ""
+    contact: ShortLine = Field(default="", description="where questions go: an address or a page")
+    source: ShortLine = Field(default="", description="where the data come from, such as a survey or a register")
+    period: ShortLine = Field(default="", description="the time that the data describe")
+    licence: ShortLine = ""
+    cite_as: ShortLine = ""

@@ -51,6 +51,8 @@ def test_a_file_that_is_no_codebook_is_refused(text: str, fragment: str) -> None
     [
         ('value,about\nA,x\n"B, C",y\n', "x.csv", ("A", "B, C")),
         ("code\n007\nNA\n", "x.csv", ("007", "NA")),
+        ("about;value\nnorth, or above;N\nsouth;S\n", "x.csv", ("N", "S")),
+        ('value,"first; second; third"\nN,north\n', "x.csv", ("N",)),
         ('["A", "B"]', "x.json", ("A", "B")),
         ('{"place": ["A"], "other": ["B"]}', "x.json", ("A",)),
     ],

@@ -13,7 +13,7 @@ from dpengine import Plan, PlanError
 from dpengine.bundle.portals.described import described
 from dpengine.cli import main
 from dpengine.sources.codebook_file import csvw_bytes, open_codebook
-from dpengine.spec.exchange import csvw_eo
+from dpengine.spec.exchange import csvw_eo, table_schema
 from dpengine.spec.exchange.draft import ReadCodebook
 from tests.plans import CLINIC
 
@@ -151,6 +151,13 @@ def test_a_table_schema_is_a_codebook() -> None:
     assert entries(opened(schema)) == columns
     counted = opened({"resources": [{"name": "a", "schema": schema, "stats": {"rows": 12}}]})
     assert counted.refused == ("a: the number of rows, which only the rows can tell",)
+
+
+def test_a_long_list_of_values_takes_no_longer_than_it_is() -> None:
+    categories = [{"value": f"v{k}", "label": f"word {k}"} for k in range(100_000)]  # compared in pairs: 15 minutes
+    field = {"name": "code", "type": "string", "categories": categories}
+    (column,) = table_schema.read({"fields": [field]}).codebook.columns
+    assert column.declared_size == 100_000
 
 
 def test_the_variables_of_a_survey_are_read_from_ddi() -> None:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.spec.categories import tree as trees
+from dpengine.spec.csv_rows import csv_rows
 from dpengine.translation.catalogue import _
 
 __all__ = ["from_csv", "rows_of"]
 
-_DELIMITERS = ",;\t"
-
 
 def rows_of(text: str) -> list[list[str]]:
-    """Return the lines of a CSV file with commas, semicolons or tabs, without blanks around cells. Raises `PlanError`.
+    """Return the rows of a CSV file that are not blank, without blanks around their cells. Raises `PlanError`.
 
     >>> rows_of("county; state\\nKern; CA\\n")
     [['county', 'state'], ['Kern', 'CA']]
     """
-    text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    head = text.split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=head.count)
-    try:
-        rows = csv.reader(io.StringIO(text), delimiter=delimiter)
-        return [cells for row in rows if any(cells := [cell.strip() for cell in row])]
-    except csv.Error:
-        raise PlanError(_("this is not readable CSV")) from None
+    return [cells for row in csv_rows(text) if any(cells := [cell.strip() for cell in row])]
 
 
 def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:

@@ -131,7 +131,8 @@ class _Reader:
 def _add(draft: Draft, variable: Mapping[str, Any], *, doubtful: bool) -> None:
     """Add public knowledge about a variable; in a `doubtful` file, its range may be that of the rows."""
     coded = [each for each in variable["categories"] if each.get("catValu")]
-    marks = [*(each["catValu"] for each in coded if each["missing"] == "Y"), *filter(None, variable["missing"])]
+    missing = [*(each["catValu"] for each in coded if each["missing"] == "Y"), *filter(None, variable["missing"])]
+    marks = dict.fromkeys(missing)  # each once, in order
     valid = {each["catValu"]: each.get("labl", "") for each in coded if each["catValu"] not in marks}
     fields: dict[str, Any] = {}
     if valid:
@@ -143,6 +144,6 @@ def _add(draft: Draft, variable: Mapping[str, Any], *, doubtful: bool) -> None:
         else:
             fields = bounded(*variable["range"], whole=False)
     if "kind" in fields and marks:
-        fields |= {"missing_as": list(dict.fromkeys(marks))}
+        fields |= {"missing_as": list(marks)}
     draft.add(variable["name"], fields, label=variable.get("labl", ""), text=variable.get("qstnLit") or
               variable.get("txt", ""))  # fmt: skip

@@ -68,7 +68,8 @@ def _add(draft: Draft, name: str, field: Mapping[str, Any], missing_values: obje
         marks = _coded(field.get("missingValues", missing_values))[0]
         fields |= {"missing": limits.get("required") is not True} | ({"missing_as": marks} if marks else {})
     if fields.get("kind") == "category":
-        meanings = {value: word for value, word in words.items() if word and word != value and value in values}
+        listed = set(values)
+        meanings = {value: word for value, word in words.items() if word and word != value and value in listed}
         fields |= {"words": meanings} if meanings else {}
     draft.add(name, fields, label=_text(field.get("title")), text=_text(field.get("description")))
 
@@ -81,13 +82,12 @@ def _values(field: Mapping[str, Any], limits: Mapping[str, Any]) -> tuple[list[s
 
 
 def _coded(listed: object) -> tuple[list[str], dict[str, str]]:
-    """Return the values of a list, and the labels of those that have one."""
+    """Return the values of a list, given alone or each as a mapping with its label, and these labels by value."""
     entries = listed if isinstance(listed, list) else []
     coded = [each for each in entries if isinstance(each, dict) and "value" in each]
-    values = texts([each["value"] if isinstance(each, dict) else each for each in entries if each in coded or not
-                    isinstance(each, dict)])  # fmt: skip
+    alone = [each.get("value") if isinstance(each, dict) else each for each in entries]
     words = {text: _text(each.get("label")) for each in coded for text in texts([each["value"]])}
-    return values, words
+    return texts(alone), words
 
 
 def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str]) -> dict[str, Any]:
