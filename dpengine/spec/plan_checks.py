@@ -7,9 +7,10 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.spec.domain import Amount, Column
+from dpengine.spec.domain import Amount
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
@@ -18,8 +19,6 @@ from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpengine.spec.plan import Plan
 
 __all__ = ["check_not_found", "check_tables"]
@@ -29,33 +28,13 @@ SUGGESTED = 20  # intervals between knots
 
 
 def check_tables(plan: Plan) -> None:
-    """Raise ValueError unless each table of `plan` has declared columns that fit together, and not too many cells."""
-    columns = plan.resolution.columns
+    """Raise ValueError unless the tables of `plan` are of declared columns, not too large, and can be made together."""
     seen: set[frozenset[str]] = set()
     for table in plan.marginals:
-        name = " × ".join(table) or _("(empty)")
-        if not table:
-            raise ValueError(_("a table needs a column; the total is always published"))
-        for column in table:
-            if column not in columns:
-                unknown = plan.resolution.unknown(column)
-                raise ValueError(_("table {name}: {fault}", name=name, fault=unknown))
-        if len(set(table)) < len(table):
-            raise ValueError(_("table {name}: a column is named twice", name=name))
+        _check_table(plan, table)
         if frozenset(table) in seen:
-            raise ValueError(_("table {name} is listed twice", name=name))
+            raise ValueError(_("table {name} is listed twice", name=" × ".join(table)))
         seen.add(frozenset(table))
-        if (cells := plan.cells(table)) > MAX_TABLE_CELLS:
-            raise ValueError(
-                _(
-                    "table {name} would have {cells} cells, above the limit of {most}: "
-                    "use fewer columns, or wider bins",
-                    name=name,
-                    cells=number(cells),
-                    most=number(MAX_TABLE_CELLS),
-                )
-            )
-        _check_amounts(plan, columns, table, name)
     plan.resolution.check(plan.marginals, together=plan.strategy not in ("auto", "adaptive"))
     if plan.strategy in ("auto", "adaptive"):
         for part in plan.parts.levels:
@@ -64,6 +43,41 @@ def check_tables(plan: Plan) -> None:
     _check_levels_of_amounts(plan)
     check_distinct(plan)
     _check_shares(plan)
+
+
+def _check_table(plan: Plan, table: Columns) -> None:
+    """Raise ValueError unless a table has declared columns, each once, and not too many cells."""
+    columns, name = plan.resolution.columns, " × ".join(table)
+    if not table:
+        raise ValueError(_("a table needs a column; the total is always published"))
+    for column in table:
+        if column not in columns:
+            raise ValueError(_("table {name}: {fault}", name=name, fault=plan.resolution.unknown(column)))
+    if len(set(table)) < len(table):
+        raise ValueError(_("table {name}: a column is named twice", name=name))
+    if (cells := plan.cells(table)) > MAX_TABLE_CELLS:
+        raise ValueError(
+            _(
+                "table {name} would have {cells} cells, above the limit of {most}: use fewer columns, or wider bins",
+                name=name,
+                cells=number(cells),
+                most=number(MAX_TABLE_CELLS),
+            )
+        )
+    for column in table:
+        if isinstance(columns[column], Amount):
+            raise ValueError(
+                _(
+                    "table {name}: {column!r} is an amount, which has no cells to count in; ask for its mean or sum "
+                    "in a table of other columns, such as {{columns: [...], mean: [{column}]}}",
+                    name=name,
+                    column=column,
+                )
+            )
+    for amount in plan.amounts(table):
+        _check_amount(plan, table, name, amount)
+    _check_associations(plan, table, name)
+    _check_names_of_numbers(plan, table, name)
 
 
 def check_not_found(plan: Plan) -> None:
@@ -115,25 +129,9 @@ def _check_levels_of_amounts(plan: Plan) -> None:
             )
 
 
-def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str) -> None:
-    for column in table:
-        if isinstance(columns[column], Amount):
-            raise ValueError(
-                _(
-                    "table {name}: {column!r} is an amount, which has no cells to count in; ask for its mean or sum "
-                    "in a table of other columns, such as {{columns: [...], mean: [{column}]}}",
-                    name=name,
-                    column=column,
-                )
-            )
-    for amount in plan.amounts(table):
-        _check_amount(plan, columns, table, name, amount)
-    _check_associations(plan, table, name)
-    _check_names_of_numbers(plan, table, name)
-
-
-def _check_amount(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str, amount: str) -> None:
-    if not isinstance(columns.get(amount), Amount):
+def _check_amount(plan: Plan, table: Columns, name: str, amount: str) -> None:
+    """Raise ValueError unless an amount can be measured in a table whose `name` messages show."""
+    if not isinstance(plan.resolution.columns.get(amount), Amount):
         raise ValueError(
             _(
                 "table {name}: means, sums and quantiles are of columns of kind amount; {amount!r} is none that "
@@ -170,7 +168,8 @@ def _check_amount(plan: Plan, columns: Mapping[str, Column], table: tuple[str, .
         )
 
 
-def _check_names_of_numbers(plan: Plan, table: tuple[str, ...], name: str) -> None:
+def _check_names_of_numbers(plan: Plan, table: Columns, name: str) -> None:
+    """Raise ValueError if two columns of numbers of a published table would have the same name."""
     kinds = [each.column for each in plan.associations(table)]
     for each in plan.amounts(table):
         of_parts = (f"quantile_{part:f}" for part in plan.quantiles(table, each))
@@ -187,6 +186,7 @@ def _check_names_of_numbers(plan: Plan, table: tuple[str, ...], name: str) -> No
 
 
 def _check_squares(amount: Amount, name: str) -> None:
+    """Raise ValueError unless the squares of an amount can be measured."""
     if amount.knots:
         raise ValueError(
             _(
@@ -209,7 +209,8 @@ def _check_squares(amount: Amount, name: str) -> None:
         )
 
 
-def _check_associations(plan: Plan, table: tuple[str, ...], name: str) -> None:
+def _check_associations(plan: Plan, table: Columns, name: str) -> None:
+    """Raise ValueError unless each pair of amounts can be measured together in a table."""
     for each in plan.associations(table):
         wide = (*table, each.of, each.on)
         if each.of == each.on:

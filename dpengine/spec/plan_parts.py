@@ -36,7 +36,7 @@ class Parts:
 
 
 class WithParts:
-    """The parts of a plan."""
+    """The part of a `Plan` that divides its tables into `Parts`."""
 
     @property
     def _plan(self) -> Plan:
@@ -100,17 +100,18 @@ def parts_of(plan: Plan) -> Parts:
 
 
 def _families(plan: Plan, tables: Sequence[Columns]) -> list[list[Columns]]:
-    """Return the tables of each set of columns with several levels that share a table."""
+    """Return the tables with columns at several levels, together if they share such a column, directly or by others."""
     chains = plan.resolution.chains
     families: list[tuple[set[str], list[Columns]]] = []
     for table in tables:
         columns = {*plan.resolution.declared(table)} & chains.keys()
         if not columns:
             continue
-        with_it = [each for each in families if each[0] & columns]
-        joined = columns.union(*(each[0] for each in with_it)), [*(one for each in with_it for one in each[1]), table]
-        families = [*(each for each in families if each not in with_it), joined]
-    return [family for _, family in families]
+        sharing = [family for family in families if family[0] & columns]
+        joined = columns.union(*(family[0] for family in sharing))
+        members = [*(member for family in sharing for member in family[1]), table]
+        families = [*(family for family in families if family not in sharing), (joined, members)]
+    return [members for _columns, members in families]
 
 
 def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:

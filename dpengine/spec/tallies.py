@@ -46,7 +46,7 @@ class Tally:
 
 
 class WithTallies:
-    """The tallies of a plan."""
+    """The part of a `Plan` that divides its tables into tallies."""
 
     @property
     def _plan(self) -> Plan:

@@ -65,7 +65,7 @@ def read(document: Mapping[str, Any]) -> ReadCodebook:
     for key, what in _OF_TABLE.items():
         if table.get(key):
             draft.refuse("", what)
-    if _few(table.get("maxLength"), MANY_ROWS):
+    if _is_below(table.get("maxLength"), MANY_ROWS):
         draft.refuse("", mark("the number of rows"))
     for column in columns:
         _refuse(draft, column, rows)
@@ -108,7 +108,7 @@ def _words(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _few(value: object, bound: object) -> bool:
+def _is_below(value: object, bound: object) -> bool:
     """Return whether a number is below a bound."""
     return isinstance(value, int) and isinstance(bound, int) and value < bound
 
@@ -120,9 +120,9 @@ def _refuse(draft: Draft, column: Mapping[str, Any], rows: object) -> None:
         if key in column and column[key] is not False and column[key] != []:
             draft.refuse(name, what)
     for part in (column, *map(_plain, _listed(column.get("partitions")))):
-        if _few(part.get("maxLength"), MANY_ROWS):
+        if _is_below(part.get("maxLength"), MANY_ROWS):
             draft.refuse(name, mark("the number of rows with a value"))
-        if any(_few(part.get(key), rows) for key in ("maxGroupsPerUnit", "maxContributions")):
+        if any(_is_below(part.get(key), rows) for key in ("maxGroupsPerUnit", "maxContributions")):
             draft.refuse(name, mark("how many rows of a person have a value"))
     listed = len(column.get("keyValues") or column.get("partitions") or ())
     if column.get("maxNumPartitions", listed) != listed:

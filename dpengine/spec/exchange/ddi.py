@@ -77,6 +77,7 @@ class _Reader:
         self._title = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the beginning of an element. Raises `PlanError` if it lies too deep."""
         name = tag.rpartition(" ")[2]
         self.root = self.root or name
         self._path.append(name)
@@ -99,10 +100,12 @@ class _Reader:
             self._variable["missing"].append(attributes.get("VALUE", ""))
 
     def text(self, text: str) -> None:
+        """Take a piece of the text of an element, as far as it is wanted and not too long."""
         if self._path and self._path[-1] in _TEXTS and sum(map(len, self._texts[-1])) < MAX_TEXT:
             self._texts[-1].append(text)
 
     def end(self, tag: str) -> None:
+        """Take the end of an element, whose text is then complete."""
         name, text = self._path.pop(), " ".join("".join(self._texts.pop()).split())[:MAX_TEXT]
         variable, category = self._variable, self._category
         if name in _MEASURED and text:
