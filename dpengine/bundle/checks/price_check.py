@@ -32,48 +32,56 @@ __all__ = ["amount_widths", "exactly_known", "level_half_widths", "measured_colu
 
 
 def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
-    """Check that the measurements cost what they say, together cost ε, and give each table its half-width."""
-    faults: list[str] = []
-    spent = Fraction(0)
-    marginals: list[Allocation] = []
-    whole: list[Allocation] = []  # without choices, the audit and boxes
+    """Return what is wrong with the measurements, each by itself and all together.
+
+    Each must have the noise that its price and its sensitivity ask for, their prices must add up to ε, and the
+    half-widths of tables must follow from them.
+    """
     adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
-    chosen: list[Columns] = []
-    searched: list[Columns] = []
-    for position, entry in enumerate(checked.measurements, start=1):
-        if entry.purpose == QUANTILES and not adaptive and checked.schema_version >= 6:
-            wrong = _wrong_choice(entry, plan)
-            wrong += [": it chooses the same quantiles again"] if tuple(entry.columns) in chosen else []
-            chosen.append(tuple(entry.columns))
-            spent += _positive(entry.epsilon) or 0
-            faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
-            continue
-        if entry.purpose == SEARCH and plan.finds:
-            searched.append(tuple(entry.columns))
-            spent += _positive(entry.epsilon) or 0
-            faults += [f"manifest.json: measurement {position}{fault}" for fault in _wrong_search(entry, plan)]
-            continue
-        allocation, wrong = _allocation(entry, plan, adaptive=adaptive)
-        if allocation is not None:
-            spent += allocation.epsilon
-            wrong += _wrong_noise(entry, allocation, plan, adaptive=adaptive)
-            wrong += [": only found values are shown from a noisy count on"] if entry.shown_from is not None else []
-            if not (entry.purpose is None and entry.merged_to is None):
-                if plan.has_amount(entry.columns):
-                    wrong.append(": a table with an amount is measured whole, and for no other purpose")
-                elif not adaptive:
-                    wrong.append(": a plan that is not adaptive measures tables whole, and for no other purpose")
-            marginals.append(allocation)
-            whole += [allocation] if entry.purpose is None else []
-        faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
-    if searched != [(name,) for name in plan.finds]:
+    faults = list(_wrong_entries(checked, plan, adaptive=adaptive))
+    searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
+    if searched != [[name] for name in plan.finds]:
         faults.append("manifest.json: each column whose cells were found is to be searched once")
+    spent = sum((_positive(entry.epsilon) or Fraction(0) for entry in checked.measurements), Fraction(0))
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
+    whole = [each for each in _allocations(checked, plan, adaptive=adaptive) if each is not None]
     if not adaptive:
-        return faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
+        return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
-    return faults + ([] if faults else list(_wrong_half_widths(exactly_known(checked, plan), plan, whole)))
+    return faults or list(_wrong_half_widths(exactly_known(checked, plan), plan, whole))
+
+
+def _wrong_entries(checked: Manifest, plan: Plan, *, adaptive: bool) -> Iterator[str]:
+    """Check each measurement by itself, and that no quantiles were chosen twice."""
+    chosen: set[Columns] = set()
+    for position, entry in enumerate(checked.measurements, start=1):
+        if entry.purpose == QUANTILES and not adaptive and checked.schema_version >= 6:
+            faults = _wrong_choice(entry, plan)
+            faults += [": it chooses the same quantiles again"] if tuple(entry.columns) in chosen else []
+            chosen.add(tuple(entry.columns))
+        elif entry.purpose == SEARCH:
+            faults = _wrong_search(entry, plan)
+        else:
+            faults = _wrong_table(entry, plan, adaptive=adaptive)
+        yield from (f"manifest.json: measurement {position}{fault}" for fault in faults)
+
+
+def _wrong_table(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> list[str]:
+    """Check a measured table; of an adaptive plan, also a private choice, the audit, or a tree of boxes."""
+    allocation = _allocation(entry, plan, adaptive=adaptive)
+    if isinstance(allocation, str):
+        return [allocation]
+    faults = _wrong_noise(entry, allocation, plan, adaptive=adaptive)
+    if entry.shown_from is not None:
+        faults.append(": only found values are shown from a noisy count on")
+    if entry.purpose is None and entry.merged_to is None:
+        return faults
+    if plan.has_amount(entry.columns):
+        faults.append(": a table with an amount is measured whole, and for no other purpose")
+    elif not adaptive:
+        faults.append(": a plan that is not adaptive measures tables whole, and for no other purpose")
+    return faults
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
@@ -130,22 +138,22 @@ def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     return {table: source_part(plan, direct, table) for table in plan.marginals}
 
 
-def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
+def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> Allocation | str:
     """Return what was measured at what ε, or what is wrong with it. Only an adaptive plan may measure no columns."""
     epsilon = _positive(entry.epsilon)
     if epsilon is None:
-        return None, [": epsilon is not a number above 0"]
+        return ": epsilon is not a number above 0"
     if not set(entry.columns) <= set(plan.released) or not (entry.columns or adaptive):
-        return None, [": its columns are not all in plan.yaml"]
+        return ": its columns are not all in plan.yaml"
     if len(set(entry.columns)) < len(entry.columns):
-        return None, [": it names a column twice"]
+        return ": it names a column twice"
     tally = _tally(entry, plan)
     if tally is None:
-        return None, [": it counts persons in more cells, or other ones, than plan.yaml says"]
+        return ": it counts persons in more cells, or other ones, than plan.yaml says"
     grain = plan.grain(entry.columns)
     if entry.units_per_row != grain:
-        return None, [f": a row is not {grain:,} units of these columns"]
-    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain, tally), []
+        return f": a row is not {grain:,} units of these columns"
+    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain, tally)
 
 
 def _tally(entry: MeasurementEntry, plan: Plan) -> int | None:
@@ -247,6 +255,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
 
 
 def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: list[Allocation]) -> Iterator[str]:
+    """Check the half-widths of tables whose errors follow from these marginals alone."""
     error_of, published = table_errors(plan, marginals), {*plan.marginals, ()}
     for entry in entries:
         if tuple(entry.columns) not in published:
@@ -293,6 +302,12 @@ def amount_widths(checked: Manifest, plan: Plan) -> AmountWidths:
 
 def _whole_marginals(checked: Manifest, plan: Plan, *, adaptive: bool) -> list[Allocation]:
     """Return the marginals that were measured whole; none if one of them is not as it must be."""
-    read = [_allocation(entry, plan, adaptive=adaptive)[0] for entry in checked.measurements if entry.purpose is None]
+    read = _allocations(checked, plan, adaptive=adaptive)
     known = [each for each in read if each is not None]
     return known if len(known) == len(read) else []
+
+
+def _allocations(checked: Manifest, plan: Plan, *, adaptive: bool) -> list[Allocation | None]:
+    """Return the allocation of each marginal that was measured whole; None for one that is not as it must be."""
+    read = (_allocation(entry, plan, adaptive=adaptive) for entry in checked.measurements if entry.purpose is None)
+    return [None if isinstance(each, str) else each for each in read]
