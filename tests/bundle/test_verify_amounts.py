@@ -72,8 +72,8 @@ def lost(members: Members) -> None:
 @pytest.mark.parametrize(
     ("edit", "fault"),
     [
-        (in_row(5, with_value("0.3")), "the column pay holds a text that is no declared cell"),
-        (in_row(5, with_value("100.5")), "the column pay holds a text that is no declared cell"),
+        (in_row(5, with_value("0.3")), "has a text in the column pay that is no declared cell"),
+        (in_row(5, with_value("100.5")), "has a text in the column pay that is no declared cell"),
         (moved_between_rows, f"{SEX}: sum_pay is not what synthetic.csv gives"),
         (moved_between_rows, f"{SEX}: mean_pay is not what synthetic.csv gives"),
         (lost, f"{SEX}: known_pay is not what synthetic.csv gives when counted"),

@@ -7,8 +7,8 @@ large tables needs only the memory for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +23,7 @@ from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.plan_levels import are_levels
-from dpengine.results.published_columns import NUMBERS, header, number_columns
+from dpengine.results.published_columns import INTEGERS, NUMBERS, header, number_columns
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
@@ -37,7 +37,6 @@ ESTIMATE_ROUNDING = 1e-6
 MODEL_ROUNDING, MODEL_TOLERANCE = 5e-4, 1e-3  # a model's estimates have 3 decimals; its tables are fitted in sweeps
 MAX_CODES_BYTES = 200_000_000  # of the rows' cells, at one to four bytes each: about 10 s
 ROWS_AT_ONCE = 1_000_000
-ESTIMATES_DISAGREE = mark("{file} and {other} disagree on the estimates {where}")
 ROWS_FOR_CELLS = mark("has {rows} rows, not one for each of {cells} cells")
 
 
@@ -51,6 +50,16 @@ class Numbers:
     low: Ints
     high: Ints
     amounts: dict[str, Floats]  # by the names of `number_columns`
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The numbers of a table of `cells` cells, summed over all but some columns; without estimates if these differ."""
+
+    file: str
+    cells: int
+    count: Ints
+    estimate: Floats | None
 
 
 class CrossCheck:
@@ -80,37 +89,16 @@ class CrossCheck:
         self._modelled = modelled
         self._stated = stated or {}
         self._widths = widths
-        self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats | None, int]] = {}
+        self._first: dict[tuple[int, Columns], _Sums] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
 
     def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
-        released = self._plan.of_rows.released
-        readers = {name: cell_values.reader(self._plan.column(name)) for name in released}
-        types = {name: np.min_scalar_type(_codes(self._plan.column(name))) for name in readers}
-        most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
-        parts: dict[str, list[Codes]] = {name: [] for name in readers}
-        rows = 0
         try:
-            for columns in safe_csv.read_blocks(pieces, released):
-                rows += len(columns[0])
-                if rows > most:
-                    raise ReleaseError(
-                        _(
-                            "synthetic.csv has more than {most} rows, the most that are checked for a plan of these "
-                            "columns; check it by means of your own, or ask for a release of fewer columns",
-                            most=number(most),
-                        )
-                    )
-                for (name, read), column in zip(readers.items(), columns, strict=True):
-                    codes = read(column)
-                    if (codes < 0).any():
-                        raise ValueError(_(": the column {name} holds a text that is no declared cell", name=name))
-                    parts[name].append(codes.astype(types[name]))
+            self._rows = _read_rows(pieces, self._plan)
         except ValueError as error:
-            return [f"synthetic.csv{'' if str(error).startswith(':') else ' '}{error}"]
-        self._rows = {name: np.concatenate(parts.pop(name)) for name in readers}
+            return [f"synthetic.csv {error}"]
         return self._odd_levels()
 
     def _odd_levels(self) -> list[str]:
@@ -132,7 +120,7 @@ class CrossCheck:
     ) -> list[str]:
         """Return the faults of one table. `half_width` is one number, or an array of one per cell; None if unknown."""
         try:
-            numbers = _numbers(pieces, file, table, self._plan)
+            numbers = _read_table(pieces, file, table, self._plan)
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
@@ -169,80 +157,121 @@ class CrossCheck:
     def _disagreements_at(
         self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats | None, tally: int
     ) -> list[str]:
+        """Compare the numbers of a table, summed to the levels of `table`, with those of earlier tables."""
         faults = []
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
                 count = Marginal(table, counts).project(shared).values
                 estimate = None if estimates is None else Marginal(table, estimates).project(shared).values
-                cells = numbers.count.size
-                if (tally, shared) not in self._first:
-                    self._first[tally, shared] = (numbers.file, count, estimate, cells)
-                    continue
-                file, other_count, other_estimate, other_cells = self._first[tally, shared]
-                where = _("of {columns}", columns=" × ".join(shared)) if shared else _("in all")
-                files = {"file": numbers.file, "other": file}
-                if not np.array_equal(count, other_count):
-                    faults.append(_("{file} and {other} disagree on the counts {where}", **files, where=where))
-                if estimate is None or other_estimate is None:
-                    self._first[tally, shared] = (file, count, other_estimate if estimate is None else estimate, cells)
-                    continue
-                tolerance = ESTIMATE_ROUNDING * (cells + other_cells)
-                if self._estimates and not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
-                    faults.append(_(ESTIMATES_DISAGREE, **files, where=where))
-                tolerance = MODEL_ROUNDING * (cells + other_cells)
-                if self._modelled and not shared and not _are_near(estimate, other_estimate, tolerance):
-                    faults.append(_(ESTIMATES_DISAGREE, **files, where=where))
+                sums = _Sums(numbers.file, numbers.count.size, count, estimate)
+                first = self._first.setdefault((tally, shared), sums)
+                if first is not sums:
+                    faults += self._differences(sums, first, shared)
+                    if first.estimate is None:
+                        self._first[tally, shared] = replace(first, cells=sums.cells, estimate=estimate)
+        return faults
+
+    def _differences(self, sums: _Sums, first: _Sums, shared: Columns) -> list[str]:
+        """Return how the sums of a table over the `shared` columns differ from those of the first table with these."""
+        faults = []
+        where = _("of {columns}", columns=" × ".join(shared)) if shared else _("in all")
+        places = {"file": sums.file, "other": first.file, "where": where}
+        if not np.array_equal(sums.count, first.count):
+            faults.append(_("{file} and {other} disagree on the counts {where}", **places))
+        if sums.estimate is None or first.estimate is None:
+            return faults
+        cells = sums.cells + first.cells
+        exact = np.allclose(sums.estimate, first.estimate, rtol=1e-9, atol=ESTIMATE_ROUNDING * cells)
+        # Totals of a model's estimates agree up to rounding and the last sweep of fitting.
+        near = np.allclose(sums.estimate, first.estimate, rtol=MODEL_TOLERANCE, atol=MODEL_ROUNDING * cells)
+        if (self._estimates and not exact) or (self._modelled and not shared and not near):
+            faults.append(_("{file} and {other} disagree on the estimates {where}", **places))
         return faults
 
 
-def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> Numbers:
+def _read_rows(pieces: Iterable[bytes], plan: Plan) -> dict[str, Codes]:
+    """Read the synthetic rows as cells of each column, in the smallest type that holds them.
+
+    Raises ValueError with what is wrong with the file, and `ReleaseError` if it has too many rows to be checked.
+    """
+    released = plan.of_rows.released
+    readers = {name: cell_values.reader(plan.column(name)) for name in released}
+    types = {name: np.min_scalar_type(_max_code(plan.column(name))) for name in released}
+    most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
+    parts: dict[str, list[Codes]] = {name: [] for name in released}
+    rows = 0
+    for columns in safe_csv.read_blocks(pieces, released):
+        rows += len(columns[0])
+        if rows > most:
+            raise ReleaseError(
+                _(
+                    "synthetic.csv has more than {most} rows, the most that are checked for a plan of these "
+                    "columns; check it by means of your own, or ask for a release of fewer columns",
+                    most=number(most),
+                )
+            )
+        for (name, read), column in zip(readers.items(), columns, strict=True):
+            codes = read(column)
+            if (codes < 0).any():
+                raise ValueError(_("has a text in the column {name} that is no declared cell", name=name))
+            parts[name].append(codes.astype(types[name]))
+    return {name: np.concatenate(parts.pop(name)) for name in released}
+
+
+def _read_table(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> Numbers:
     """Read the numbers of a table whose labels are the declared cross-product in declared order.
 
     Raises ValueError with what is wrong with the file.
     """
-    shape, cells = plan.shape(table), plan.cells(table)
-    labels = [safe_csv.label_reader(plan.column(name).labels) for name in table]
-    whole = np.empty((3, cells), dtype=np.int64)
-    estimate = np.empty(cells)
-    start = 0
+    cells, names = plan.cells(table), number_columns(plan, table)
+    numbers: dict[str, npt.NDArray[Any]] = {
+        name: np.empty(cells, dtype=np.int64 if name in INTEGERS else np.float64) for name in names
+    }
+    check_labels = _label_check(plan, table)
     blocks = safe_csv.read_blocks(pieces, header(plan, table))
-    more = number_columns(plan, table)[len(NUMBERS) :]
-    amounts = {name: np.empty(cells) for name in more}
+    start = 0
     for block in blocks:
-        texts, (count, fractional, low, high), others = (
-            block[: len(table)], block[len(table) : len(block) - len(more)], block[len(block) - len(more) :]
-        )  # fmt: skip
-        stop = start + len(count)
+        stop = start + len(block[0])
         if stop > cells:
-            rows = stop + sum(len(block[0]) for block in blocks)
+            rows = stop + sum(len(later[0]) for later in blocks)
             raise ValueError(_(ROWS_FOR_CELLS, rows=rows, cells=cells))
-        places = np.unravel_index(np.arange(start, stop), shape) if table else ()
-        for name, read, column, place in zip(table, labels, texts, places, strict=True):
+        check_labels(block[: len(table)], start, stop)
+        for name, column in zip(names, block[len(table) :], strict=True):
+            numbers[name][start:stop] = _read_numbers(column, name)
+        start = stop
+    if start != cells:
+        raise ValueError(_(ROWS_FOR_CELLS, rows=start, cells=cells))
+    shaped = {name: values.reshape(plan.shape(table)) for name, values in numbers.items()}
+    return Numbers(file, **{name: shaped.pop(name) for name in NUMBERS}, amounts=shaped)
+
+
+def _label_check(plan: Plan, table: Columns) -> Callable[[Sequence[Any], int, int], None]:
+    """Return a function that raises ValueError unless labels are those of the cells from one place to another."""
+    readers = [safe_csv.label_reader(plan.column(name).labels) for name in table]
+
+    def check(labels: Sequence[Any], start: int, stop: int) -> None:
+        places = np.unravel_index(np.arange(start, stop), plan.shape(table)) if table else ()
+        for name, read, column, place in zip(table, readers, labels, places, strict=True):
             wrong = read(column) != place
             if wrong.any():
                 line = start + int(np.argmax(wrong)) + 2
                 raise ValueError(
                     _("line {line}, column {name}: this is not the cell declared for this place", line=line, name=name)
                 )
-        try:
-            whole[:, start:stop] = [safe_csv.read_numbers(column, pa.int64()) for column in (count, low, high)]
-        except ValueError:
+
+    return check
+
+
+def _read_numbers(column: Any, name: str) -> npt.NDArray[Any]:
+    """Read texts as the numbers of the column `name` of a table. Raises ValueError."""
+    try:
+        return safe_csv.read_numbers(column, pa.int64() if name in INTEGERS else pa.float64())
+    except ValueError:
+        if name in INTEGERS:
             raise ValueError(_("has a count, low or high that is not a whole number")) from None
-        try:
-            estimate[start:stop] = safe_csv.read_numbers(fractional, pa.float64())
-        except ValueError:
+        if name == "estimate":
             raise ValueError(_("has an estimate that is not a number")) from None
-        for name, column in zip(more, others, strict=True):
-            try:
-                amounts[name][start:stop] = safe_csv.read_numbers(column, pa.float64())
-            except ValueError:
-                raise ValueError(_("has a value of {name} that is not a number", name=name)) from None
-        start = stop
-    if start != cells:
-        raise ValueError(_(ROWS_FOR_CELLS, rows=start, cells=cells))
-    count, low, high = (each.reshape(shape) for each in whole)
-    of_amounts = {name: values.reshape(shape) for name, values in amounts.items()}
-    return Numbers(file, count, estimate.reshape(shape), low, high, of_amounts)
+        raise ValueError(_("has a value of {name} that is not a number", name=name)) from None
 
 
 def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[str]:
@@ -265,11 +294,6 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
         if not (low & high).all():
             faults.append(_("an interval is not the estimate ± half_width_95"))
     return faults
-
-
-def _are_near(one: Floats, other: Floats, tolerance: float) -> bool:
-    """Return whether two totals of a model's estimates agree up to rounding and the last sweep of fitting."""
-    return np.allclose(one, other, rtol=MODEL_TOLERANCE, atol=tolerance)
 
 
 def _lies_within(numbers: Numbers) -> bool:
@@ -299,7 +323,7 @@ def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Flo
     return low, np.maximum(np.floor(numbers.estimate + half_width), numbers.count)
 
 
-def _codes(column: Column) -> int:
+def _max_code(column: Column) -> int:
     """Return the greatest code of a column in the rows: a place on the grid of an amount, or otherwise a cell."""
     return column.grid.steps + 1 if isinstance(column, Amount) else column.size
 
