@@ -238,24 +238,10 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     """
     faults = [_("{file} is missing", file=name) for name in checked.files if name not in members]
     damaged: list[str] = []
-    tables: dict[str, Columns] = {}
-    half_widths: dict[Columns, float | Floats] = {}
-    cross_check = None
-    if plan is not None:
-        direct = estimator(plan) is Estimator.LEAST_SQUARES
-        measured = measured_columns(checked, plan)
-        stated = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
-        modelled = estimator(plan) is Estimator.MODEL
-        cross_check = CrossCheck(
-            plan, measured, estimates=direct, modelled=modelled, stated=None if direct else stated,
-            widths=amount_widths(checked, plan),
-        )  # fmt: skip
-        tables = {file: table for table, file in table_files(plan, checked.schema_version).items()}
-        if direct:  # else most half-widths differ from cell to cell
-            half_widths = stated | level_half_widths(checked, plan)
-        else:
-            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in exactly_known(checked, plan)}
-            half_widths |= level_half_widths(checked, plan)
+    files = {} if plan is None else table_files(plan, checked.schema_version)
+    tables = {file: table for table, file in files.items()}
+    half_widths = {} if plan is None else _half_widths(checked, plan)
+    cross_check = None if plan is None else _cross_check(checked, plan)
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
         pieces = _Pieces(members.pieces(name, most))
@@ -278,6 +264,26 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     return faults
 
 
+def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]:
+    """Return the half-width of each table, or those of its cells, as far as they follow from the measurements."""
+    direct = estimator(plan) is Estimator.LEAST_SQUARES
+    known = checked.tables if direct else exactly_known(checked, plan)
+    return {tuple(entry.columns): entry.half_width_95 for entry in known} | level_half_widths(checked, plan)
+
+
+def _cross_check(checked: Manifest, plan: Plan) -> CrossCheck:
+    """Return the comparison of the tables of a bundle with each other and with its rows."""
+    direct = estimator(plan) is Estimator.LEAST_SQUARES
+    return CrossCheck(
+        plan,
+        measured_columns(checked, plan),
+        estimates=direct,
+        modelled=estimator(plan) is Estimator.MODEL,
+        stated=None if direct else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables},
+        widths=amount_widths(checked, plan),
+    )
+
+
 class _Pieces:
     """The pieces of a file, each read once, with their SHA-256 and size so far."""
 
@@ -298,4 +304,5 @@ class _Pieces:
             pass
 
     def sha256(self) -> str:
+        """Return the SHA-256 of what was read, in hexadecimal digits."""
         return self._digest.hexdigest()
