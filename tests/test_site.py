@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import dpengine as dpe
 from dpengine.accounting import schema
-from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS
+from dpengine.bundle.manifest_wording import SCHEMA_VERSION, WORDINGS
 from tests.documents import Reader, blocks
 from tests.serving import QUIET, chromium
 

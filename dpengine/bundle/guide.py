@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator
-from dpengine.bundle.wording import Estimator
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.measurement import FoundKeys
@@ -20,7 +20,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_noun, people, words_in_files
 from dpengine.translation.catalogue import _, mark, number
 
-__all__ = ["Entry", "model_errors", "number_columns", "reading", "synthetic"]
+__all__ = ["Entry", "column_entries", "model_errors", "reading_entries", "synthetic_entry"]
 
 SIZES = (10, 100, 1000)
 
@@ -306,7 +306,7 @@ IN_FILES = Entry(
 )
 
 
-def number_columns(result: Result) -> list[Entry]:
+def column_entries(result: Result) -> list[Entry]:
     """Return what the number columns of a published table mean; each is named as in the files, in English."""
     plan = result.plan
     entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
@@ -323,20 +323,20 @@ def number_columns(result: Result) -> list[Entry]:
     return [entry.translated(model_errors=errors)._replace(name=entry.name) for entry in entries]
 
 
-def reading(result: Result) -> list[Entry]:
+def reading_entries(result: Result) -> list[Entry]:
     """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
     rows_only = result.measured.boxes is None and not result.plan.tallied
-    others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic(result.plan))
+    others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic_entry(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
     in_files = [IN_FILES.translated(words=", ".join(words))] if words else []
     return [*_levels(result.plan), *_found_cells(result), *entries, *in_files]
 
 
-def synthetic(plan: Plan) -> Entry:
+def synthetic_entry(plan: Plan) -> Entry:
     """Return what the synthetic rows are for."""
     return SYNTHETIC if len(plan.tallies) == 1 else SYNTHETIC_APART
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpengine.bundle.manifest_wording import SCHEMA_VERSION
 from dpengine.bundle.promises import promises, table_files
-from dpengine.bundle.wording import SCHEMA_VERSION
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import (
     DISCRETE_LAPLACE,

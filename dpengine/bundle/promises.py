@@ -10,7 +10,15 @@ import unicodedata
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.bundle.wording import ALL_ROWS, COUNTED_APART, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Estimator, Wording
+from dpengine.bundle.manifest_wording import (
+    ALL_ROWS,
+    COUNTED_APART,
+    KEPT_ROWS,
+    SCHEMA_VERSION,
+    WORDINGS,
+    Estimator,
+    Wording,
+)
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan

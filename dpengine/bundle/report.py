@@ -21,7 +21,7 @@ from markupsafe import Markup
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import guide
 from dpengine.bundle.promises import promises_for_readers, purpose_in_words, table_files
-from dpengine.bundle.report_tables import count_texts, described, measure_texts, script_json
+from dpengine.bundle.report_tables import count_texts, measure_texts, script_json, table_values
 from dpengine.charts import heatmap, levels, style
 from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
@@ -99,7 +99,7 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     files = table_files(result.plan)
     declared = [_provenance(result, name) for name in result.plan.released]
     return _shared(result, manifest) | {
-        "tables": described(result, result.plan.marginals[:MAX_TABLES], files),
+        "tables": table_values(result, result.plan.marginals[:MAX_TABLES], files),
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
         "more": [(heading_of(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": declared,
@@ -192,10 +192,10 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "odds": [
             (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
         ],
-        "number_columns": guide.number_columns(result),
-        "reading": guide.reading(result),
+        "number_columns": guide.column_entries(result),
+        "reading": guide.reading_entries(result),
         "mostly_noise": guide.MOSTLY_NOISE.translated(),
-        "synthetic": guide.synthetic(plan).translated(),
+        "synthetic": guide.synthetic_entry(plan).translated(),
         "tables_published": len(plan.marginals),
         "apart": len(plan.tallies) > 1,
         "day": result.created[:10],

@@ -32,7 +32,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_how, heading_of, people, shown_labels
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["count_texts", "described", "measure_texts", "script_json"]
+__all__ = ["count_texts", "measure_texts", "script_json", "table_values"]
 
 MAX_ROWS = 500
 FIRST_ROWS = 25
@@ -43,7 +43,7 @@ MAX_ROWS_IN_ALL = 12_000
 Texts = tuple[str, str, str]  # a number and the ends of its interval
 
 
-def described(result: Result, tables: Sequence[Columns], files: Mapping[Columns, str]) -> list[dict[str, Any]]:
+def table_values(result: Result, tables: Sequence[Columns], files: Mapping[Columns, str]) -> list[dict[str, Any]]:
     """Return the template values of `tables`, with figures and rows as long as there is room for them."""
     descriptions, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
     for place, table in enumerate(tables, start=1):
@@ -176,14 +176,14 @@ def _figure(result: Result, table: Columns, measure: Measure | None, room: int) 
         "drawn": cells,
         "alt": figures.alt_text(result, table, measure),
         "name": heading_of(plan, table) if measure is None else f"{measure.heading(plan)}, {heading_of(plan, table)}",
-        "suffix": "" if measure is None else f"-{measure.kind}-{_places(plan, measure)}",
+        "suffix": "" if measure is None else f"-{measure.kind}-{_figure_name(plan, measure)}",
         "fixed": [plan.column(name).heading for name in fixed],
         "wide": min(900, _width(plan, drawn, measure, _cell_width(figure))),
         "high": figure.layout["height"] or 380,
     }
 
 
-def _places(plan: Plan, measure: Measure) -> str:
+def _figure_name(plan: Plan, measure: Measure) -> str:
     """Return the places of a measure's amounts in the plan, such as 1 or 1-2, for the name of its figure."""
     return "-".join(str(plan.amounts(()).index(name) + 1) for name in (measure.amount, measure.on) if name)
 

@@ -40,10 +40,10 @@ from dpengine.bundle.checks.price_check import (
     wrong_prices,
 )
 from dpengine.bundle.checks.searches import with_found_cells
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key
-from dpengine.bundle.wording import Estimator
 from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan

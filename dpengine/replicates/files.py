@@ -19,10 +19,10 @@ from dpengine.bundle import archive
 from dpengine.bundle.archive import Archive, Piece, Source
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.searches import plan_in
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
-from dpengine.bundle.wording import Estimator
 from dpengine.errors import ReleaseError
 from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.marginal import Marginal

@@ -15,8 +15,8 @@ import pytest
 
 from dpengine.bundle import guide, promises, report, report_tables
 from dpengine.bundle.manifest import describe
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import table_files
-from dpengine.bundle.wording import Estimator
 from dpengine.charts import style
 from dpengine.charts.grids import APART
 from dpengine.results.preview import preview
@@ -148,7 +148,7 @@ def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: 
     result = preview(plan)
     page, readme = words(render(result)), " ".join(report.read_me(result, describe(result)).split())
     assert promises.estimator(result.plan) is estimator
-    for entry in (*guide.number_columns(result), guide.MOSTLY_NOISE, *guide.reading(result)):
+    for entry in (*guide.column_entries(result), guide.MOSTLY_NOISE, *guide.reading_entries(result)):
         for text in (page, readme):
             assert entry.text in text
             assert entry.use in text
@@ -160,7 +160,7 @@ def test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values
     result: Result, hostile: Result
 ) -> None:
     for each in (result, hostile):
-        tables = report_tables.described(each, each.plan.marginals, table_files(each.plan))
+        tables = report_tables.table_values(each, each.plan.marginals, table_files(each.plan))
         noisy = [int(each.mostly_noise(table).sum()) for table in each.plan.marginals]
         assert [table["noisy"] for table in tables] == noisy
         assert [sum(row["noisy"] for row in table["rows"]) for table in tables if table["whole"]] == [
@@ -332,7 +332,7 @@ def test_a_total_under_a_bound_on_rows_is_one_of_kept_rows_wherever_it_stands() 
 
 def test_pairs_of_amounts_have_figures_of_their_own() -> None:
     result = preview(Plan.loads(PAIRS))
-    (table,) = report_tables.described(result, result.plan.marginals, table_files(result.plan))
+    (table,) = report_tables.table_values(result, result.plan.marginals, table_files(result.plan))
     kinds = ["mean-1", "covariance-1-2", "correlation-1-2", "slope-1-2"]
     assert [figure["id"] for figure in table["figures"]] == [
         *(f"table-1-figure-{kind}" for kind in kinds),
@@ -345,6 +345,6 @@ def test_pairs_of_amounts_have_figures_of_their_own() -> None:
 @pytest.mark.parametrize(("rows", "widest"), [(90, 2), (900_000, 6)])
 def test_on_a_phone_small_heatmaps_are_as_wide_as_their_widest_number_needs(rows: int, widest: int) -> None:
     result = preview(letters_plan([3, 4, 3], [["a", "b", "c"]], rows_about=rows))
-    (table,) = report_tables.described(result, result.plan.marginals, table_files(result.plan))
+    (table,) = report_tables.table_values(result, result.plan.marginals, table_files(result.plan))
     cell = (table["figures"][0]["wide"] - 250) * (1 - 2 * APART) / (4 * 3)
     assert (cell - 1) / widest / 0.65 >= 9, "the height of a digit in pixels, as Plotly computes it"

@@ -277,5 +277,5 @@ def test_a_release_says_where_its_cells_come_from() -> None:
 def test_a_sum_of_four_cells_is_off_by_twice_as_much_as_one(result: Result) -> None:
     half_width = result.half_width(result.plan.marginals[0])
     one, four = people(half_width), people(2 * half_width)
-    (adding,) = (entry.text for entry in guide.reading(result) if entry.name == "Adding cells")
+    (adding,) = (entry.text for entry in guide.reading_entries(result) if entry.name == "Adding cells")
     assert f"within ±{one}, and a sum of four cells within about ±{four}." in adding

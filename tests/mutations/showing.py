@@ -527,7 +527,7 @@ FAULTS = [
     ),
     Fault(
         "estimates of a model are described as maybe negative",
-        "dpengine/bundle/portals/described.py",
+        "dpengine/bundle/portals/content.py",
         "signed = estimator(plan) in (Estimator.LEAST_SQUARES, Estimator.TOGETHER)",
         "signed = estimator(plan) in (Estimator.LEAST_SQUARES, Estimator.MODEL)",
         "tests/bundle/portals/test_portals.py::test_only_estimates_that_may_be_negative_are_described_so",

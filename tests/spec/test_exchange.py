@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpengine import Plan, PlanError
-from dpengine.bundle.portals.described import described
+from dpengine.bundle.portals.content import content_of
 from dpengine.cli import main
 from dpengine.sources.codebook_file import csvw_bytes, open_codebook
 from dpengine.spec.exchange import csvw_eo, table_schema
@@ -215,7 +215,7 @@ def test_the_data_package_of_a_release_is_a_codebook_of_its_columns() -> None:
     from dpengine.bundle.write import pack
 
     plan = Plan.loads(CLINIC)
-    package = data_package(described(plan, manifest_of(pack(preview(plan)))), plan.about)
+    package = data_package(content_of(plan, manifest_of(pack(preview(plan)))), plan.about)
     assert set(entries(opened(package))) >= {"age", "region"}
 
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
 from dpengine.bundle.checks.width_check import AmountWidths
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
-from dpengine.bundle.wording import Estimator
 from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.estimate.table_errors import table_errors

@@ -36,7 +36,9 @@ Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
 Numbers = Annotated[list[Whole], Field(min_length=1)]
 
 
-class _Entry(BaseModel):
+class _Boxes(BaseModel):
+    """The boxes of a column whose bins were found: see `marginals.measurement.Boxes`."""
+
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     parents: Numbers
@@ -47,13 +49,15 @@ class _Entry(BaseModel):
 
 
 class _Keys(BaseModel):
+    """The keys of a column whose values were found, and their noisy counts."""
+
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     keys: list[Annotated[str, Field(max_length=100)]]
     values: list[Whole]
 
 
-_FILE = TypeAdapter(dict[str, _Entry | _Keys])
+_FILE = TypeAdapter(dict[str, _Boxes | _Keys])
 
 
 def to_text(plan: Plan, searches: Sequence[Search]) -> str:
@@ -114,15 +118,22 @@ def searches_in(members: Archive, plan: Plan) -> tuple[Search, ...]:
     return tuple(_search(plan, name, entry) for name, entry in entries.items())
 
 
-def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
+def _search(plan: Plan, name: str, entry: _Boxes | _Keys) -> Search:
+    """Return what was measured of a column. Raises `ReleaseError` if it is impossible, or not what the plan asks."""
     column = plan.column(name)
     if isinstance(entry, _Keys) and isinstance(column, Category) and column.among is not None:
         return _keys(FoundKeys.none(name, column.among, plan.epsilon, plan.unit.rows), column.among, entry)
-    if isinstance(entry, _Keys) or not isinstance(column, Number):
-        raise ReleaseError(f"{FILE}: what is there of {name} is not what plan.yaml asks to find")
+    if isinstance(entry, _Boxes) and isinstance(column, Number):
+        return _boxes(plan, name, entry)
+    raise ReleaseError(f"{FILE}: what is there of {name} is not what plan.yaml asks to find")
+
+
+def _boxes(plan: Plan, name: str, entry: _Boxes) -> Boxes:
+    """Return the boxes that were measured of a column. Raises `ReleaseError` if they are impossible."""
     arrays: dict[str, Any] = {each: np.array(getattr(entry, each), dtype=np.int64) for each in ARRAYS}
     steps = _steps(plan, name)
-    if len({numbers.size for numbers in arrays.values()}) > 1 or not _is_tree(**arrays, steps=steps):
+    sizes = {numbers.size for numbers in arrays.values()}
+    if len(sizes) > 1 or not _is_tree(arrays["parents"], arrays["first"], arrays["last"], arrays["parts"], steps):
         raise ReleaseError(f"{FILE}: what is there of {name} is not a tree of boxes over the steps of its range")
     arrays |= {end: arrays[end][:, None] for end in ("first", "last")}
     epsilon = plan.epsilon * plan.column(name).share
@@ -138,11 +149,9 @@ def _search(plan: Plan, name: str, entry: _Entry | _Keys) -> Search:
 
 def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
     """Return the keys that were found. Raises `ReleaseError` if they are impossible."""
-    name, indices = none.columns[0], [among.place(key) for key in entry.keys]
-    places, values = (
-        np.array([-1 if each is None else each for each in indices], np.int64),
-        np.array(entry.values, np.int64),
-    )
+    name, values = none.columns[0], np.array(entry.values, np.int64)
+    known = (among.place(key) for key in entry.keys)
+    places = np.array([-1 if place is None else place for place in known], np.int64)
     if places.size != values.size or places.size > among.most or (places < 0).any() or (np.diff(places) <= 0).any():
         raise ReleaseError(f"{FILE}: what is there of {name} are not keys of its universe, each once and in order")
     if (values < none.least).any():
@@ -150,7 +159,7 @@ def _keys(none: FoundKeys, among: Universe, entry: _Keys) -> FoundKeys:
     return replace(none, places=places, values=values)
 
 
-def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, values: Ints, steps: int) -> bool:
+def _is_tree(parents: Ints, first: Ints, last: Ints, parts: Ints, steps: int) -> bool:
     """Return whether one box, the root, holds all steps, and the children of each box cover it exactly once.
 
     A box may come after its children: neighbours with hardly any people are measured once more together. So may the
@@ -190,6 +199,7 @@ def _most_bytes(plan: Plan, name: str) -> int:
 
 
 def _steps(plan: Plan, name: str) -> int:
+    """Return the number of steps in the range of a column whose bins are found."""
     column = plan.column(name)
     assert isinstance(column, Number), "a column whose bins are found"
     return column.steps.declared_size

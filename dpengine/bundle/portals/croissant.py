@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpengine.bundle.portals.described import Described, Field, Release, licence_address
+from dpengine.bundle.portals.content import Field, FileContent, ReleaseContent, licence_address
 from dpengine.safe_csv import guard
 from dpengine.spec.declared import About
 
@@ -56,7 +56,7 @@ PARQUET = "application/x-parquet"
 _TYPES = {"string": "sc:Text", "integer": "sc:Integer", "number": "sc:Float"}
 
 
-def croissant(release: Release, about: About) -> dict[str, Any]:
+def croissant(release: ReleaseContent, about: About) -> dict[str, Any]:
     """Return the description of a release, for `croissant.json`."""
     who = {"@type": "Organization", "name": about.publisher}
     return {
@@ -78,7 +78,7 @@ def croissant(release: Release, about: About) -> dict[str, Any]:
     }
 
 
-def _objects(file: Described, release: Release) -> list[dict[str, Any]]:
+def _objects(file: FileContent, release: ReleaseContent) -> list[dict[str, Any]]:
     """Describe the CSV file of a table, and the Parquet file, if there is one."""
     paths = {file.path: ("text/csv", "CSV")} | ({file.parquet: (PARQUET, "Parquet")} if file.parquet else {})
     return [
@@ -96,7 +96,7 @@ def _objects(file: Described, release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def _records(file: Described) -> dict[str, Any]:
+def _records(file: FileContent) -> dict[str, Any]:
     key = [{"@id": _identifier(file, name)} for name in file.key]
     return {
         "@type": "cr:RecordSet",
@@ -108,7 +108,7 @@ def _records(file: Described) -> dict[str, Any]:
     }
 
 
-def _field(file: Described, field: Field) -> dict[str, Any]:
+def _field(file: FileContent, field: Field) -> dict[str, Any]:
     source, column = (file.parquet, field.name) if file.parquet else (file.path, guard(field.name))
     text = field.text or field.title
     return {
@@ -121,5 +121,5 @@ def _field(file: Described, field: Field) -> dict[str, Any]:
     }
 
 
-def _identifier(file: Described, name: str) -> str:
+def _identifier(file: FileContent, name: str) -> str:
     return f"{file.name}/{name}"

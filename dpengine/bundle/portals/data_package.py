@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpengine.bundle.portals.described import Described, Field, Release, licence_address
+from dpengine.bundle.portals.content import Field, FileContent, ReleaseContent, licence_address
 from dpengine.bundle.promises import slug
 from dpengine.safe_csv import guard
 from dpengine.spec.declared import About
@@ -18,7 +18,7 @@ __all__ = ["data_package"]
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 
 
-def data_package(release: Release, about: About) -> dict[str, Any]:
+def data_package(release: ReleaseContent, about: About) -> dict[str, Any]:
     """Return the descriptor of a release, for `datapackage.json`."""
     return {
         "$schema": PROFILE,
@@ -55,7 +55,7 @@ def _reach(contact: str) -> dict[str, str]:
     return {"email": contact} if contact.count("@") == 1 and " " not in contact else {}
 
 
-def _resource(file: Described, sealed: Any) -> dict[str, Any]:
+def _resource(file: FileContent, sealed: Any) -> dict[str, Any]:
     schema: dict[str, Any] = {"fields": [_field(field) for field in file.fields]}
     schema["missingValues"] = [] if file.table is not None else [""]
     if file.key:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from dpengine.bundle.portals.described import Described, Release, licence_address
+from dpengine.bundle.portals.content import FileContent, ReleaseContent, licence_address
 from dpengine.spec.declared import About
 
 __all__ = ["dcat"]
@@ -35,7 +35,7 @@ _PERIOD = re.compile(rf"\s*({_DAY})(?:\s*(?:to|and|until|bis|und|/|–|—| - )\
 _DATES = {4: "gYear", 7: "gYearMonth", 10: "date"}
 
 
-def dcat(release: Release, about: About) -> dict[str, Any]:
+def dcat(release: ReleaseContent, about: About) -> dict[str, Any]:
     """Return the description of a release, for `dcat.jsonld`."""
     return {
         "@context": CONTEXT,
@@ -92,7 +92,7 @@ def _dates(period: str) -> dict[str, Any]:
     }
 
 
-def _distributions(file: Described, release: Release, about: About) -> list[dict[str, Any]]:
+def _distributions(file: FileContent, release: ReleaseContent, about: About) -> list[dict[str, Any]]:
     """Describe the CSV file of a table, and the Parquet file, if there is one."""
     paths = {file.path: _CSV} | ({file.parquet: _PARQUET} if file.parquet else {})
     distributions = []

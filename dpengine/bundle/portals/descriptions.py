@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring as _text
 from typing import Any
 
+from dpengine.bundle.portals.content import content_of
 from dpengine.bundle.portals.croissant import croissant
 from dpengine.bundle.portals.data_package import data_package
 from dpengine.bundle.portals.dcat import dcat
-from dpengine.bundle.portals.described import described
 from dpengine.bundle.promises import PORTALS
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, speaking
@@ -21,7 +21,7 @@ __all__ = ["json_text", "texts"]
 @speaking(ENGLISH)  # what is compared is the same in every language
 def texts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the descriptions of the release of `plan` by their names; `manifest` lists the files before them."""
-    release = described(plan, manifest)
+    release = content_of(plan, manifest)
     made = [make(release, plan.about) for make in (data_package, croissant, dcat)]
     return {name: json_text(each, 1).encode() for name, each in zip(PORTALS, made, strict=True)}
 

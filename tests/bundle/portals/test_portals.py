@@ -21,7 +21,7 @@ from dpengine import Plan, preview
 from dpengine.bundle import write
 from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.portals import parquet
-from dpengine.bundle.portals.described import fields_of
+from dpengine.bundle.portals.content import fields_of
 from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import PORTALS
 from dpengine.bundle.verify import verify

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpengine.array_types import Columns
+from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, parquet_name, slug, table_files
-from dpengine.bundle.wording import Estimator
 from dpengine.results.published_columns import measures, number_columns, number_type, published_name
 from dpengine.spec.domain import Amount, Column, Date, Number, YesNo
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.cell_values import other_text
 
-__all__ = ["Described", "Field", "Release", "described", "fields_of", "licence_address"]
+__all__ = ["Field", "FileContent", "ReleaseContent", "content_of", "fields_of", "licence_address"]
 
 MAX_LISTED = 200  # values of a column that are listed; all stand in plan.yaml and manifest.json
 MAX_KEYWORDS = 20
@@ -55,7 +55,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class FileContent:
     """A file of the bundle; `table` holds a table's columns, and is None for the synthetic rows."""
 
     name: str
@@ -73,8 +73,8 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """The release as a whole."""
+class ReleaseContent:
+    """The release as a whole: facts from its plan and its manifest, and its files."""
 
     identifier: str
     title: str
@@ -83,17 +83,17 @@ class Release:
     time: str
     keywords: tuple[str, ...]
     citation: str
-    files: tuple[Described, ...]
+    files: tuple[FileContent, ...]
     sealed: Mapping[str, Mapping[str, Any]]  # by path: SHA-256 and bytes
 
 
-def described(plan: Plan, manifest: Mapping[str, Any]) -> Release:
+def content_of(plan: Plan, manifest: Mapping[str, Any]) -> ReleaseContent:
     """Return the description of the release of `plan`; `manifest` lists the files before the descriptions."""
     title, day = plan.title or plan.dataset, manifest["created"][:10]
     by = f"{plan.about.publisher}: " if plan.about.publisher else ""
     identifier = f"urn:uuid:{manifest['release_id']}"
     headings = dict.fromkeys(plan.column(name).heading for name in plan.released)
-    return Release(
+    return ReleaseContent(
         identifier=identifier,
         title=title,
         text=_text(plan, manifest),
@@ -141,11 +141,11 @@ def _text(plan: Plan, manifest: Mapping[str, Any]) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _files(plan: Plan, schema_version: int) -> Iterator[Described]:
+def _files(plan: Plan, schema_version: int) -> Iterator[FileContent]:
     """Yield the published tables, the total, and the synthetic rows."""
     for table, path in table_files(plan, schema_version).items():
         by = " × ".join(plan.column(name).heading for name in table)
-        yield Described(
+        yield FileContent(
             name=path.removeprefix("tables/").removesuffix(".csv"),
             path=path,
             title=by or "Total",
@@ -156,7 +156,7 @@ def _files(plan: Plan, schema_version: int) -> Iterator[Described]:
             fields=fields_of(plan, table),
             parquet=parquet_name(path),
         )
-    yield Described(
+    yield FileContent(
         name="synthetic",
         path=SYNTHETIC,
         title="Synthetic rows",
