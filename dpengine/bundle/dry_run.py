@@ -25,7 +25,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
-MAX_TABLES = 6  # tables that are tried; of more, one of most columns and few that have all other columns
+MAX_TABLES = 6  # of more tables, only enough are tried to include every column, and one with most columns
 MAX_KNOWN = 1000
 
 _known: OrderedDict[bytes, None] = OrderedDict()  # plans that passed, so that a simulation tries its plan only once
@@ -41,7 +41,7 @@ def check_makeable(plan: Plan) -> None:
         return
     _check_reads_back(plan)
     try:
-        blank = _blank(_tried(plan))
+        blank = _blank(_with_fewer_tables(plan))
         check_reopens(blank, blank.to_bytes(), Result.from_bytes)
         write.try_out(blank)
     except PlanError:
@@ -60,6 +60,7 @@ def check_makeable(plan: Plan) -> None:
 
 
 def _blank(plan: Plan) -> Result:
+    """Return the release that follows if all noisy numbers are 0."""
     searches = blank_searches(plan)
     resolved_plan = resolve(plan, searches)
     return conclude(resolved_plan, replace(resolved(resolved_plan).blank(), searches=searches))
@@ -79,8 +80,8 @@ def _check_reads_back(plan: Plan) -> None:
         raise PlanError(_("this plan reads back from its own plan file as another one; nothing was spent"))
 
 
-def _tried(plan: Plan) -> Plan:
-    """Return `plan`, with fewer tables if it has many."""
+def _with_fewer_tables(plan: Plan) -> Plan:
+    """Return `plan`, with fewer tables if it has many; these have all columns and amounts of the others."""
     if len(plan.marginals) <= MAX_TABLES or plan.ranged:
         return plan
     smallest_first = sorted(plan.marginals, key=plan.cells)  # a large one fails as a small one of the same columns does
@@ -91,7 +92,7 @@ def _tried(plan: Plan) -> Plan:
 
 
 def _covering(tables: Sequence[Columns]) -> list[Columns]:
-    """Return the first table of most columns, and then each that has a column that none before it has."""
+    """Return the first table with most columns, then each further one that adds a column."""
     chosen = [max(tables, key=len)]
     seen = set(chosen[0])
     for table in tables:

@@ -18,7 +18,6 @@ from dpengine.marginals.measurement import (
     Allocation,
     FoundKeys,
     Measurements,
-    Search,
 )
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
@@ -64,6 +63,7 @@ def describe(result: Result) -> dict[str, Any]:
 
 
 def _model_error(result: Result) -> dict[str, Any]:
+    """Return the measured error of a model, which depends on the size of a cell; nothing without a model."""
     if result.model_error is None:
         return {}
     factor, power = result.model_error
@@ -99,18 +99,12 @@ def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
         )
     for each in measured.searches:
         allocation = Allocation(each.columns, each.epsilon, each.sensitivity)
-        entries.append(_marginal(allocation, _searched(each)) | _shown_from(each) | {"purpose": SEARCH})
+        if isinstance(each, FoundKeys):  # all keys of the universe are measured, and those with large counts shown
+            entry = _marginal(allocation, each.universe) | {"shown_from": each.least}
+        else:
+            entry = _marginal(allocation, each.values.size)
+        entries.append(entry | {"purpose": SEARCH})
     return entries
-
-
-def _searched(search: Search) -> int:
-    """Return the number of counts that were measured to find cells: boxes, or all keys of a universe."""
-    return search.universe if isinstance(search, FoundKeys) else search.values.size
-
-
-def _shown_from(search: Search) -> dict[str, int]:
-    """Return the noisy count from which keys are shown."""
-    return {"shown_from": search.least} if isinstance(search, FoundKeys) else {}
 
 
 def _persons(plan: Plan, tally: int) -> dict[str, int]:
@@ -120,6 +114,7 @@ def _persons(plan: Plan, tally: int) -> dict[str, int]:
 
 
 def _marginal(allocation: Allocation, cells: int) -> dict[str, Any]:
+    """Describe `cells` noisy numbers that were drawn with an allocation."""
     entry = {
         "columns": list(allocation.columns),
         "mechanism": DISCRETE_LAPLACE,

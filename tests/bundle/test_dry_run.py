@@ -114,7 +114,7 @@ def test_a_few_of_many_tables_are_tried() -> None:
     columns = [{"name": name, "kind": "yesno"} for name in names]
     pairs = [list(pair) for pair in itertools.combinations(names, 2)]
     plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[*pairs, names[:3]], strategy="adaptive")
-    tried = dry_run._tried(plan)
+    tried = dry_run._with_fewer_tables(plan)
     assert set(tried.used) == set(names)
     assert len(tried.marginals) < 45
     assert tuple(names[:3]) in tried.marginals
@@ -125,5 +125,5 @@ def test_a_few_of_many_tables_are_tried() -> None:
 def test_small_ones_of_many_tables_are_tried() -> None:
     """A column of many values is tried beside small ones, not in a table with another such column."""
     plan = letters_plan([90, 80, 70, 3, 3, 2, 2, 2], {"each": 3})
-    cells = [plan.cells(table) for table in dry_run._tried(plan).marginals]
+    cells = [plan.cells(table) for table in dry_run._with_fewer_tables(plan).marginals]
     assert max(cells) == 90 * 2 * 2

@@ -130,9 +130,18 @@ def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: 
 
 @pytest.fixture(scope="module")
 def without_missing() -> bytes:
+    """A release whose first mean and first sum lie within their intervals, as all but one in a hundred do.
+
+    An end that was moved to hold the published number says nothing of the noise.
+    """
     plan = plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])
     columns = [each | {"missing": False} if each["name"] == "pay" else each for each in plan.to_dict()["columns"]]
-    return release(ROWS, Plan(**plan.to_dict() | {"columns": columns})).bundle
+    while True:
+        bundle = release(ROWS, Plan(**plan.to_dict() | {"columns": columns})).bundle
+        first = dict(zip(*rows_of(members_of(bundle)[SEX])[:2], strict=True))
+        spans = ([float(first[f"{kind}_pay{end}"]) for end in ("_low", "", "_high")] for kind in ("mean", "sum"))
+        if all(low < middle < high for low, middle, high in spans):
+            return bundle
 
 
 @pytest.mark.parametrize("kind", ["mean", "sum"])

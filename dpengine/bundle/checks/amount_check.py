@@ -6,7 +6,7 @@ which holds the others, no rows may agree with all of them: there, only the tota
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -27,27 +27,30 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
     """Return what is wrong with the amounts of one table by itself."""
     faults = []
     for name in plan.amounts(table):
-        amount = plan.amount(name)
-        low, high = float(amount.low), float(amount.high)
         known = numbers.get(f"known_{name}", count.astype(np.float64))
         if not ((known >= 0) & (known <= count) & (known == np.rint(known))).all():
             faults.append(f"known_{name} is not a whole number of the people counted")
-        for kind, lowest, highest in (("mean", low, high), ("sum", low * known, high * known)):
-            if f"{kind}_{name}" not in numbers:
-                continue
-            middle, least, most = (numbers[f"{kind}_{name}{end}"] for end in ("", "_low", "_high"))
-            if not (np.isfinite(least) & np.isfinite(most) & (least <= middle) & (middle <= most)).all():
-                faults.append(f"{kind}_{name} lies outside its interval")
-            slack = SLACK * np.maximum(np.abs(lowest), np.abs(highest)) + _rounding(plan, name)
-            ends = (least, most) if kind == "mean" else ()
-            if not all(((lowest - slack <= each) & (each <= highest + slack)).all() for each in (middle, *ends)):
-                faults.append(f"{kind}_{name} lies outside the declared bounds")
-        if {f"mean_{name}", f"sum_{name}"} <= numbers.keys():
-            sums, apart = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * known - numbers[f"sum_{name}"]
-            if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
-                faults.append(f"mean_{name} and sum_{name} disagree")
-        faults += _odd_quantiles(plan, table, name, numbers)
+        faults += [*_odd_means_and_sums(plan, name, known, numbers), *_odd_quantiles(plan, table, name, numbers)]
     return faults + _odd_associations(plan, table, numbers)
+
+
+def _odd_means_and_sums(plan: Plan, name: str, known: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+    """Yield what is wrong with the means and sums of an amount, of which `known` people have a value."""
+    low, high = float(plan.amount(name).low), float(plan.amount(name).high)
+    for kind, lowest, highest in (("mean", low, high), ("sum", low * known, high * known)):
+        if f"{kind}_{name}" not in numbers:
+            continue
+        middle, least, most = (numbers[f"{kind}_{name}{end}"] for end in ("", "_low", "_high"))
+        if not (np.isfinite(least) & np.isfinite(most) & (least <= middle) & (middle <= most)).all():
+            yield f"{kind}_{name} lies outside its interval"
+        slack = SLACK * np.maximum(np.abs(lowest), np.abs(highest)) + _rounding(plan, name)
+        ends = (least, most) if kind == "mean" else ()
+        if not all(((lowest - slack <= each) & (each <= highest + slack)).all() for each in (middle, *ends)):
+            yield f"{kind}_{name} lies outside the declared bounds"
+    if {f"mean_{name}", f"sum_{name}"} <= numbers.keys():
+        sums, apart = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * known - numbers[f"sum_{name}"]
+        if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
+            yield f"mean_{name} and sum_{name} disagree"
 
 
 def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> list[str]:
