@@ -44,7 +44,7 @@ def without_sketches() -> ExitStack:
     stack = ExitStack()
     nothing = np.zeros(BINS, dtype=np.int64)
     stack.enter_context(patch("dpengine.counting.fingerprint._histogram", lambda words, spare: nothing))
-    stack.enter_context(patch("dpengine.counting.near_copies.of_table", lambda *_: None))
+    stack.enter_context(patch("dpengine.counting.table_sketch.of_table", lambda *_: None))
     return stack
 
 

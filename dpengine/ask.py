@@ -14,7 +14,7 @@ from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Ints
-from dpengine.counting import count, near_copies, single_query
+from dpengine.counting import count, single_query, table_sketch
 from dpengine.counting.single_query import Selection
 from dpengine.errors import BudgetError, PlanError
 from dpengine.exact import exact_text
@@ -172,7 +172,7 @@ def history(ledger: Ledger, dataset: str) -> list[Answer]:
 
 
 def _sketch(table: Table, question: Question) -> Sketch:
-    return near_copies.of_values(table, [column.name for column in _columns(question)])
+    return table_sketch.of_values(table, [column.name for column in _columns(question)])
 
 
 def _columns(question: Question) -> list[Column | Grid]:

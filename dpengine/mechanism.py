@@ -24,7 +24,7 @@ from dpengine.accounting.entry import Charge, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Columns, Ints
-from dpengine.counting import count, near_copies
+from dpengine.counting import count, table_sketch
 from dpengine.errors import LedgerError, PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.noise.laplace import perturb
@@ -155,7 +155,7 @@ def run_mechanism(
         return Outcome(release.release_id, release.created, noise.spent, release.to_bytes())
 
     def sketch(exact: list[Ints]) -> Sketch:
-        return near_copies.of_table(table, plan, plan.marginals, exact)
+        return table_sketch.of_table(table, plan, plan.marginals, exact)
 
     charge = Charge(
         Kind.MECHANISM, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, f"mechanism {mechanism.name}",

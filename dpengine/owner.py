@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
-from dpengine.counting.answers_in_cells import columns_of_several_answers
 from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
 from dpengine.counting.equivalence_classes import (
@@ -22,9 +21,10 @@ from dpengine.counting.equivalence_classes import (
     rows_by_person,
     unique_people,
 )
-from dpengine.counting.last_rows import rows_below
+from dpengine.counting.frequency_column import frequency_column
+from dpengine.counting.multiple_answers import columns_of_several_answers
 from dpengine.counting.single_query import check as check_asked
-from dpengine.counting.summed_up import frequency_column
+from dpengine.counting.trailing_rows import rows_below
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan

@@ -22,8 +22,8 @@ from dpengine.array_types import Columns, Ints
 from dpengine.bundle import signature, write
 from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
-from dpengine.counting import count, near_copies
-from dpengine.counting.steps import count_steps
+from dpengine.counting import count, table_sketch
+from dpengine.counting.search_counts import count_steps
 from dpengine.errors import LedgerError, ReleaseError
 from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
@@ -185,7 +185,7 @@ def _publish(
         return Outcome(release_id, created, measured.cost, payload)
 
     def sketch(exact: _Exact) -> Sketch:
-        return near_copies.of_table(table, plan, strategy.marginals, exact.tables)
+        return table_sketch.of_table(table, plan, strategy.marginals, exact.tables)
 
     charge = Charge(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
@@ -261,7 +261,7 @@ def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> 
 
     This is a preview: resemblances that only counted tables show are found by `release` itself.
     """
-    return ledger.resembling(plan.dataset, fingerprint, near_copies.of_values(table, plan.used))
+    return ledger.resembling(plan.dataset, fingerprint, table_sketch.of_values(table, plan.used))
 
 
 def reopen(payload: bytes, ledger: Ledger | None = None) -> Release:

@@ -84,29 +84,21 @@ def coded_rows(
     return f"SELECT * FROM ({query}) AS coded WHERE {' AND '.join(conditions)}" if conditions else query
 
 
-def bounded_rows(
-    coded: str,
-    columns: int,
-    rows: int,
-    key: bytes,
-    dialect: Dialect,
-    cells: int | None = None,
-    axes: Sequence[int] = (),
-) -> str:
-    """Write a query with the codes of at most `rows` rows of each person, chosen by `key` among those of `coded`.
+def bounded_rows(coded: str, columns: int, kept: Kept, key: bytes, dialect: Dialect, axes: Sequence[int] = ()) -> str:
+    """Write a query with the codes of the rows that are `kept` of each person, chosen by `key` among those of `coded`.
 
-    With `cells`, only the first row in each cell of the table over `axes`, for the first `cells` different ones.
+    `columns` is the number of codes of a row; `axes` are the codes of ``kept.columns``.
     """
     codes = ", ".join(f"k{k}" for k in range(columns))
-    wanted = codes if cells is None else f"{codes}, person, place"
-    bounded = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {rows}"
-    if cells is None:
+    wanted = codes if kept.cells is None else f"{codes}, person, place"
+    bounded = f"SELECT {wanted} FROM ({_in_places(coded, columns, key, dialect)}) AS c WHERE place <= {kept.rows}"
+    if kept.cells is None:
         return bounded
     cell = ", ".join(f"k{axis}" for axis in axes)
     again = f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({bounded}) AS d"
     turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"
     once = f"SELECT {codes}, {turn} FROM ({again}) AS e WHERE again = 1"
-    return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {cells}"
+    return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {kept.cells}"
 
 
 def marked_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:

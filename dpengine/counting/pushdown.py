@@ -99,8 +99,7 @@ class RemoteRows:
         person = None if plan.unit.id is None else identity(*self._cells()[plan.unit.id], dialect)
         rows = coded_rows(codings, person, self.table.rows, fence=dialect.fence)
         if person is not None:
-            places = joints.places(kept.columns)
-            rows = bounded_rows(rows, len(codings), kept.rows, key, dialect, kept.cells, places)
+            rows = bounded_rows(rows, len(codings), kept, key, dialect, joints.places(kept.columns))
         query, types = self._grouped(rows, joints)
         return _counts_of(self.table.ask(query, types), joints)
 
@@ -144,7 +143,7 @@ class RemoteRows:
             columns = [f"k{k}" for k in range(len(codings))] + (["person"] if person is not None else [])
             counted = f"SELECT {', '.join(columns) or '*'} FROM coded WHERE NOT ({lacks})"
             if person is not None:
-                counted = bounded_rows(counted, len(codings), most, key, dialect)
+                counted = bounded_rows(counted, len(codings), Kept(most), key, dialect)
             query, types = self._apart(coded, counted, joints)
         else:
             if person is not None:
@@ -229,7 +228,8 @@ class RemoteRows:
         cells = self._cells()
         text = key_text(*cells[column.name], dialect, points=points)
         person = None if unit.id is None else identity(*cells[unit.id], dialect)
-        query = held_keys(column, text, person, unit, key, dialect, self.table.rows)
+        coded = coded_rows([Coding((), text, True)], person, self.table.rows, [], fence=dialect.fence)
+        query = held_keys(column, coded, None if person is None else Kept(unit.rows), key, dialect)
         answer = self.table.ask(query, {"k": "string", "n": "int64"})
         return counts_by_place(column, zip(*(answer.column(name).to_pylist() for name in "kn"), strict=True))
 

@@ -51,23 +51,27 @@ class LocalRows:
 
     def faults(self, columns: Sequence[Column | Grid]) -> list[str]:
         """Return a sentence for each date format that the engine does not know."""
-        faults = []
-        for column in columns:
-            if isinstance(column, Date) and column.format is not None:
-                import duckdb  # loaded by the connection
+        formats = {each.name: each.format for each in columns if isinstance(each, Date) and each.format is not None}
+        return [
+            _(
+                "column {name}: the format {form} is not one of dates; try %d/%m/%Y",
+                name=repr(name),
+                form=repr(date_format),
+            )
+            for name, date_format in formats.items()
+            if not self._knows(date_format)
+        ]
 
-                with self.table.connection() as connection:
-                    try:
-                        connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()
-                    except duckdb.Error:
-                        faults.append(
-                            _(
-                                "column {name}: the format {form} is not one of dates; try %d/%m/%Y",
-                                name=repr(column.name),
-                                form=repr(column.format),
-                            )
-                        )
-        return faults
+    def _knows(self, date_format: str) -> bool:
+        """Return whether the engine reads dates in a format."""
+        import duckdb  # loaded by the connection
+
+        with self.table.connection() as connection:
+            try:
+                connection.execute(f"SELECT try_strptime('', {literal(date_format)})").fetchall()
+            except duckdb.Error:
+                return False
+        return True
 
     def count(
         self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
@@ -84,7 +88,7 @@ class LocalRows:
         number, type_name = self._place_and_type(plan.unit.id)
         coded = coded_rows(codings, identity(number, type_name))
         totals = Totals([by_sql(coding) for coding in codings], joints)
-        bounded = bounded_rows(coded, len(codings), kept.rows, key, LOCAL, kept.cells, joints.places(kept.columns))
+        bounded = bounded_rows(coded, len(codings), kept, key, LOCAL, joints.places(kept.columns))
         self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
 
@@ -92,8 +96,10 @@ class LocalRows:
         """Return the places of the keys that people have in the column's universe, in order, and their counts."""
         text = key_text(*self._place_and_type(column.name), points=universe_of(column).has_points)
         person = None if unit.id is None else identity(*self._place_and_type(unit.id))
+        coded = coded_rows([Coding((), text, True)], person)
+        query = held_keys(column, coded, None if person is None else Kept(unit.rows), key, LOCAL)
         with self.table.connection() as connection:
-            keys = connection.execute(held_keys(column, text, person, unit, key, LOCAL)).fetchall()
+            keys = connection.execute(query).fetchall()
         return counts_by_place(column, keys)
 
     def digest(self) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.counting.compatibility import column_faults
-from dpengine.counting.contribution_bounding import among, bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import Kept, among, bounded_rows, coded_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.local_sql import code_of, grid_code_of, identity
 from dpengine.counting.scan import LocalRows, prepared_connection
@@ -132,7 +132,7 @@ def _select(
     person = None if unit.id is None else identity(len(columns), types[-1])
     rows = coded_rows(codings, person, f"(SELECT {cells} FROM rows) AS rows", conditions)
     if person is not None:
-        rows = bounded_rows(rows, len(codings), unit.rows, selection.truncation_key, LOCAL)
+        rows = bounded_rows(rows, len(codings), Kept(unit.rows), selection.truncation_key, LOCAL)
     with prepared_connection(local, codings) as connection:
         groups = f"GROUP BY {', '.join(group)}" if group else ""
         query = f"SELECT {select} FROM ({rows}) AS selected {groups}"

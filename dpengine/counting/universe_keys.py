@@ -12,13 +12,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import bounded_rows
+from dpengine.counting.contribution_bounding import Kept, bounded_rows
 from dpengine.counting.encoding.coding import matches
 from dpengine.counting.encoding.declared_texts import normalised
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.categories.universe import Universe
 from dpengine.spec.domain import Category
-from dpengine.spec.plan import Unit
 
 __all__ = ["counts_by_place", "held_keys", "universe_of"]
 
@@ -29,12 +28,11 @@ def universe_of(column: Category) -> Universe:
     return column.among
 
 
-def held_keys(
-    column: Category, text: str, person: str | None, unit: Unit, key: bytes, dialect: Dialect, source: str = "rows"
-) -> str:
-    """Write a query for the keys `k` that rows of `source` have, and the number `n` of rows with each.
+def held_keys(column: Category, coded: str, kept: Kept | None, key: bytes, dialect: Dialect) -> str:
+    """Write a query for the keys `k` of the column's universe that rows have, and the number `n` of rows with each.
 
-    `text` is SQL for a row's value, null if it is missing, and `person` for its ID.
+    `coded` is a query for the text `k0` of each row, null if it is missing, and the `person`, if at most the rows
+    `kept` of each person count. These are chosen by `key`, among those with a key of the universe.
     """
     universe, missing = universe_of(column), sorted({normalised(each) for each in column.missing_as})
     conditions = [matches("k0", universe.regular_expression, dialect)]
@@ -42,12 +40,9 @@ def held_keys(
         number = f"CASE WHEN {conditions[0]} THEN CAST(k0 AS BIGINT) END"
         conditions = [f"{number} BETWEEN {universe.first} AND {universe.last}"]
     conditions += [f"k0 NOT IN {dialect.listed(missing)}"] if missing else []
-    conditions += ["person IS NOT NULL"] if person is not None else []
-    values = f"{text} AS k0" + (f", {person} AS person" if person is not None else "")
-    rows = f"SELECT {values} FROM {source}{dialect.fence}"
-    rows = f"SELECT * FROM ({rows}) AS texts WHERE {' AND '.join(conditions)}"
-    if person is not None:
-        rows = bounded_rows(rows, 1, unit.rows, key, dialect)
+    rows = f"SELECT * FROM ({coded}) AS texts WHERE {' AND '.join(conditions)}"
+    if kept is not None:
+        rows = bounded_rows(rows, 1, kept, key, dialect)
     return f"SELECT k0 AS k, count(*) AS n FROM ({rows}) AS held GROUP BY k0"
 
 

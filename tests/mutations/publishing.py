@@ -74,8 +74,8 @@ FAULTS = [
     Fault(
         "a person keeps a row too many",
         BOUNDING,
-        "AS c WHERE place <= {rows}",
-        "AS c WHERE place <= {rows} + 1",
+        "AS c WHERE place <= {kept.rows}",
+        "AS c WHERE place <= {kept.rows} + 1",
         OF_BOUNDING,
     ),
     Fault(
@@ -86,7 +86,9 @@ FAULTS = [
         OF_BOUNDING,
     ),
     Fault("a person counts twice in a cell", BOUNDING, "WHERE again = 1", "WHERE again >= 1", OF_DISTINCT),
-    Fault("a person counts in a cell too many", BOUNDING, "turn <= {cells}", "turn <= {cells} + 1", OF_DISTINCT),
+    Fault(
+        "a person counts in a cell too many", BOUNDING, "turn <= {kept.cells}", "turn <= {kept.cells} + 1", OF_DISTINCT
+    ),
     Fault(
         "tables of several cells per person have the noise of one cell",
         TALLIES,
@@ -154,8 +156,8 @@ FAULTS = [
     Fault(
         "a question keeps a row too many of a person",
         "dpengine/counting/single_query.py",
-        "unit.rows, selection.truncation_key",
-        "unit.rows + 1, selection.truncation_key",
+        "Kept(unit.rows), selection.truncation_key",
+        "Kept(unit.rows + 1), selection.truncation_key",
         MANY_ROWS,
     ),
     Fault(
@@ -342,8 +344,8 @@ FAULTS = [
     Fault(
         "a question tells nobody which columns of a near copy it reads",
         "dpengine/ask.py",
-        "near_copies.of_values(table, [column.name for column in _columns(question)])",
-        "near_copies.of_values(table, [])",
+        "table_sketch.of_values(table, [column.name for column in _columns(question)])",
+        "table_sketch.of_values(table, [])",
         "tests/test_ask.py::test_a_table_that_shares_no_more_than_the_column_asked_about_shares_its_budget",
     ),
     # Choices
@@ -824,8 +826,8 @@ FAULTS = [
     Fault(
         "persons in another engine count in all of their cells",
         "dpengine/counting/pushdown.py",
-        "kept.rows, key, dialect, kept.cells, places)",
-        "kept.rows, key, dialect, None if kept.cells is None else 10**6, places)",
+        "kept, key, dialect, joints.places(kept.columns))",
+        "Kept(kept.rows, kept.cells and 10**6), key, dialect, joints.places(kept.columns))",
         "tests/counting/test_pushdown.py::test_the_same_cells_of_each_person_are_kept",
     ),
     Fault(

@@ -62,10 +62,10 @@ FAULTS = [
     ),
     Fault(
         "several answers in a cell of a workbook are not noticed",
-        "dpengine/counting/answers_in_cells.py",
+        "dpengine/counting/multiple_answers.py",
         "if holds_texts(field.type)]",
         'if field.type == "VARCHAR"]',
-        "tests/counting/test_answers_in_cells.py::test_files_are_looked_at_as_well",
+        "tests/counting/test_multiple_answers.py::test_files_are_looked_at_as_well",
     ),
     # Changes from one release to the next
     Fault(

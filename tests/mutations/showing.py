@@ -153,8 +153,8 @@ FAULTS = [
     Fault(
         "intervals beside boxes may be as wide as one likes",
         "dpengine/bundle/verify.py",
-        "stated=None if direct else stated",
-        "stated=stated if modelled else None",
+        "stated=None if direct else {",
+        "stated=None if estimator(plan) is not Estimator.MODEL else {",
         OF_RANGES,
     ),
     Fault(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dpengine.counting.few_rows import first_rows
+from dpengine.counting.sample_rows import first_rows
 from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["frequency_column"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from dpengine import Plan, open_table
-from dpengine.counting.steps import count_steps
+from dpengine.counting.search_counts import count_steps
 from tests import ibis_tables
 
 pytestmark = ibis_tables.TOLERATED

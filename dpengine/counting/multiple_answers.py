@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dpengine.counting.few_rows import first_rows
+from dpengine.counting.sample_rows import first_rows
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.several_answers import BETWEEN
 from dpengine.sources.table import LocalTable, Table
