@@ -199,6 +199,7 @@ def _unique_query(cells: Sequence[str], sets: Sequence[Sequence[int]], person: s
 
 
 def _coded(cells: Sequence[str], sensitive: str, person: str | None) -> str:
+    """Write a query for the values to group by (q0, q1, …), the sensitive value `s` and the `person` of each row."""
     named = [f"{sql} AS q{k}" for k, sql in enumerate(cells)] + [f"{sensitive} AS s"]
     if person is None:
         return f"SELECT {', '.join(named)} FROM rows"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, TypeAlias
@@ -45,7 +45,7 @@ FIXED_WIDTH = {  # types whose values are hashed as they are
     *("BOOLEAN", "DATE", "DOUBLE"),
 }
 
-_TOGETHER = 64  # columns of texts
+_TOGETHER = 64  # columns of texts that are hashed at once
 _MAX_BYTES = 128  # of a text; a longer one is represented by its MD5
 _LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the words are the same
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
@@ -82,20 +82,18 @@ def hashed_columns(
     """
     if len(columns) <= many:
         return [_hashed_column(*column, listed.get(column[0])) for column in columns]
-    hashed = []
-    for fixed, group in groupby(columns, lambda column: column[1] in FIXED_WIDTH):
+    hashed: list[HashedColumn] = []
+    for fixed, grouped in groupby(columns, lambda column: column[1] in FIXED_WIDTH):
+        group = list(grouped)
         if fixed:
             hashed += [_hashed_column(*column) for column in group]
         else:
-            hashed += [_hashed_texts(part) for part in _parts_of(list(group), _TOGETHER)]
+            hashed += [_hashed_texts(group[k : k + _TOGETHER]) for k in range(0, len(group), _TOGETHER)]
     return hashed
 
 
-def _parts_of(columns: Sequence[tuple[int, str]], size: int) -> Iterator[Sequence[tuple[int, str]]]:
-    return (columns[start : start + size] for start in range(0, len(columns), size))
-
-
 def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
+    """Return the hashing of several columns of texts at once, which finds numbers among them without the engine."""
     cells = {f"hashed_{index}": text_of(f"c{index}", each) for index, each in columns}
     return HashedColumn(cells, tuple(cells), words_of_texts)
 
@@ -205,6 +203,7 @@ def _of_texts(texts: Any) -> Words:
 
 
 def words_of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
+    """Return a word for each text of a buffer as `text_buffer` returns it; 0 for an empty one."""
     eight = np.ndarray(len(buffer) - 7, dtype="<u8", buffer=buffer, strides=(1,))
     words: Words = eight[starts]
     words &= _FIRST_BYTES[np.minimum(lengths, 8)]
@@ -232,6 +231,7 @@ def _of_floats(column: Any) -> Words:
 
 
 def words_of_numbers(values: npt.NDArray[np.float64]) -> Words:
+    """Return a word for each number; NaN and infinities have those of their texts."""
     words: Words = values.view(np.uint64) + _NUMBER
     odd = ~np.isfinite(values)
     if odd.any():

@@ -1,7 +1,7 @@
-"""Look at a table: does each row stand for a person, or is it summed up already, with a column of counts?
+"""Recognise a summary: a table in which a column says how many people each row stands for.
 
-Whoever publishes such a table as it is protects a row of the summary instead of a person. Nothing is changed by what is
-found here: the owner is asked, and states it as a way to read the table.
+If it were published as it is, a row of the summary would be protected instead of a person. What is found here changes
+nothing: the owner is asked, and states it as a way to read the table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["frequency_column"]
 
-_ROWS = 2_000  # that are looked at
+_ROWS = 2_000  # that are examined
 _WHOLE = re.compile(r"\+?[0-9]{1,15}(\.0*)?")
 _COUNTS = re.compile(
     r"(the )?(n|counts?|freqs?|frequenc(y|ies)|cases|persons?|people|population|pop|inhabitants|residents|respondents|"
@@ -27,7 +27,8 @@ _COUNTS = re.compile(
 def frequency_column(table: Table) -> str | None:
     """Return the column that seems to say how many people each row stands for, for the eyes of the owner only.
 
-    Its name says so, it holds whole numbers, some above 1, and no two of the first rows are alike in all other columns.
+    That is so if its name says so, it holds whole numbers, some above 1, and no two of the first rows are equal in all
+    other columns.
     A table that stays in its database is not looked at.
     """
     named = [i for i, field in enumerate(table.columns) if _COUNTS.fullmatch(field.name.strip())]

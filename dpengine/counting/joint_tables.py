@@ -114,6 +114,7 @@ def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -
 
 
 def _marginal(joints: Sequence[tuple[Columns, frozenset[str], Ints]], marginal: Columns) -> Ints:
+    """Return a marginal as a sum of the first of `joints` that has all of its columns."""
     wanted = frozenset(marginal)
     joint, table = next((joint, table) for joint, columns, table in joints if wanted <= columns)
     summed = table.sum(axis=tuple(k for k, name in enumerate(joint) if name not in wanted), dtype=np.int64)

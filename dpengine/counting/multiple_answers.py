@@ -1,7 +1,7 @@
-"""Look at a table: does a column hold several answers in one cell, such as "German; Turkish"?
+"""Recognise columns that hold several answers in one cell, such as "German; Turkish".
 
-As it is, each combination would be a value of its own. Nothing is changed by what is found here: the owner is asked,
-and lists the possible answers, which the questionnaire makes public.
+If they were left so, each combination would be a value of its own. What is found here changes nothing: the owner is
+asked, and lists the possible answers, which are public from the questionnaire.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["columns_of_several_answers"]
 
-_ROWS = 2_000  # that are looked at
-_MOST_ANSWERS = 40
-_TIMES = 4  # that each answer is given, in the mean
-_SEVERAL = 20  # of so many cells, one at least has two answers
+_ROWS = 2_000  # that are examined
+_MAX_ANSWERS = 40
+_MIN_TIMES = 4  # that each answer is given, on average
+_MAX_SINGLE = 20  # cells for each one that holds several answers
 _NUMERAL = re.compile(r"[0-9 .]*")
 
 
 def columns_of_several_answers(table: Table) -> list[str]:
     """Return the columns of texts that seem to hold several answers in a cell, for the eyes of the owner only.
 
-    In the first rows, the parts of cells between the same letter, such as a semicolon, are few and come again and
-    again, in more combinations than there are parts, and not the same number of them in each cell. A table that stays
-    in its database is not looked at.
+    That is so if the first rows have cells divided by the same mark, such as a semicolon, into few different parts that
+    recur, in more combinations than there are parts, and in different numbers. A table that stays in its database is
+    not looked at.
     """
     places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
     if not isinstance(table, LocalTable) or not places:
@@ -39,14 +39,14 @@ def columns_of_several_answers(table: Table) -> list[str]:
 
 
 def _are_lists(cells: Sequence[str], letter: str) -> bool:
-    """Whether cells are lists of a few answers with this letter between them; a comma may be that of a number."""
-    if _SEVERAL * sum(letter in cell for cell in cells) < max(1, len(cells)):
+    """Return whether cells are lists of a few answers with this mark between them; a comma may be that of a number."""
+    if _MAX_SINGLE * sum(letter in cell for cell in cells) < max(1, len(cells)):
         return False
     lists = [tuple(part.strip() for part in cell.split(letter)) for cell in cells]
     parts = {part for each in lists for part in each}
     return (
         len({len(each) for each in lists}) > 1
-        and len(parts) <= min(_MOST_ANSWERS, sum(map(len, lists)) / _TIMES)
+        and len(parts) <= min(_MAX_ANSWERS, sum(map(len, lists)) / _MIN_TIMES)
         and len(set(lists)) > len(parts)
         and not (letter == "," and any(map(_NUMERAL.fullmatch, parts)))
     )

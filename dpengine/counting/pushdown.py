@@ -30,6 +30,7 @@ __all__ = ["RemoteRows"]
 
 
 def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return all subsets of `axes`, the empty one first."""
     return [each for size in range(len(axes) + 1) for each in combinations(axes, size)]
 
 
@@ -144,18 +145,18 @@ class RemoteRows:
             counted = f"SELECT {', '.join(columns) or '*'} FROM coded WHERE NOT ({lacks})"
             if person is not None:
                 counted = bounded_rows(counted, len(codings), Kept(most), key, dialect)
-            query, types = self._apart(coded, counted, joints)
+            query, types = self._materialised(coded, counted, joints)
         else:
             if person is not None:
                 whole = f"SELECT *, CASE WHEN {lacks} THEN 1 ELSE 0 END AS lacks FROM ({coded}) AS whole"
                 coded, lacks = marked_rows(whole, len(codings), most, key, dialect), "times = 0"
-            query, types = self._within(coded, lacks, joints)
+            query, types = self._summed_in_groups(coded, lacks, joints)
         answer = self.table.ask(query, types)
         first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
         rows, *sums = (answer.column(name).take(first).to_pylist() for name in TEXT_SUMS)
         return digest_of_text_sums(self._names(), sum(filter(None, rows)), sums), _counts_of(answer, joints)
 
-    def _apart(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
+    def _materialised(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that materialises the codes and hashes of all rows, and then adds them up and groups them.
 
         `counted` is a query over `coded` for the rows that are grouped. The sums are in a separate line, that of a
@@ -169,7 +170,7 @@ class RemoteRows:
         query = f"WITH coded AS MATERIALIZED ({coded}) {sums} UNION ALL SELECT *, {none} FROM ({grouped}) AS grouped"
         return query, types | TEXT_SUMS
 
-    def _within(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
+    def _summed_in_groups(self, coded: str, lacks: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that adds up the hashes within groups, for an engine that would otherwise read the rows twice.
 
         A row that lacks a cell is in the first group of each table, where it does not count as a row. The engine copies
@@ -268,6 +269,7 @@ class RemoteRows:
 
 
 def _used(joints: JointTables) -> list[int]:
+    """Return the axes of all columns that are in a joint table, in order."""
     return sorted({axis for axes in joints.axes for axis in axes})
 
 
@@ -284,6 +286,7 @@ def _counts_of(answer: pa.Table, joints: JointTables) -> list[Ints]:
 
 
 def _of_joint(answer: pa.Table, axes: Sequence[int], joints: JointTables) -> Ints:
+    """Return the counts of one joint table, in the units of its amounts, from the sums of products of units."""
     in_set = _in_set(answer, joints, axes)
     numbers = [name for name in answer.column_names if name not in TEXT_SUMS]
     columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64)[in_set] for name in numbers}

@@ -1,4 +1,4 @@
-"""The cells of a few rows of a table, as texts without blanks around them, for looking at how it is made."""
+"""Read a few rows of a table, as texts without blanks around them, to recognise how the table is laid out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _HEAD, _TAIL = 1 << 20, 1 << 16  # bytes of a text file in which rows are looked
 
 
 def first_rows(table: LocalTable, most: int) -> list[list[str]]:
-    """Return the first rows, or any, if only the engine can read them; a file is not read on for this."""
+    """Return up to `most` of the first rows; of a table that only the engine can read, any rows.
+
+    Of a text file, only the first megabyte is read.
+    """
     if table.text is not None:
         with table.text.path.open("rb") as raw:
             next(raw)  # the names
@@ -34,7 +37,7 @@ def first_rows(table: LocalTable, most: int) -> list[list[str]]:
 
 
 def last_rows(table: LocalTable, most: int) -> list[list[str]]:
-    """Return the last rows, if they are in memory or in a text file."""
+    """Return up to `most` of the last rows of a table in memory or a text file; none of other tables."""
     if table.text is not None:
         with table.text.path.open("rb") as raw:
             next(raw)
@@ -46,6 +49,7 @@ def last_rows(table: LocalTable, most: int) -> list[list[str]]:
 
 
 def _of_parquet(path: Path, most: int) -> list[list[str]]:
+    """Return the first rows of a Parquet file."""
     import pyarrow.parquet as pq  # loaded by then
 
     with pq.ParquetFile(path) as file:
@@ -54,14 +58,14 @@ def _of_parquet(path: Path, most: int) -> list[list[str]]:
 
 
 def _of_lines(content: bytes, file: TextFile, columns: int) -> list[list[str]]:
-    """Return the cells of the lines that have a cell for each column: the first may be cut, or of a quote."""
+    """Return the cells of all lines that have one for each column: the first may be cut off, or lie within quotes."""
     lines = io.StringIO(content.decode("utf-8", "replace"), newline="")
-    rows = _whole(csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote))
+    rows = _readable(csv.reader(lines, delimiter=file.delimiter, quotechar=file.quote))
     return [[cell.strip() for cell in row] for row in rows if len(row) == columns]
 
 
-def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Yield rows without those that Python does not read, such as one with a very long cell."""
+def _readable(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows, except those that the CSV reader refuses, such as one with a very long cell."""
     while True:
         try:
             yield next(rows)

@@ -39,8 +39,8 @@ __all__ = ["LocalRows", "prepared_connection"]
 
 _BATCH = 1 << 15  # rows
 _WORKERS = 4  # each holds a few batches
-_KEPT = 8 << 20  # bytes
-_KINDS = arrow_table, parquet_file, text_file  # of tables that are counted in pieces
+_BLOCK = 8 << 20  # bytes of the largest block that the C library keeps after it is freed
+_KINDS = arrow_table, parquet_file, text_file  # kinds of tables that are counted in pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,7 @@ class LocalRows:
         ]
 
     def _codes_of_texts(self, column: BatchCoding, place: int, entries: Any) -> Codes:
+        """Return the codes of some texts of a column, by SQL."""
         with prepared_connection(self.table, [column]) as connection:
             return _codes_of_all(connection, column, place, entries)
 
@@ -198,8 +199,8 @@ class LocalRows:
     ) -> None:
         """Stream all rows once; each of `sums` adds up the outputs of its own columns.
 
-        `columns` are the columns of all `sums` in turn.
-        `rows` are batches of the outputs of all `columns`, or SQL for them; by default the SQL of the columns.
+        `columns` are the columns of all `sums` in turn. `rows` are batches of the outputs of all `columns`, or SQL for
+        them; by default the SQL of the columns.
         """
         sql, places = _query(columns)
         if rows is not None:
@@ -275,7 +276,7 @@ def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress:
     workers = min(_WORKERS, os.cpu_count() or 1)
     # The C library of Linux returns freed blocks to the system at once and gets new ones page by page, which takes a
     # quarter of the time. It keeps blocks that are not larger than the largest one that was ever freed.
-    np.empty(_KEPT, dtype=np.uint8)
+    np.empty(_BLOCK, dtype=np.uint8)
 
     def work_on(part: Any) -> int:
         rows = 0

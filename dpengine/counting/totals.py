@@ -1,4 +1,4 @@
-"""Add up the codes of rows in joint tables."""
+"""Add up the codes of rows in joint tables, batch by batch and from several threads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Look at the last rows of a file: do they stand for persons, or are they totals and notes below the table?
+"""Recognise totals and notes in the last rows of a file, which stand for no person.
 
-Whoever publishes such a row counts it as a person, whose values may be sums over everybody. Nothing is left out by what
-is found here: the owner is asked, and states it as a way to read the file.
+If such a row were counted, it would be a person whose values may be sums over everybody. What is found here leaves no
+row out: the owner is asked, and states it as a way to read the file.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ _TOTAL = re.compile(
 def rows_below(table: Table) -> int:
     """Return how many of the last rows of a file look like totals or notes, for the eyes of the owner only.
 
-    One cell of such a row is a word such as *Total*; or it leaves blank more than half of the columns, which nine of
-    ten rows shortly before all of these fill. Rows that are not at hand (of a database, or of Parquet) are not looked
-    at.
+    In such a row, a cell is a word such as *Total*, or more than half of the columns are blank that nine in ten of the
+    rows before have filled. Rows of databases and of Parquet files are not looked at.
     """
     rows = last_rows(table, _BEFORE + _MAX_BELOW) if isinstance(table, LocalTable) else []
     runs = range(min(_MAX_BELOW, len(rows) - 1), 0, -1)

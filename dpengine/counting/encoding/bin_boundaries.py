@@ -145,61 +145,80 @@ class _OrderedType:
 
 def _ordered_type(type_name: str) -> _OrderedType | None:
     """Return the values of a DuckDB type in their order; None for texts and other types."""
-    family = family_of(type_name)
-    match family:
+    match family_of(type_name):
         case "boolean":
-            return _OrderedType(
-                family, low=0, high=1, value=bool, index=int,
-                texts=lambda value: ("True", "true") if value else ("False", "false"),
-                parse=lambda text: {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower()),
-                at_least=lambda number: _first_scaled(number, 0),
-            )  # fmt: skip
+            return _BOOLEANS
         case "integer":
-            bits = _BITS.get(type_name.removeprefix("U"), 64)
-            low, high = (0, 2**bits - 1) if type_name[0] == "U" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-            return _OrderedType(
-                family, low=low, high=high, value=int, index=int,
-                texts=lambda whole: (str(whole), str(whole)),
-                parse=lambda text: None if (whole := _scaled(text.strip(), 0)) is None else int(whole),
-                at_least=lambda number: _first_scaled(number, 0),
-            )  # fmt: skip
+            return _integers(type_name)
         case "decimal":
-            digits, scale = (int(part) for part in re.findall(r"[0-9]+", type_name) or (38, 0))
-            return _OrderedType(
-                family, low=1 - 10**digits, high=10**digits - 1,
-                value=lambda i: Decimal(i).scaleb(-scale, _WIDE),
-                index=lambda value: int(value.scaleb(scale, _WIDE)),
-                texts=lambda value: (f"{value:f}", plain_numeral(value)),
-                parse=lambda text: _scaled(text.strip(), scale),
-                at_least=lambda number: _first_scaled(number, scale),
-            )  # fmt: skip
+            return _decimals(type_name)
         case "float":
-            small = type_name == "FLOAT"
-            return _OrderedType(
-                family, low=_bits(-math.inf, small), high=_bits(math.inf, small),
-                value=lambda i: _float(i, small),
-                index=lambda value: _bits(value, small),
-                texts=lambda value: (raw := _shortest(value, small), whole_text(float(raw)) or raw),
-                parse=lambda text: _rounded(float(text), small) if re.fullmatch(_FLOAT, text := text.strip()) else None,
-                at_least=lambda number: _first_float(number, small),
-            )  # fmt: skip
+            return _floats(small=type_name == "FLOAT")
         case "date":
-            return _OrderedType(
-                family, low=1, high=dt.date.max.toordinal(), value=dt.date.fromordinal, index=dt.date.toordinal,
-                texts=lambda day: (day.isoformat(), day.isoformat()),
-                parse=lambda text: _parse(text, dt.date.fromisoformat),
-            )  # fmt: skip
+            return _DATES
         case "timestamp":
-            low, high = ((end - _EPOCH) // _MICROSECOND for end in (dt.datetime.min, dt.datetime.max))
-            return _OrderedType(
-                family, low=low, high=high,
-                value=lambda i: _EPOCH + i * _MICROSECOND,
-                index=lambda at: (at - _EPOCH) // _MICROSECOND,
-                texts=_timestamp_texts,
-                parse=lambda text: _parse(text, dt.datetime.fromisoformat),
-            )  # fmt: skip
+            return _timestamps()
         case _:
             return None
+
+
+_BOOLEANS = _OrderedType(
+    "boolean", low=0, high=1, value=bool, index=int,
+    texts=lambda value: ("True", "true") if value else ("False", "false"),
+    parse=lambda text: {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower()),
+    at_least=lambda number: _first_scaled(number, 0),
+)  # fmt: skip
+_DATES = _OrderedType(
+    "date", low=1, high=dt.date.max.toordinal(), value=dt.date.fromordinal, index=dt.date.toordinal,
+    texts=lambda day: (day.isoformat(), day.isoformat()),
+    parse=lambda text: _parse(text, dt.date.fromisoformat),
+)  # fmt: skip
+
+
+def _integers(type_name: str) -> _OrderedType:
+    bits = _BITS.get(type_name.removeprefix("U"), 64)
+    low, high = (0, 2**bits - 1) if type_name[0] == "U" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return _OrderedType(
+        "integer", low=low, high=high, value=int, index=int,
+        texts=lambda whole: (str(whole), str(whole)),
+        parse=lambda text: None if (whole := _scaled(text.strip(), 0)) is None else int(whole),
+        at_least=lambda number: _first_scaled(number, 0),
+    )  # fmt: skip
+
+
+def _decimals(type_name: str) -> _OrderedType:
+    digits, scale = (int(part) for part in re.findall(r"[0-9]+", type_name) or (38, 0))
+    return _OrderedType(
+        "decimal", low=1 - 10**digits, high=10**digits - 1,
+        value=lambda i: Decimal(i).scaleb(-scale, _WIDE),
+        index=lambda value: int(value.scaleb(scale, _WIDE)),
+        texts=lambda value: (f"{value:f}", plain_numeral(value)),
+        parse=lambda text: _scaled(text.strip(), scale),
+        at_least=lambda number: _first_scaled(number, scale),
+    )  # fmt: skip
+
+
+def _floats(*, small: bool) -> _OrderedType:
+    """Return the floating-point numbers of 64 bits, or of 32 if they are `small`."""
+    return _OrderedType(
+        "float", low=_bits(-math.inf, small), high=_bits(math.inf, small),
+        value=lambda i: _float(i, small),
+        index=lambda value: _bits(value, small),
+        texts=lambda value: (raw := _shortest(value, small), whole_text(float(raw)) or raw),
+        parse=lambda text: _rounded(float(text), small) if re.fullmatch(_FLOAT, text := text.strip()) else None,
+        at_least=lambda number: _first_float(number, small),
+    )  # fmt: skip
+
+
+def _timestamps() -> _OrderedType:
+    low, high = ((end - _EPOCH) // _MICROSECOND for end in (dt.datetime.min, dt.datetime.max))
+    return _OrderedType(
+        "timestamp", low=low, high=high,
+        value=lambda i: _EPOCH + i * _MICROSECOND,
+        index=lambda at: (at - _EPOCH) // _MICROSECOND,
+        texts=_timestamp_texts,
+        parse=lambda text: _parse(text, dt.datetime.fromisoformat),
+    )  # fmt: skip
 
 
 def _single_values(column: Column, values: _OrderedType) -> Iterator[tuple[int, int, int]]:
@@ -249,6 +268,7 @@ def _first_scaled(number: float, scale: int) -> int:
 
 
 def _first_float(number: float, small: bool) -> int:
+    """Return the index of the first floating-point number whose shortest text is a number of at least `number`."""
     index = _bits(_rounded(number, small), small)
     while _read(_float(index, small), small) < number:
         index += 1
@@ -301,6 +321,7 @@ def _parse(text: str, read: Callable[[str], dt.date]) -> dt.date | None:
 
 
 def _timestamp_texts(at: dt.datetime) -> tuple[str, str]:
+    """Return the raw and the normalised text of a moment; midnight is normalised to its day."""
     raw = at.isoformat(" ")
     raw = raw.rstrip("0") if at.microsecond else raw
     return raw, at.date().isoformat() if at.time() == dt.time() else raw.replace(" ", "T")

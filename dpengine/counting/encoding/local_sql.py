@@ -206,11 +206,9 @@ def _both_texts(index: str, family: Family) -> tuple[dict[str, str], str]:
     return {raw: raw_text, form: normalised_text}, form
 
 
-# Parameters beyond six: both texts of a value, and the branches that each of them needs.
-def _unless_missing(
-    column: Column | Grid, raw: str, form: str, family: Family, by_raw: str, by_form: str = "", blank: str = ""
-) -> str:
+def _unless_missing(column: Column | Grid, raw: str, form: str, family: Family, by_raw: str, by_form: str = "") -> str:
     """Write the code of a text: missing; else by the branches `by_raw`; else missing if blank; else by `by_form`."""
+    blank = f" OR lower({form}) = 'nan'" if isinstance(column, Number | Grid) else ""
     forms = [normalised(text, family) for text in column.missing_as]
     return (
         f"CASE WHEN {raw} IS NULL{any_of(raw, column.missing_as, form, forms, LOCAL)} THEN {column.missing_code} "
@@ -267,10 +265,11 @@ def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[s
         case _:
             # By way of text, 0.7 in 32 bits or as a decimal is the same number as 0.7 in a plan or a CSV file.
             cells[value] = f"({raw})::DOUBLE"
-    return cells, value, _unless_missing(column, raw, form, family, "", blank=f" OR lower({form}) = 'nan'")
+    return cells, value, _unless_missing(column, raw, form, family, "")
 
 
 def _binning(column: Number) -> Callable[[Any], Any]:
+    """Return a function of the engine from numbers to the codes of their bins."""
     codes_of = number_codes(column)
     return lambda batch: arrow.from_numpy(codes_of(arrow.to_numpy(batch)))
 
