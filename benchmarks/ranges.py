@@ -32,7 +32,7 @@ from benchmarks.peers.range_methods import ONE_AXIS, TWO_AXES, Method, answers, 
 from benchmarks.range_shapes import GROUPS
 from dpengine.estimate.consistency import round_boxes
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.measure.hierarchical import measure_boxes
+from dpengine.measure.box_measurement import measure_boxes
 
 __all__ = ["mean_errors", "ours"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpengine.array_types import Ints
 from dpengine.marginals.measurement import Boxes
-from dpengine.measure.hierarchical import measure_boxes
+from dpengine.measure.box_measurement import measure_boxes
 
 __all__ = ["count_tables", "measured_boxes"]
 

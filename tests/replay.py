@@ -227,8 +227,8 @@ _LAWS: dict[selection.Draw, Callable[..., Any]] = {
     selection.exponential_mechanism: selection.exponential_probabilities,
 }
 _PERTURB, _SPARSE = laplace.perturb, sparse.sparse_histogram
-_DRAWING = ["measure.measure", "measure.adaptive", "measure.hierarchical", "measure.pair_selection", "measure.search",
-            "mechanisms.scalar_queries", "ask", "choose"]  # fmt: skip
+_DRAWING = ["measure.measure", "measure.adaptive", "measure.box_measurement", "measure.pair_selection",
+            "measure.search", "mechanisms.scalar_queries", "ask", "choose"]  # fmt: skip
 
 
 @contextmanager

@@ -268,7 +268,7 @@ class ModelledEstimates:
 
 @dataclass(frozen=True)
 class HierarchicalEstimates:
-    """Estimates from boxes of cells (`measure.hierarchical`)."""
+    """Estimates from boxes of cells (`measure.box_measurement`)."""
 
     tree: BoxTree
     resolution: Resolution = NO_LEVELS

@@ -1,8 +1,8 @@
 """Strategies for a plan that is measured in parts: ranges tables, tables at levels, and the rest.
 
 ε is divided between the parts as it is between tables: by the cube roots of weighted cells (`measure.allocation`). A
-ranges table is measured in boxes with its share (`measure.hierarchical`); its cells get more weight, since a range has
-the noise of many cells. Tables at several levels of a column are measured as levels (`measure.levels`). The rest is
+ranges table is measured in boxes with its share (`measure.box_measurement`); its cells get more weight, since a range
+has the noise of many cells. Tables at several levels of a column are measured as levels (`measure.levels`). The rest is
 measured directly if there are ranges tables, and otherwise by a model (`measure.adaptive`). Tables with amounts are
 always measured directly. A row spends the share of each part once, and the shares add up to ε exactly.
 """
@@ -22,11 +22,11 @@ from dpengine.marginals.nested import in_one, tree_order
 from dpengine.marginals.plan_levels import measured_at
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings, root_of_cells, weight_within
-from dpengine.measure.hierarchical import blank_boxes
+from dpengine.measure.box_measurement import blank_boxes
+from dpengine.measure.box_strategy import boxes_of
 from dpengine.measure.levels import allocate_levels, cells_of_levels, variances_of_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
-from dpengine.measure.ranges import boxes_of
 from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, Private
 from dpengine.measure.workload import Workload
 from dpengine.noise import moments

@@ -2,9 +2,9 @@
 
 A release of a plan with found cells has two stages, which one charge pays for. First each such column is measured over
 its declared universe, with its share of ε: for bins, the steps of its range, in boxes that grow where there are people
-(`measure.hierarchical`); for values, all keys that it may have, but only those with the largest noisy numbers are shown
-(`noise.sparse`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in these cells
-are measured with the rest of ε.
+(`measure.box_measurement`); for values, all keys that it may have, but only those with the largest noisy numbers are
+shown (`noise.sparse`). Then the cells follow from these noisy counts (`estimate.found_cells`), and the tables in these
+cells are measured with the rest of ε.
 
 The whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16): whatever the first
 stage returned, the second one is `Plan.for_tables`-differentially private for the cells that follow from it, and the
@@ -21,7 +21,7 @@ import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.marginals.measurement import FoundKeys, Search
-from dpengine.measure.hierarchical import blank_boxes, measure_boxes
+from dpengine.measure.box_measurement import blank_boxes, measure_boxes
 from dpengine.noise.sparse import sparse_histogram
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan

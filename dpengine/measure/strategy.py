@@ -2,7 +2,7 @@
 
 *direct* measures the requested tables (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive*
 chooses privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges
-matter, how finely to measure it (`measure.ranges`).
+matter, how finely to measure it (`measure.box_strategy`).
 
 *auto* is *direct*, unless (`measure.rows_and_noise`, `measure.at_levels`)
 
@@ -48,12 +48,12 @@ from dpengine.measure.allocation import (
     needs_a_model,
 )
 from dpengine.measure.at_levels import is_better_apart, is_better_in_parts
+from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
 from dpengine.measure.parts import InParts
 from dpengine.measure.quantile_choice import ASSUMED_ROWS, choose_quantiles, divide_for_quantiles
-from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_in_a_table, noise_is_too_much
 from dpengine.measure.strategy_base import Private, Strategy
 from dpengine.measure.workload import Workload

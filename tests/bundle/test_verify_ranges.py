@@ -14,7 +14,7 @@ from dpengine.bundle import write
 from dpengine.exact import exact_text
 from tests.bundle.test_verify import faults_of
 from tests.bundles import Members, members_of, rows_of, zipped
-from tests.measure.test_ranges import AGES, plan_of
+from tests.measure.test_box_strategy import AGES, plan_of
 
 BESIDE = plan_of([AGES, ["sex", "land"], {"columns": ["land"], "mean": ["pay"]}])
 ALONE = plan_of([AGES])

@@ -15,9 +15,9 @@ import dpengine as dpe
 from dpengine.array_types import Ints
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
-from dpengine.measure import box_splits, hierarchical
+from dpengine.measure import box_measurement, box_splits
+from dpengine.measure.box_measurement import measure_boxes
 from dpengine.measure.box_questions import deviations
-from dpengine.measure.hierarchical import measure_boxes
 from dpengine.release import reopen
 
 
@@ -60,7 +60,7 @@ def test_the_sensitivity_is_reached() -> None:
 def exactly(counts: Ints, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1/4", *, may_ask: bool = True) -> Boxes:
     """Measure with noise that happens to be 0."""
     with monkeypatch.context() as patched:
-        patched.setattr(hierarchical, "perturb", lambda exact, scale: exact)
+        patched.setattr(box_measurement, "perturb", lambda exact, scale: exact)
         axes = [(0, size) for size in counts.shape]
         return measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(epsilon), 1, may_ask=may_ask)
 

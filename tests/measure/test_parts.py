@@ -21,8 +21,8 @@ from dpengine.bundle import write
 from dpengine.counting import count as counting
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.exact import exact_text
+from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.parts import InParts
-from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.strategy import Levels, LevelsApart, decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result

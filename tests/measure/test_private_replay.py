@@ -18,7 +18,7 @@ import pytest
 from dpengine.array_types import Columns, Ints
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Boxes, Measurements
 from dpengine.measure.adaptive import measure_adaptively
-from dpengine.measure.hierarchical import measure_boxes
+from dpengine.measure.box_measurement import measure_boxes
 from dpengine.measure.workload import Workload
 from tests.replay import Tape, plain, price, prices, recorded_work, replayed_work
 

@@ -10,8 +10,8 @@ ADAPTIVE = "dpengine/measure/adaptive.py"
 HOW_MANY = "dpengine/measure/how_many_pairs.py"
 MODEL_ERROR = "dpengine/measure/model_error.py"
 PAIRS = "dpengine/measure/pair_selection.py"
-BOXES = "dpengine/measure/hierarchical.py"
-RANGES = "dpengine/measure/ranges.py"
+BOXES = "dpengine/measure/box_measurement.py"
+RANGES = "dpengine/measure/box_strategy.py"
 ALLOCATION = "dpengine/measure/allocation.py"
 LAPLACE = "dpengine/noise/laplace.py"
 SELECTION = "dpengine/noise/selection.py"
@@ -331,7 +331,7 @@ FAULTS = [
         BOXES,
         "left, family = np.array([PARTS - root])",
         "left, family = np.array([PARTS])",
-        "tests/measure/test_hierarchical.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
+        "tests/measure/test_box_measurement.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
     ),
     Fault(
         "exact counts say whether boxes are even",
@@ -401,7 +401,7 @@ FAULTS = [
         RANGES,
         "counts, allocation.epsilon, allocation.sensitivity)",
         "counts, allocation.epsilon, 1)",
-        "tests/measure/test_ranges.py::test_boxes_have_the_noise_of_all_rows_of_a_person",
+        "tests/measure/test_box_strategy.py::test_boxes_have_the_noise_of_all_rows_of_a_person",
     ),
     Fault(
         "a table for ranges has all of ε beside what finds its cells",
@@ -852,7 +852,7 @@ FAULTS = [
         "dpengine/measure/parts.py",
         "boxes_of(self.plan, next(exact), each)",
         "boxes_of(self.plan, next(exact), allocate(self.plan, each.columns, self.plan.epsilon))",
-        "tests/measure/test_ranges.py",
+        "tests/measure/test_box_strategy.py",
     ),
     Fault(
         "levels beside other parts have all of ε",
@@ -880,7 +880,7 @@ FAULTS = [
         "dpengine/estimate/parts.py",
         "(*squares.variances, *totals)",
         "(*squares.variances, *(each / 4 for each in totals))",
-        "tests/measure/test_ranges.py",
+        "tests/measure/test_box_strategy.py",
     ),
     # Cells that are found
     Fault(

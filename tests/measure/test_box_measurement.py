@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dpengine as dpe
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
-from dpengine.measure import hierarchical
+from dpengine.measure import box_measurement
 from dpengine.measure.box_steepness import steepness
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
@@ -76,7 +76,7 @@ def _exact(counts: np.ndarray, boxes: Boxes) -> np.ndarray:
 
 def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
     """Measure an empty table again, with noise that happens to give the noisy counts of ``boxes``."""
-    add = hierarchical._GrowingTree.add
+    add = box_measurement._GrowingTree.add
 
     def as_before(self, parents, first, last, parts):  # type: ignore[no-untyped-def]
         places = add(self, parents, first, last, parts)
@@ -84,7 +84,7 @@ def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
         return places
 
     with monkeypatch.context() as patched:
-        patched.setattr(hierarchical._GrowingTree, "add", as_before)
+        patched.setattr(box_measurement._GrowingTree, "add", as_before)
         return measured_boxes(np.zeros(boxes.shape, dtype=np.int64), "2")
 
 
@@ -103,7 +103,7 @@ def test_ranges_are_nearer_the_truth_than_from_single_cells() -> None:
 def exactly(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1") -> Boxes:
     """Measure a table in boxes, with noise that happens to be 0 everywhere."""
     with monkeypatch.context() as patched:
-        patched.setattr(hierarchical, "perturb", lambda exact, scale: exact)
+        patched.setattr(box_measurement, "perturb", lambda exact, scale: exact)
         return measured_boxes(counts, epsilon)
 
 

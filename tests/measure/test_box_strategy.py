@@ -17,8 +17,8 @@ from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.marginals.measurement import PARTS
+from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.parts import InParts
-from dpengine.measure.ranges import Hierarchical
 from dpengine.measure.strategy import Direct, decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
