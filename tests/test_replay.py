@@ -342,9 +342,11 @@ def test_law_6_noise_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_law_8_a_person_without_a_bound_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded = contribution_bounding.bounded_rows
+    bounded, all_rows = contribution_bounding.bounded_rows, contribution_bounding.Kept(99)
     for module in [each for name, each in sys.modules.items() if name.startswith("dpengine.counting")]:
         if getattr(module, "bounded_rows", None) is bounded:
-            monkeypatch.setattr(module, "bounded_rows", lambda coded, width, _, *more: bounded(coded, width, 99, *more))
+            monkeypatch.setattr(
+                module, "bounded_rows", lambda coded, width, _, *more: bounded(coded, width, all_rows, *more)
+            )
     plan = plan_of("direct", "a person of two rows", "1")
     assert cost(*compared(plan, *PERSON)) > 1.2

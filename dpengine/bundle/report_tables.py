@@ -105,6 +105,16 @@ def _written(value: float, digits: int) -> str:
     return number(value, f",.{digits}f").replace("-", "−")
 
 
+def _amount_texts(result: Result, table: Columns, rows: int) -> dict[str, list[str]]:
+    """Write the numbers of a table's amounts in the first `rows` cells with their intervals, by their headings."""
+    texts = measure_texts(result, table, rows)
+    noisy = {heading: span.noisy.ravel() for heading, span in _spans(result, table).items()}
+    return {
+        heading: [_with_interval(*each, noisy[heading][k]) for k, each in enumerate(written)]
+        for heading, written in texts.items()
+    }
+
+
 def _with_interval(middle: str, low: str, high: str, noisy: bool) -> str:
     text = _("{middle} ({low} to {high})", middle=middle, low=low, high=high)
     return _("{number}, mostly noise", number=text) if noisy else text
@@ -118,9 +128,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
     whole = noisy.size <= max(room, FIRST_ROWS)
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
-    amounts = measure_texts(result, table, rows)
-    spans = [span.noisy.ravel() for span in _spans(result, table).values()]
-    written_amounts = list(zip(amounts.values(), spans, strict=True))
+    amounts = _amount_texts(result, table, rows)
     return {
         "name": heading_of(result.plan, table),
         "how": counted_how(result.plan, table),
@@ -137,7 +145,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
                 *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=True)),
                 noisy.ravel()[:rows],
                 count_texts(shown),
-                [[_with_interval(*each[k], noise[k]) for each, noise in written_amounts] for k in range(rows)],
+                [[texts[k] for texts in amounts.values()] for k in range(rows)],
                 strict=True,
             )
         ],

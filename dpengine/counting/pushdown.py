@@ -81,12 +81,11 @@ class RemoteRows:
         """Return a sentence for each column that cannot be encoded in the engine."""
         types = {field.name: field.type for field in self.table.columns}
         faults: list[str] = []
-        for column in columns:
-            if not isinstance(column, Grid):
-                try:
-                    code_of(column, "c", types.get(column.name, "VARCHAR"), self.table.dialect)
-                except TableError as error:
-                    faults += map(str, error.faults)
+        for column in (each for each in columns if not isinstance(each, Grid)):
+            try:
+                code_of(column, "c", types.get(column.name, "VARCHAR"), self.table.dialect)
+            except TableError as error:
+                faults += map(str, error.faults)
         return faults
 
     def count(

@@ -159,16 +159,15 @@ class CrossCheck:
     ) -> list[str]:
         """Compare the numbers of a table, summed to the levels of `table`, with those of earlier tables."""
         faults = []
-        for size in range(min(len(table), 2) + 1):
-            for shared in combinations(sorted(table), size):
-                count = Marginal(table, counts).project(shared).values
-                estimate = None if estimates is None else Marginal(table, estimates).project(shared).values
-                sums = _Sums(numbers.file, numbers.count.size, count, estimate)
-                first = self._first.setdefault((tally, shared), sums)
-                if first is not sums:
-                    faults += self._differences(sums, first, shared)
-                    if first.estimate is None:
-                        self._first[tally, shared] = replace(first, cells=sums.cells, estimate=estimate)
+        for shared in (each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)):
+            count = Marginal(table, counts).project(shared).values
+            estimate = None if estimates is None else Marginal(table, estimates).project(shared).values
+            sums = _Sums(numbers.file, numbers.count.size, count, estimate)
+            first = self._first.setdefault((tally, shared), sums)
+            if first is not sums:
+                faults += self._differences(sums, first, shared)
+                if first.estimate is None:
+                    self._first[tally, shared] = replace(first, cells=sums.cells, estimate=estimate)
         return faults
 
     def _differences(self, sums: _Sums, first: _Sums, shared: Columns) -> list[str]:

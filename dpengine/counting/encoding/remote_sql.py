@@ -39,6 +39,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
+from dpengine.spec.numeric.grid import Grid
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["MAX_CELLS", "code_of", "identity", "key_text", "utc"]
@@ -84,6 +85,7 @@ def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: st
 
 
 def _typed_date(column: Date, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
+    """Encode a date or a timestamp."""
     raw, day, ordinal = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
     markers = [scalar(marker, type_name, dialect) for marker in missing_scalars(column, type_name)]
     missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
@@ -99,6 +101,7 @@ def _typed_date(column: Date, cell: str, type_name: str, dialect: Dialect, tag: 
 
 
 def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
+    """Encode a text, or a value of any other type by its text."""
     raw, form, value = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
     texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
     if isinstance(column, Category):
@@ -136,45 +139,57 @@ def _numeral(form: NumberFormat, text: str, value: str, tag: str, dialect: Diale
 
 def _amount(column: Amount, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
     """Encode an amount by its place on its grid; exactly, as `Grid.places_of` does."""
-    grid, raw, form, value, near = column.grid, f"raw_{tag}", f"form_{tag}", f"value_{tag}", f"near_{tag}"
-    family = family_of(type_name) or "text"
-    layers: tuple[dict[str, str], ...]
-    if family == "text":
-        missing = _is_missing(column, raw, form, dialect)
-        layers = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
-        layers += _numeral(column.format, form, value, tag, dialect)
-    else:
-        number = f"CAST({raw} AS {dialect.float64})"
-        if family == "boolean":
-            number = f"CAST(CASE WHEN {raw} THEN 1 WHEN NOT {raw} THEN 0 END AS {dialect.float64})"
-        elif family == "decimal" or type_name == "FLOAT":  # by way of text, as `local_sql` reads them
-            number = dialect.to_float64.format(x=dialect.to_text(raw))
-        missing = f"{raw} IS NULL" + (f" OR {dialect.is_nan.format(x=raw)}" if family == "float" else "")
-        layers = {raw: cell}, {value: number}
+    grid, value = column.grid, f"value_{tag}"
+    layers, missing = _number_layers(column, cell, type_name, dialect, tag)
     markers = [scalar(each, "DOUBLE", dialect) for each in missing_numbers(column.missing_as)]
-    low, high = (scalar(float(each), "DOUBLE", dialect) for each in (column.low, column.high))
-    endless = [scalar(each, "DOUBLE", dialect) for each in (-math.inf, math.inf)]
-    bounded = f"bounded_{tag}"
-    layers += (
+    marked = "".join(f" OR {value} = {marker}" for marker in markers)
+    low, high = (scalar(each, "DOUBLE", dialect) for each in (-math.inf, math.inf))
+    finite = f"{value} < {high} AND {value} > {low}"
+    if family_of(type_name) == "float":
+        finite = f"NOT {dialect.is_nan.format(x=f'raw_{tag}')} AND {finite}"
+    place = f"CASE WHEN NOT ({missing}{marked}) AND {finite} THEN place_{tag} ELSE {grid.missing_code} END"
+    return Coding((*layers, *_place_layers(grid, value, dialect, tag)), place, completes(grid))
+
+
+def _number_layers(
+    column: Amount, cell: str, type_name: str, dialect: Dialect, tag: str
+) -> tuple[tuple[dict[str, str], ...], str]:
+    """Return layers with the 64-bit number ``value_{tag}`` of a cell, and SQL for whether it is missing."""
+    raw, form, value = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
+    family = family_of(type_name) or "text"
+    if family == "text":
+        texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
+        return (*texts, *_numeral(column.format, form, value, tag, dialect)), _is_missing(column, raw, form, dialect)
+    number = f"CAST({raw} AS {dialect.float64})"
+    if family == "boolean":
+        number = f"CAST(CASE WHEN {raw} THEN 1 WHEN NOT {raw} THEN 0 END AS {dialect.float64})"
+    elif family == "decimal" or type_name == "FLOAT":  # by way of text, as `local_sql` reads them
+        number = dialect.to_float64.format(x=dialect.to_text(raw))
+    missing = f"{raw} IS NULL" + (f" OR {dialect.is_nan.format(x=raw)}" if family == "float" else "")
+    return ({raw: cell}, {value: number}), missing
+
+
+def _place_layers(grid: Grid, value: str, dialect: Dialect, tag: str) -> tuple[dict[str, str], ...]:
+    """Return layers with the place ``place_{tag}`` of a finite number on a grid.
+
+    A guess in floating point is off by two places at most, so two comparisons with exact borders correct it.
+    """
+    bounded, near = f"bounded_{tag}", f"near_{tag}"
+    low, high, step = (scalar(float(each), "DOUBLE", dialect) for each in (grid.low, grid.high, grid.step))
+    layers = [
         {bounded: f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"},
-        {near: f"CAST(floor(({bounded} - {low}) / {scalar(float(column.step), 'DOUBLE', dialect)} + 0.5) AS BIGINT)"},
-    )
-    width, parts = grid.halves
-    first, places = grid.units(grid.low), [near, f"nearer_{tag}", f"place_{tag}"]
+        {near: f"CAST(floor(({bounded} - {low}) / {step} + 0.5) AS BIGINT)"},
+    ]
+    first, (width, parts) = grid.units(grid.low), grid.halves
 
     def border(place: str) -> str:
         return f"CAST((2 * ({first} + {place}) - 1) * {width} AS {dialect.float64}) / {parts}"
 
-    for guess, better in pairwise(places):  # a guess in floating point is off by two places at most
+    for guess, better in pairwise((near, f"nearer_{tag}", f"place_{tag}")):
         up = f"CASE WHEN {guess} < {grid.steps} AND {bounded} >= {border(f'({guess} + 1)')} THEN 1 ELSE 0 END"
         down = f"CASE WHEN {guess} > 0 AND {bounded} < {border(guess)} THEN 1 ELSE 0 END"
-        layers += ({better: f"{guess} + {up} - {down}"},)
-    marked = "".join(f" OR {value} = {marker}" for marker in markers)
-    finite = f"{value} < {endless[1]} AND {value} > {endless[0]}"
-    if family == "float":
-        finite = f"NOT {dialect.is_nan.format(x=raw)} AND {finite}"
-    code = f"CASE WHEN NOT ({missing}{marked}) AND {finite} THEN {places[-1]} ELSE {grid.missing_code} END"
-    return Coding(layers, code, completes(grid))
+        layers.append({better: f"{guess} + {up} - {down}"})
+    return tuple(layers)
 
 
 def identity(cell: str, type_name: str, dialect: Dialect) -> str:
@@ -223,6 +238,7 @@ def _trimmed(text: str, dialect: Dialect) -> str:
 
 
 def _category(column: Category, raw: str, form: str, dialect: Dialect) -> str:
+    """Write the code of a text: by its raw form, then by the normalised one in all of its spellings."""
     by_raw, by_form = codes_by_text(column, "text")
     by_spelling = {spelling: code for text, code in by_form.items() for spelling in spellings(text)}
     by_spelling[""] = column.missing_code

@@ -80,12 +80,11 @@ def _closure(piece: str) -> list[str]:
     closure, new = {piece}, [piece]
     while new:
         text = new.pop()
-        for other in _nearby(text):
-            if other not in closure:
-                closure.add(other)
-                new.append(other)
-                if len(closure) > MAX_SPELLINGS:
-                    return list(closure)
+        further = {*_nearby(text)} - closure
+        closure |= further
+        new += further
+        if len(closure) > MAX_SPELLINGS:
+            return list(closure)
     return sorted(closure)
 
 

@@ -55,6 +55,7 @@ class _Piece:
         self.num_rows = rows.num_rows
 
     def column(self, output: int) -> Any:
+        """Return the cells of an output, by its place in the order of outputs."""
         place = self._order[output]
         if place not in self._cells:
             cells = self._rows.column(place)

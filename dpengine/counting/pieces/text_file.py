@@ -91,6 +91,7 @@ class _Piece:
         self._cells: dict[int, Any] | None = None  # no cached_property: in Python 3.11, all pieces would share its lock
 
     def column(self, output: int) -> Any:
+        """Return the cells of an output, by its place in the order of outputs."""
         if self._cells is None:
             parsed, self._content = self._parse(self._content), memoryview(b"")
             self.num_rows = parsed.num_rows
