@@ -23,7 +23,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["of_table", "of_values"]
 
 _MAX_COLUMNS = 64  # with a histogram in a sketch, which stays small
-_MAX_MARGINALS, _MAX_CELLS = 8, 1 << 22  # the largest marginals of up to so many cells have one too
+_MAX_MARGINALS, _MAX_CELLS = 8, 1 << 22  # the largest marginals that have a histogram too, and their most cells
 
 
 def of_table(table: Table, plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> Sketch:

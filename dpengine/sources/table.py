@@ -170,6 +170,11 @@ class LocalTable(Table):
         self.interrupts += 1
         self._engine.interrupt()
 
+    def check_not_interrupted(self, before: int) -> None:
+        """Raise `TableError` if there were more calls of `interrupt` than the number `before`."""
+        if self.interrupts != before:
+            raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
+
     def check_unchanged(self) -> None:
         """Raise `TableError` if the stamp of a file has changed since it was opened."""
         if any(stamp(path) != before for path, before in self._seen):

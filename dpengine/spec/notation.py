@@ -130,7 +130,7 @@ def _bins_text(column: Mapping[str, Any]) -> str:
 
 
 def is_standard(text: str) -> bool:
-    """Whether a text names standard lists and nothing else.
+    """Return whether a text names standard lists and nothing else.
 
     >>> is_standard("us-states"), is_standard("us-states, Guam")
     (True, False)

@@ -15,10 +15,8 @@ from dpengine import arrow
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns, words_of_texts
 from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, hashed_few
-from dpengine.errors import TableError
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
-from dpengine.translation.catalogue import _
 
 __all__ = ["pieces_of"]
 
@@ -68,8 +66,7 @@ def _pieces(table: LocalTable, frame: pa.Table, few: frozenset[int], order: Sequ
     before = table.interrupts
     for rows in frame.to_batches(_ROWS):
         yield _Piece(rows, few, order)
-        if table.interrupts != before:
-            raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
+        table.check_not_interrupted(before)
 
 
 def _kind(table: LocalTable, cells: pa.ChunkedArray, place: int) -> str:

@@ -23,11 +23,9 @@ import pyarrow.parquet as pq
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns
 from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, hashed_few
-from dpengine.errors import TableError
 from dpengine.sources.files import parquet
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
-from dpengine.translation.catalogue import _
 
 __all__ = ["pieces_of"]
 
@@ -80,8 +78,7 @@ def _pieces(
     """Yield the pieces. Raises `TableError` once the table was interrupted more often than `interrupts`."""
     for piece in parquet.in_pieces(path, places, groups):
         yield piece
-        if table.interrupts != interrupts:
-            raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
+        table.check_not_interrupted(interrupts)
 
 
 def _parts(path: Path) -> list[range]:

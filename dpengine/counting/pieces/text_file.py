@@ -40,12 +40,10 @@ from dpengine.counting.pieces.known_texts import (
     known_words,
 )
 from dpengine.counting.pieces.numerals import Numerals
-from dpengine.errors import TableError
 from dpengine.sources.files.text import DELIMITERS
 from dpengine.sources.files.text_rows import whole_cells_and_rows
 from dpengine.sources.table import LocalTable, TextFile
 from dpengine.spec.domain import Column
-from dpengine.translation.catalogue import _
 
 __all__ = ["pieces_of"]
 
@@ -113,8 +111,7 @@ def _contents(table: LocalTable, size: int) -> Iterator[memoryview]:
                 yield memoryview(content)[:end]
             else:
                 yield memoryview(content + raw.readline())
-            if table.interrupts != before:
-                raise TableError(_("the reading was stopped, and nothing was counted; ask again to start over"))
+            table.check_not_interrupted(before)
 
 
 def _kinds(table: LocalTable) -> tuple[memoryview, list[str]]:
