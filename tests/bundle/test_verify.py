@@ -146,7 +146,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "a table that is not UTF-8": (lambda m: m.update({AGE: b"\xff\xfe"}), f"{AGE} is not a CSV file"),
     "rows in another order are no fault": (swapped("synthetic.csv", 1, -2), ""),
     "a person moved": (replaced("synthetic.csv", b"North", b"South"), f"{AGE} is not what synth"),
-    "an undeclared text": (replaced("synthetic.csv", b"North", b"Nirth"), "the column region holds a text"),
+    "an undeclared text": (replaced("synthetic.csv", b"North", b"Nirth"), "has a text in the column region"),
     "another header": (replaced("synthetic.csv", b"age,", b"age ,"), "synthetic.csv does not have the header"),
     "the plan's ε": (replaced("plan.yaml", b"'1'", b"'2'"), "guarantee → epsilon is not what"),
     "the plan's sum": (replaced("plan.yaml", b"'1'", b"'2'"), "the ε of all measurements does not add up to 2"),
