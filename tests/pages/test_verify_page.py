@@ -175,6 +175,15 @@ def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
     assert list(shown.columns)[:4] == ["change_", "count", "before", "after"]
 
 
+def test_what_is_not_compared_is_listed(finished: Release) -> None:
+    later = Plan.model_validate(finished.plan.to_dict() | {"dataset": "later", "tables": [["sex"]]})
+    at = page(pack(preview(later)))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", finished.bundle).run()
+    assert not at.exception
+    assert "What is not compared" in words(at)
+    assert "- **Sex at birth × region**: only in the earlier release" in words(at)
+
+
 def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None:
     at = page(finished.bundle)
     at.file_uploader(key="verify_earlier_file").upload("same.zip", finished.bundle).run()
