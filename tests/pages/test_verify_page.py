@@ -175,6 +175,11 @@ def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
     assert list(shown.columns)[:4] == ["change_", "count", "before", "after"]
 
 
+def test_all_tables_are_offered_for_a_spreadsheet(finished: Release) -> None:
+    at = page(finished.bundle)
+    assert "All tables for a spreadsheet" in [each.label for each in at.get("download_button")]
+
+
 def test_what_is_not_compared_is_listed(finished: Release) -> None:
     later = Plan.model_validate(finished.plan.to_dict() | {"dataset": "later", "tables": [["sex"]]})
     at = page(pack(preview(later)))

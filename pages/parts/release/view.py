@@ -14,6 +14,7 @@ from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
+from dpengine.results.views.workbook import fitting, workbook
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -25,7 +26,7 @@ from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
 
-REPLICATES = "replicates.zip"
+REPLICATES, WORKBOOK = "replicates.zip", "tables.xlsx"
 
 
 def show_release(release: Release) -> None:
@@ -69,6 +70,8 @@ def _left(dataset: str) -> str:
 def _single_file(release: Release, name: str) -> bytes:
     if name == REPLICATES:
         return replicates.pack(release)
+    if name == WORKBOOK:
+        return workbook(release, release.release_id)
     with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
         return bundle.read(name)
 
@@ -77,8 +80,12 @@ def _downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
         _whole_bundle(release)
-        names = [*write.file_names(release.plan), REPLICATES]
-        name = st.selectbox(_("Or a single file"), names, index=names.index("report.html"), key="single-file")
+        files, workbooks = write.file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
+        names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
+        name = st.selectbox(
+            _("Or a single file"), names, key="single-file",
+            format_func=lambda each: _("tables.xlsx, all tables for a spreadsheet") if each == WORKBOOK else each,
+        )  # fmt: skip
         if name == REPLICATES and not _can_be_replicated(release):
             return
         file_name = name.split("/")[-1]

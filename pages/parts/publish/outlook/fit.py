@@ -88,8 +88,10 @@ def warn(plan: Plan) -> None:
             if name in better:
                 todo = _("If this is not intended, numbers are written in another way than declared.")
             elif name in beyond or name in numbers:
-                todo = _("A cell must hold a number alone, not 5 days, 85+ or >90. In a spreadsheet, *Find and replace* "
-                         "takes such texts away in the whole column; then bring the file again.")  # fmt: skip
+                todo = _(
+                    "A cell must hold a number alone, not 5 days, 85+ or >90. In a spreadsheet, *Find and replace* "
+                    "takes such texts away in the whole column; then bring the file again."
+                )
                 todo += "" if name in beyond else " " + _("Or the bins in step 3 leave out numbers that occur.")
             else:
                 todo = _("If this is not intended, look for another format or spelling in step 3.")
