@@ -9,6 +9,7 @@ exactly for normal errors and with some room for Laplace noise, whose sum has li
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "NotCompared", "compare", "not_compared", "shared_tables"]
+__all__ = ["COLUMNS", "NotCompared", "compare", "decimals", "not_compared", "shared_tables"]
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
 # Ends of intervals of counts are whole. So both ends may be the count itself, although it is off by one in nearly 5 of
@@ -83,6 +84,16 @@ def not_compared(before: Published | str | Path | bytes, after: Published | str 
     """
     first, second = map(_read, (before, after))
     return [*differences(first.plan, second.plan)]
+
+
+def decimals(low: float, high: float) -> int:
+    """Return with how many decimals the ends of an interval are shown: its half-width has two significant digits.
+
+    >>> decimals(-24, 5), decimals(-0.6508, -0.0585), decimals(-2e-9, 2e-9)
+    (0, 2, 6)
+    """
+    half_width = (high - low) / 2
+    return min(6, max(0, 1 - math.floor(math.log10(half_width)))) if half_width > 0 else 0
 
 
 def _read(release: Published | str | Path | bytes) -> Published:

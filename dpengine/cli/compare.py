@@ -36,7 +36,7 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS, not_compared
+    from dpengine.compare import COLUMNS, decimals, not_compared
     from dpengine.compare import compare as compared
     from dpengine.export import published
     from dpengine.spec.wording import name_of
@@ -63,8 +63,9 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise")
         for each in changed.head(MAX_SHOWN).itertuples():
             number = "" if each.number == "count" else f", {each.number}"
-            say(f"  {each.cell}{number}: {each.before:,.10g} to {each.after:,.10g}, a change of {each.change:+,.10g} "
-                f"({each.low:+,.10g} to {each.high:+,.10g})")  # fmt: skip
+            form = f",.{0 if each.number == 'count' else decimals(each.low, each.high)}f"
+            say(f"  {each.cell}{number}: {each.before:{form}} to {each.after:{form}}, "
+                f"a change of {each.change:+{form}} ({each.low:+{form}} to {each.high:+{form}})")  # fmt: skip
         if len(changed) > MAX_SHOWN:
             say(f"  and {len(changed) - MAX_SHOWN:,} more")
     if left_out:

@@ -27,6 +27,7 @@ from pages.parts.visit.state import visit
 __all__ = ["show_release"]
 
 REPLICATES, WORKBOOK = "replicates.zip", "tables.xlsx"
+MAX_STEM = 60  # letters of a title in the name of a file
 
 
 def show_release(release: Release) -> None:
@@ -102,7 +103,8 @@ def _downloads(release: Release) -> None:
 
 def _whole_bundle(release: Release) -> None:
     """Show the button for the whole bundle, and which key signed it."""
-    stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
+    name = release.plan.title or release.plan.dataset  # years of a dataset differ in their titles
+    stem = "".join(c if c.isalnum() else "-" for c in name[:MAX_STEM]).strip("-").lower() or "release"
     zip_name = f"{stem}-{release.release_id[:8]}.zip"
     st.download_button(
         _("Download everything"),

@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from dpengine.array_types import Columns
 from dpengine.bundle.verify import Verified
 from dpengine.comparable import named
-from dpengine.compare import COLUMNS, NotCompared, compare, not_compared, shared_tables
+from dpengine.compare import NotCompared, compare, decimals, not_compared, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import measures
@@ -95,6 +95,14 @@ def _statistics_in_words(plan: Plan, table: Columns) -> dict[str, str]:
 
 
 def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
+    """Show the changes of one number of a table, which is asked for if there are several."""
+    words = {"count": _("count")} | _statistics_in_words(later.plan, table)
+    numbers = [*dict.fromkeys(frame["number"])]
+    chosen = "count"
+    if len(numbers) > 1:
+        key = f"verify_changes_of_{name_of(table)}"
+        chosen = st.selectbox(_("Number"), numbers, format_func=lambda each: words[each], key=key)
+    frame = frame[frame["number"] == chosen].drop(columns="number")
     beyond = int(frame["beyond_noise"].sum())
     st.markdown(
         _(
@@ -105,27 +113,16 @@ def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
     )  # fmt: skip
     from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
 
-    plan = later.plan
-    shown = in_readers_words(frame, plan, table)
-    kinds = dict.fromkeys(frame["number"])
-    if list(kinds) == ["count"]:
-        shown = shown.drop(columns="number")
-    else:
-        words = {"count": _("count")} | _statistics_in_words(plan, table)
-        shown["number"] = shown["number"].map(words)
-    show_numbers(shown, _columns(kinds), alt=_("Changes from the earlier release to the later one"))
+    digits = 0 if chosen == "count" else decimals(0, float((frame["high"] - frame["low"]).median()))
+    shown = in_readers_words(frame.round(digits), later.plan, table)
+    show_numbers(shown, _columns(digits), alt=_("Changes from the earlier release to the later one"))
 
 
-def _columns(kinds: Mapping[str, Any]) -> dict[str, Any]:
-    form = "%,d" if list(kinds) == ["count"] else "%,.5g"
+def _columns(digits: int) -> dict[str, Any]:
     headings = {"before": _("before"), "after": _("after"), "change": _("change"), "low": _("low"), "high": _("high")}
     helps = {"low": _("95 % interval, lower end."), "high": _("95 % interval, upper end.")}
-    numbers = {
-        name: st.column_config.NumberColumn(heading, format=form, help=helps.get(name))
+    numbers: dict[str, Any] = {
+        name: st.column_config.NumberColumn(heading, format=f"%,.{digits}f", help=helps.get(name))
         for name, heading in headings.items()
     }
-    others = {
-        "number": st.column_config.TextColumn(_("number")),
-        "beyond_noise": st.column_config.CheckboxColumn(_("beyond noise")),
-    }
-    return {name: (others | numbers)[name] for name in COLUMNS}
+    return numbers | {"beyond_noise": st.column_config.CheckboxColumn(_("beyond noise"))}
