@@ -61,11 +61,13 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
     for name, frame in tables.items():
         changed = frame[frame["beyond_noise"]]
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise")
-        for each in changed.head(MAX_SHOWN).itertuples():
-            number = "" if each.number == "count" else f", {each.number}"
-            form = f",.{0 if each.number == 'count' else decimals(each.low, each.high)}f"
-            say(f"  {each.cell}{number}: {each.before:{form}} to {each.after:{form}}, "
-                f"a change of {each.change:+{form}} ({each.low:+{form}} to {each.high:+{form}})")  # fmt: skip
+        for each in changed.head(MAX_SHOWN).to_dict("records"):
+            counted = each["number"] == "count"
+            form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
+            old, new = (format(each[name], form) for name in ("before", "after"))
+            change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
+            what = each["cell"] if counted else f"{each['cell']}, {each['number']}"
+            say(f"  {what}: {old} to {new}, a change of {change} ({low} to {high})")
         if len(changed) > MAX_SHOWN:
             say(f"  and {len(changed) - MAX_SHOWN:,} more")
     if left_out:
