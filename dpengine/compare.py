@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -37,17 +37,25 @@ MAX_REASONS = 3  # that an error gives
 _COUNT = ("count", "low", "high")
 
 
+class _Made(Protocol):
+    """A release that was just made, by its bundle."""
+
+    @property
+    def bundle(self) -> bytes: ...
+
+
+Comparable: TypeAlias = Published | _Made | str | Path | bytes
+
+
 def compare(
-    before: Published | str | Path | bytes,
-    after: Published | str | Path | bytes,
-    tables: Iterable[Columns] | None = None,
+    before: Comparable, after: Comparable, tables: Iterable[Columns] | None = None
 ) -> dict[Columns, pd.DataFrame]:
     """Return how each number changed from one release to another, by table.
 
-    Each release is a file, which is verified first, or what `published` returned. The tables are those that both have,
-    or the given ones of these. A table is compared in the cells that both releases have, in the order of the later
-    one; a table without any is left out, as is one that counts something else in each release: rows and persons, or
-    persons with at most 3 and at most 5 rows. `not_compared` lists what is left out, and why.
+    Each release is a file, which is verified first, a `Release`, or what `published` returned. The tables are those
+    that both have, or the given ones of these. A table is compared in the cells that both releases have, in the order
+    of the later one; a table without any is left out, as is one that counts something else in each release: rows and
+    persons, or persons with at most 3 and at most 5 rows. `not_compared` lists what is left out, and why.
 
     What has the same name in both, but stands for something else, is left out too: *other* where other values are
     declared, *missing* where other texts mean that, a region of other counties, the mean between other bounds.
@@ -77,7 +85,7 @@ def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Colum
     return [table for table in second.tables if table in first.tables and not why_not(first.plan, second.plan, table)]
 
 
-def not_compared(before: Published | str | Path | bytes, after: Published | str | Path | bytes) -> list[NotCompared]:
+def not_compared(before: Comparable, after: Comparable) -> list[NotCompared]:
     """Return what of two releases `compare` leaves out, and why: tables, labels of columns, and numbers of tables.
 
     Raises `ReleaseError` if a file is not whole.
@@ -96,8 +104,11 @@ def decimals(low: float, high: float) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(half_width)))) if half_width > 0 else 0
 
 
-def _read(release: Published | str | Path | bytes) -> Published:
-    return release if isinstance(release, Published) else published(release)
+def _read(release: Comparable) -> Published:
+    if isinstance(release, Published):
+        return release
+    bundle: Any = getattr(release, "bundle", release)
+    return published(bundle)
 
 
 def _changes(first: Published, second: Published, table: Columns) -> pd.DataFrame:

@@ -112,6 +112,13 @@ def test_each_bundle_is_opened_and_listed_once_however_many_tables_it_has(monkey
     assert len(opened) == 2
 
 
+def test_releases_that_were_just_made_are_compared() -> None:
+    rows = pd.DataFrame({"town": list("AB"), "change": list("yn")})
+    both = [dpe.release(rows, plan(900, dataset=each), dpe.Ledger.in_memory()) for each in ("old", "new")]
+    assert len(compare(*both)) == 3
+    assert dpe.not_compared(*both) == []
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     first = published(plan(), "AB", "yn")
     with pytest.raises(dpe.ReleaseError, match="same release"):

@@ -136,7 +136,6 @@ _TYPES = {
     "model_type": mark("Input should be a valid dictionary or instance of {class_name}"),
     "string_type": mark("Input should be a valid string"),
     "string_unicode": mark("Input should be a valid string, unable to parse raw data as a unicode string"),
-    "tuple_type": mark("Input should be a valid tuple"),
 }
 
 
@@ -148,6 +147,11 @@ def _sentence(fault: ErrorDetails) -> str:
         return _("this key is not known here; check its spelling")
     if fault["type"] == "missing":
         return _(NEEDED)
+    if fault["type"] == "tuple_type":
+        return _("this must be a list, such as [a, b]")
+    if fault["type"] == "model_attributes_type" and fault["loc"][:1] == ("columns",):
+        return _("a column is declared with its name, its kind and what is known of it, such as {example}",
+                 example="{name: smokes, kind: yesno}")  # fmt: skip
     if fault["type"].startswith("union_tag"):
         return _("kind must be one of {kinds}", kinds=", ".join(KINDS))
     context = dict(fault.get("ctx", {}))
