@@ -23,10 +23,10 @@ from dpengine.bundle.archive import opened
 from dpengine.bundle.checks.searches import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
+from dpengine.bundle.workbook import workbook
 from dpengine.errors import ReleaseError
 from dpengine.results.published_columns import header, number_type
 from dpengine.results.views.published import PublishedTables
-from dpengine.results.views.workbook import workbook
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import mark, speaking
 

@@ -15,11 +15,11 @@ from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
+from dpengine.bundle.workbook import fitting, workbook
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
 from dpengine.export import Published, of_verified
-from dpengine.results.views.workbook import fitting, workbook
 from dpengine.translation.catalogue import _, language, localised, mark
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo

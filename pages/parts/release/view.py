@@ -12,9 +12,9 @@ from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
+from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
-from dpengine.results.views.workbook import fitting, workbook
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 import dpengine as dpe
+from dpengine.bundle import workbook as module
+from dpengine.bundle.workbook import workbook
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.export import export
-from dpengine.results.views import workbook as module
-from dpengine.results.views.workbook import workbook
 from dpengine.translation.catalogue import speaking
 from tests.plans import PAY
 
@@ -57,6 +57,7 @@ def test_statistics_have_their_intervals() -> None:
     made = dpe.preview(dpe.Plan.loads(PAY))
     head, *rows = next(each for name, each in sheets(workbook(made, "1")).items() if name.startswith("1 "))
     assert "mean pay" in head
+    assert head[-1] == "count: mostly noise", "only counts are marked"
     assert [row[head.index("mean pay: low")] for row in rows] == pytest.approx(
         made.tables["state", "sex"]["mean_pay_low"].tolist()
     )

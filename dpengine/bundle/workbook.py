@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dpengine.array_types import Columns
+from dpengine.bundle.guide import of_tables
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
 from dpengine.results.published_columns import NUMBERS, measures, number_type
@@ -77,7 +78,7 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
     sheet.set_column(1, 1, 90, wrapped)
     sheet.write_string(0, 0, plan.title or plan.dataset, book.add_format({"bold": True, "font_size": 14}))
     row = 2
-    for name, text in _guide(plan, release_id):
+    for name, text in _guide(published, release_id):
         sheet.write_string(row, 0, name, bold)
         sheet.write_string(row, 1, text, wrapped)
         row += 1
@@ -97,17 +98,14 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
         sheet.write_string(row, 1, within + left_out, wrapped)
 
 
-def _guide(plan: Plan, release_id: str) -> Iterator[tuple[str, str]]:
-    """Yield what the columns and the release mean: a name and a sentence each."""
+def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, str]]:
+    """Yield what the columns and the release mean: a name and a few sentences each."""
+    plan = published.plan
     close = _("The numbers are close to the truth, not equal to it. Each comes with an interval that says how close.")
     noise = _("Random noise was added to protect the people in the data.")
     yield _("What this is"), f"{noise} {close}"
-    yield _("count"), _("A whole number, never negative; all tables add up.")
-    yield f"{_('low')}, {_('high')}", _("The true number lies between them, 95 times in 100. Quote both with a number.")
-    yield _("estimate"), _("Right on average; may be negative or fractional. To add up cells, add up estimates, not "
-                           "counts: the interval of the sum of n cells is about √n times as wide as that of one "
-                           "cell, not n times.")  # fmt: skip
-    yield _("mostly noise"), _("The interval reaches 0: the cell cannot be distinguished from an empty one.")
+    for entry in of_tables(published):
+        yield entry.name[:1].upper() + entry.name[1:], f"{entry.text} {entry.use}".strip()
     if rows := rows_counted(plan):
         yield _("What is counted"), rows
     yield _("Guarantee"), _("pure ε-differential privacy, ε = {epsilon}, for {unit}",
@@ -135,7 +133,8 @@ def _write_table(book: Workbook, published: PublishedTables, table: Columns, nam
             sheet.set_column(place, place, 12)
         sheet.write_string(0, place, heading, head)
     noisy = (cells["low"] == 0) & (published.half_width(table) >= EXACT)
-    sheet.write_string(0, len(cells), _("mostly noise"), head)
+    of_count = f"{_('count')}: " if measures(plan, table) else ""
+    sheet.write_string(0, len(cells), of_count + _("mostly noise"), head)
     sheet.write_column(1, len(cells), [_("mostly noise") if each else "" for each in noisy.tolist()])
     sheet.set_column(len(cells), len(cells), 14)
     sheet.freeze_panes(1, len(table))
