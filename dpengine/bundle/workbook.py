@@ -20,7 +20,7 @@ from dpengine.results.published_columns import NUMBERS, measures, number_type
 from dpengine.results.result import EXACT
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, people, rows_counted, shown_labels, unit_in_words
+from dpengine.spec.wording import heading_of, headings_of, people, rows_counted, shown_labels, unit_in_words
 from dpengine.translation.catalogue import _, plural
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fitting", "workbook"]
 
-MAX_CELLS = 200_000  # of all tables in a workbook: more take minutes to write, and to open
+MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
+MAX_SHEETS = 500
 _MAX_NAME = 31  # letters in the name of a sheet
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
 _WIDTHS = (8, 60)  # of a column, in letters
@@ -37,9 +38,10 @@ _AS_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to
 
 def fitting(plan: Plan) -> list[Columns]:
     """Return the tables that a workbook holds, and the total: in the plan's order, as long as there is room."""
-    kept, room = [], MAX_CELLS
+    kept: list[Columns] = []
+    room = MAX_CELLS
     for table in (*dict.fromkeys(plan.marginals), ()):
-        if (cells := plan.cells(table)) <= room:
+        if (cells := plan.cells(table)) <= room and len(kept) < MAX_SHEETS:
             kept.append(table)
             room -= cells
     return kept
@@ -84,9 +86,10 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
         row += 1
     row += 1
     sheet.write_string(row, 0, _("Tables"), bold)
+    heading_of_table = headings_of(plan)
     for table in dict.fromkeys((*plan.marginals, ())):
         row += 1
-        heading = heading_of(plan, table)
+        heading = heading_of_table(table)
         if table in names:
             sheet.write_url(row, 0, f"internal:'{names[table]}'!A1", link, heading)
         else:

@@ -75,6 +75,8 @@ def test_a_table_for_which_there_is_no_room_is_named(monkeypatch: pytest.MonkeyP
     book = sheets(workbook(dpe.preview(plan()), "1"))
     assert list(book) == ["Read this first", "1 Town", "2 total"]
     assert "too large for this workbook" in dict(book["Read this first"])["Town × ill"]
+    monkeypatch.setattr(module, "MAX_SHEETS", 1)
+    assert list(sheets(workbook(dpe.preview(plan()), "1"))) == ["Read this first", "1 Town"]
     monkeypatch.setattr(module, "MAX_CELLS", 2)
     with pytest.raises(dpe.ReleaseError, match="too large for a workbook"):
         workbook(dpe.preview(plan()), "1")
