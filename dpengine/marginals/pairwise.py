@@ -31,7 +31,7 @@ from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import EMPTY, NoisyPair, WeighedGuess, touch_up
 from dpengine.marginals.shrinkage import shrink, weigh
-from dpengine.marginals.smoothing import smooth
+from dpengine.marginals.smoothing import smooth_columns
 from dpengine.marginals.sums import column_counts, column_sums, grand_total
 from dpengine.noise.moments import nearby
 
@@ -121,10 +121,10 @@ def _fit(
 ) -> Pairwise:
     """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
     total = max(1.0, grand_total(measured)[0])
-    single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
+    single = _single_columns(sizes, of_columns, total)
     clearer = [_without_empty_cells(one, single, total) for one in of_columns]
     if any(map(is_not, clearer, of_columns)):
-        single = {name: _single(name, size, clearer, total) for name, size in sizes.items()}
+        single = _single_columns(sizes, clearer, total)
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
@@ -324,8 +324,14 @@ def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: 
     return Measurement(Allocation(columns, 1 / nearby(scale * math.sqrt(left)), 1), counts)
 
 
-def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:
-    """Return the counts of one column: least squares of its own noisy counts and the margins of its pairs, smoothed.
+def _single_columns(sizes: Mapping[str, int], measured: Sequence[Measurement], total: float) -> dict[str, Floats]:
+    """Return the counts of each column, smoothed."""
+    smoothed = smooth_columns({name: _noisy_column(name, size, measured) for name, size in sizes.items()}, total)
+    return {name: counts + EMPTY for name, counts in smoothed.items()}
+
+
+def _noisy_column(name: str, size: int, measured: Sequence[Measurement]) -> tuple[Floats, float]:
+    """Return the counts of one column and the scale of their noise, by least squares of itself and sums of its pairs.
 
     In a column of many cells, margins in merged bins are left out: their equations would take too long.
 
@@ -339,7 +345,7 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
         if sums.size != size:
             merged.append((one.merged[one.allocation.columns.index(name)], sums, known))
     if not merged:
-        return smooth(counts, precision**-0.5, total) + EMPTY
+        return counts, precision**-0.5
     variances = np.eye(size) / precision
     for bins, margin, weight in merged:
         binned = np.eye(margin.size)[bins].T
@@ -347,4 +353,4 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
         gain = np.linalg.solve(shared @ binned.T + np.eye(margin.size) / weight, shared).T
         counts += gain @ (margin - binned @ counts)
         variances -= gain @ shared
-    return smooth(counts, math.sqrt(np.trace(variances) / size), total) + EMPTY
+    return counts, math.sqrt(np.trace(variances) / size)
