@@ -47,6 +47,7 @@ JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nea
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
+FEW_TABLES = 20  # measured: so many are also fitted by how unequal their counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
 
@@ -152,7 +153,7 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
         return smooth(estimate, scale, total)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
-        return fit_one_table(estimate, columns, scale)
+        return fit_one_table(estimate, columns, scale, by_size=len(squares.measured) <= FEW_TABLES)
     alone = len(squares.measured) == 1 and estimate.ndim > 1 and total > 0
     if alone and scale <= MAX_SCALE and estimate.size <= MAX_EXACT:
         return keep_exact(np.rint(estimate).astype(np.int64), total).astype(np.float64)

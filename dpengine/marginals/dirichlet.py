@@ -23,13 +23,18 @@ import numpy as np
 
 from dpengine.array_types import Floats
 
-__all__ = ["Posterior", "pool_prior", "posterior"]
+__all__ = ["EVEN", "Posterior", "is_wide", "pool_prior", "posterior"]
 
 CONCENTRATIONS = (0.03, 0.12, 0.5, 2.0, 8.0)
+MAX_CELLS = 128  # of a column or table: time grows with their number
+WIDE_NOISE = 1 / 128  # of the total: with less, concentrations say little, and the grid would be too fine
 MIN_STEPS = 64  # of the grid of counts, from 0 to the total
 STEPS_OF_NOISE = 2  # steps of the grid for each scale of the noise, at least
 ROUNDS = 20  # of expectation maximisation, for how common the concentrations are
 PSEUDO_COLUMNS = 1.0  # that are spread evenly over the concentrations, beside those of the table
+
+
+EVEN: Floats = np.full(len(CONCENTRATIONS), -math.log(len(CONCENTRATIONS)))  # the prior if nothing is known of them
 
 
 class Posterior(NamedTuple):
@@ -47,6 +52,11 @@ class Posterior(NamedTuple):
         best = float(likely.max())
         weights = np.exp(likely - best)
         return best + math.log(float(weights.sum())), weights @ self.means / weights.sum()
+
+
+def is_wide(cells: int, scale: float, total: float) -> bool:
+    """Return whether the noise of so many cells is wide enough, and the cells few enough, for a posterior."""
+    return 1 < cells <= MAX_CELLS and scale >= WIDE_NOISE * total
 
 
 def posterior(noisy: Floats, scale: float, total: float) -> Posterior:

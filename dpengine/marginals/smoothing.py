@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dpengine.array_types import Floats
-from dpengine.marginals.dirichlet import pool_prior, posterior
+from dpengine.marginals.dirichlet import is_wide, pool_prior, posterior
 from dpengine.marginals.fitting import project
 from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
 
@@ -38,8 +38,6 @@ STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as f
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # fraction of the steps that lead to any level
 ALIKE: Floats = np.array([2.0**k for k in range(-9, -1)])  # mean distance of counts that are alike, of the mean count
-WIDE_NOISE = 1 / 128  # of the total: with less, what other columns are like says little, and would take long
-POOLED_SIZES = range(2, 129)  # cells of a column that may be described by how unequal its counts are
 NO_FIT = 2.0  # of log-likelihood: sizes are fitted to the noisy counts, concentrations hardly are
 LESS_USUAL = 2.0  # of log-likelihood, taken from counts that are alike: they are rarer than others (a prior)
 
@@ -63,7 +61,7 @@ def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) ->
     wide = {
         name: posterior(noisy, scale, total)
         for name, (noisy, scale) in columns.items()
-        if noisy.size in POOLED_SIZES and scale >= WIDE_NOISE * total
+        if is_wide(noisy.size, scale, total)
     }
     estimated = {name: counts for name, (_, counts) in smoothed.items()}
     if wide:
