@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
     from dpengine.ask import ask
     from dpengine.bundle.verify import signed_by, verify
-    from dpengine.compare import compare
+    from dpengine.compare import compare, not_compared
     from dpengine.errors import (
         BudgetError,
         Fault,
@@ -56,8 +56,8 @@ __all__ = [
     "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
     "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
-    "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict", "preview",
-    "published", "release", "signed_by", "verify",
+    "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table", "predict",
+    "preview", "published", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -65,7 +65,7 @@ _MODULES = {
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
     "bundle.verify": ("signed_by", "verify"),
-    "compare": ("compare",),
+    "compare": ("compare", "not_compared"),
     "errors": (
         "BudgetError",
         "Fault",

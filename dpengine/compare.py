@@ -9,47 +9,53 @@ exactly for normal errors and with some room for Laplace noise, whose sum has li
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from dpengine.array_types import Columns
+from dpengine.comparable import NotCompared, differences, shared_labels, shared_names, why_not
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, published
-from dpengine.results.published_columns import ENDS, Measure, measures, published_name
+from dpengine.results.published_columns import published_name
 from dpengine.results.views.published import PublishedTables
-from dpengine.spec.categories.tree import split_name
-from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.domain import Category
-from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "compare", "shared_tables"]
+__all__ = ["COLUMNS", "NotCompared", "compare", "decimals", "not_compared", "shared_tables"]
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
 # Ends of intervals of counts are whole. So both ends may be the count itself, although it is off by one in nearly 5 of
 # 100 cells: a change is then off in nearly 10. Below this half-width, counts are hardly ever off.
 NEARLY_EXACT = 0.2
+MAX_REASONS = 3  # that an error gives
 _COUNT = ("count", "low", "high")
 
 
+class _Made(Protocol):
+    """A release that was just made, by its bundle."""
+
+    @property
+    def bundle(self) -> bytes: ...
+
+
+Comparable: TypeAlias = Published | _Made | str | Path | bytes
+
+
 def compare(
-    before: Published | str | Path | bytes,
-    after: Published | str | Path | bytes,
-    tables: Iterable[Columns] | None = None,
+    before: Comparable, after: Comparable, tables: Iterable[Columns] | None = None
 ) -> dict[Columns, pd.DataFrame]:
     """Return how each number changed from one release to another, by table.
 
-    Each release is a file, which is verified first, or what `published` returned. The tables are those that both have,
-    or the given ones of these. A table is compared in the cells that both releases have, in the order of the later
-    one; a table without any is left out, as is one that counts something else in each release: rows and persons, or
-    persons with at most 3 and at most 5 rows.
+    Each release is a file, which is verified first, a `Release`, or what `published` returned. The tables are those
+    that both have, or the given ones of these. A table is compared in the cells that both releases have, in the order
+    of the later one; a table without any is left out, as is one that counts something else in each release: rows and
+    persons, or persons with at most 3 and at most 5 rows. `not_compared` lists what is left out, and why.
 
     What has the same name in both, but stands for something else, is left out too: *other* where other values are
     declared, *missing* where other texts mean that, a region of other counties, the mean between other bounds.
@@ -62,37 +68,47 @@ def compare(
 
     Raises `ReleaseError` if a file is not whole, both are the same release, or they have nothing in common.
     """
-    first, second = (each if isinstance(each, Published) else published(each) for each in (before, after))
+    first, second = map(_read, (before, after))
     if first.manifest["release_id"] == second.manifest["release_id"]:
         raise ReleaseError(_("both files are the same release; there is nothing to compare"))
     shared = shared_tables(first, second)
     wanted = shared if tables is None else [table for table in map(tuple, tables) if table in shared]
-    compared = {table: frame for table in wanted if len(frame := _changes(first, second, table))}
-    if not compared:
-        raise ReleaseError(
-            _("the two releases have no table with the same columns and cells, counted for the same unit")
-        )
-    return compared
+    if not wanted:
+        problem = _("the two releases have no table with the same columns and cells, counted for the same unit")
+        reasons = [f"{each}: {each.reason}" for each in differences(first.plan, second.plan)]
+        raise ReleaseError("; ".join((problem, *reasons[:MAX_REASONS])))
+    return {table: _changes(first, second, table) for table in wanted}
 
 
 def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Columns]:
-    """Return the tables that both releases have, and that count the same in both, in the order of the second."""
-    return [table for table in second.tables if table in first.tables and _count_alike(first.plan, second.plan, table)]
+    """Return the tables that both releases have, with a number that is compared, in the order of the second."""
+    return [table for table in second.tables if table in first.tables and not why_not(first.plan, second.plan, table)]
 
 
-def _count_alike(first: Plan, second: Plan, table: Columns) -> bool:
-    """Whether both releases count the same in a table: the same rows, or persons in as many cells."""
-    counted = [
-        (
-            plan.unit.id is None,
-            plan.unit.rows,
-            plan.tallies[plan.tally_of(table)].cells,
-            # rows without such an amount are left out of the table
-            {name for name in plan.amounts(table) if not plan.amount(name).missing},
-        )
-        for plan in (first, second)
-    ]
-    return counted[0] == counted[1]
+def not_compared(before: Comparable, after: Comparable) -> list[NotCompared]:
+    """Return what of two releases `compare` leaves out, and why: tables, labels of columns, and numbers of tables.
+
+    Raises `ReleaseError` if a file is not whole.
+    """
+    first, second = map(_read, (before, after))
+    return [*differences(first.plan, second.plan)]
+
+
+def decimals(low: float, high: float) -> int:
+    """Return with how many decimals the ends of an interval are shown: its half-width has two significant digits.
+
+    >>> decimals(-24, 5), decimals(-0.6508, -0.0585), decimals(-2e-9, 2e-9)
+    (0, 2, 6)
+    """
+    half_width = (high - low) / 2
+    return min(6, max(0, 1 - math.floor(math.log10(half_width)))) if half_width > 0 else 0
+
+
+def _read(release: Comparable) -> Published:
+    if isinstance(release, Published):
+        return release
+    bundle: Any = getattr(release, "bundle", release)
+    return published(bundle)
 
 
 def _changes(first: Published, second: Published, table: Columns) -> pd.DataFrame:
@@ -100,14 +116,15 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
 
     places = list(range(len(table)))
     labels = [published_name(name, COLUMNS) for name in table]
-    unlike = [_unlike(first.plan, second.plan, name) for name in table]
+    shared = [shared_labels(first.plan, second.plan, name) for name in table]
+    statistics = [(name, f"{name}_low", f"{name}_high") for name in shared_names(first.plan, second.plan, table)]
     rows = []
-    for names in _numbers(first.plan, second.plan, table):
+    for names in (_COUNT, *statistics):
         earlier, later = (_part(each, table, names) for each in (first, second))
         how: Any = {"on": places} if places else {"how": "cross"}
         both = later.merge(earlier, suffixes=("_after", "_before"), **how)
         for place in places:
-            both = both[~both[place].isin(unlike[place])]
+            both = both[both[place].isin(shared[place])]
         new, new_low, new_high = (both[f"{end}_after"].to_numpy(float) for end in _COUNT)
         old, old_low, old_high = (both[f"{end}_before"].to_numpy(float) for end in _COUNT)
         change = new - old
@@ -122,42 +139,8 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
     return pd.concat(rows, ignore_index=True)
 
 
-def _unlike(first: Plan, second: Plan, name: str) -> set[str]:
-    """Return the labels of a column that stand for something else in each release."""
-    old, new = (_stand_for(plan, name) for plan in (first, second))
-    return {label for label in old if label in new and old[label] != new[label]}
-
-
-def _stand_for(plan: Plan, name: str) -> dict[str, object]:
-    """Return what those labels of a column stand for that do not say it themselves."""
-    declared = plan.column(plan.resolution.declared((name,))[0])
-    missing = {*declared.missing_as} if declared.missing else None
-    groups: dict[str, set[str]] = defaultdict(set)
-    if declared.name != name and isinstance(declared, Category):
-        for value, group in zip(declared.declared, declared.groupings[split_name(name)[1]], strict=True):
-            groups[group].add(value)
-    return {**groups, OTHER: ({*declared.declared}, missing), MISSING: missing}
-
-
 def _part(release: Published, table: Columns, names: tuple[str, str, str]) -> pd.DataFrame:
     """Return the labels of a table as plain texts, called by their places, and a number with its ends as of a count."""
     frame = release.tables[table]
     kept = frame.iloc[:, : len(table)].astype(object)
     return kept.set_axis(range(len(table)), axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))
-
-
-def _numbers(first: Plan, second: Plan, table: Columns) -> Iterator[tuple[str, str, str]]:
-    """Yield the columns of each number that both releases have, with the ends of its interval."""
-    yield _COUNT
-    earlier = [(each, _amounts(first, each)) for each in measures(first, table)]
-    for each in measures(second, table):
-        for name in each.names:
-            if any(name in old.names and amounts == _amounts(second, each) for old, amounts in earlier):
-                number, low, high = (f"{name}{end}" for end in ENDS)
-                yield number, low, high
-
-
-def _amounts(plan: Plan, measure: Measure) -> list[tuple[object, ...]]:
-    """Return what the values of the amounts of a measure stand for: one beyond a bound counts as that bound."""
-    amounts = [plan.amount(name) for name in (measure.amount, measure.on) if name]
-    return [(each.low, each.high, each.step, {*each.missing_as}) for each in amounts]

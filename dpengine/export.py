@@ -23,11 +23,12 @@ from dpengine.bundle.archive import opened
 from dpengine.bundle.checks.searches import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
+from dpengine.bundle.workbook import workbook
 from dpengine.errors import ReleaseError
 from dpengine.results.published_columns import header, number_type
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import mark
+from dpengine.translation.catalogue import mark, speaking
 
 __all__ = ["Export", "Published", "export", "of_verified", "published"]
 
@@ -75,6 +76,14 @@ class Published(PublishedTables):
 Export: TypeAlias = Callable[[Published, Path], object]
 
 
+def _write_workbook(published: Published, path: Path) -> None:
+    with speaking(published.plan.language):
+        path.write_bytes(workbook(published, published.manifest["release_id"]))
+
+
+OWN: Mapping[str, Export] = {"xlsx": _write_workbook}  # the forms that need no other package
+
+
 def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
     """Verify a bundle and return its content, for its readers.
 
@@ -100,14 +109,13 @@ def of_verified(manifest: Mapping[str, Any], content: bytes) -> Published:
 def export(bundle: str | Path | bytes, form: str | Export, output: str | Path) -> None:
     """Write a verified bundle to `output` in a custom format.
 
-    `form` is a function of a `Published` and a path, or the name under which an installed package declares one (entry
-    points of the group ``private_release.exports``).
+    `form` is ``xlsx``, for a workbook with a sheet for each table; a function of a `Published` and a path; or the name
+    under which an installed package declares one (entry points of the group ``private_release.exports``).
 
     Raises `ReleaseError` if the bundle is not whole, or if no package offers that form.
     """
-    write = discovery.find(discovery.EXPORTS, form) if isinstance(form, str) else form
+    write = (OWN.get(form) or discovery.find(discovery.EXPORTS, form)) if isinstance(form, str) else form
     if write is None:
-        known = ", ".join(discovery.names(discovery.EXPORTS))
-        others = f"there is: {known}" if known else "no package that adds forms is installed (docs/plugins.md)"
-        raise ReleaseError(f"no installed package offers the form {form!r}; {others}")
+        known = ", ".join((*OWN, *discovery.names(discovery.EXPORTS)))
+        raise ReleaseError(f"no installed package offers the form {form!r}; there is: {known}")
     write(published(bundle), Path(output))

@@ -15,14 +15,16 @@ from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
+from dpengine.bundle.workbook import fitting, workbook
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
-from dpengine.export import of_verified
+from dpengine.export import Published, of_verified
 from dpengine.translation.catalogue import _, language, localised, mark
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
+from pages.parts.shared.made_on_click import OCTETS, made_on_click
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import bound, exactly, name_of, people, plain, sure
 from pages.parts.verify.comparison import offer_comparison
@@ -87,6 +89,7 @@ def contents(
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
     numbers(manifest, headings, content)
+    offer_workbook(of_verified(manifest, content))
     offer_comparison(of_verified(manifest, content), headings, checked, MAX_SHOWN)
     with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
         measured = [_measured(each, headings) for each in manifest["measurements"]]
@@ -118,6 +121,18 @@ def numbers(manifest: dict[str, Any], headings: Mapping[str, str], content: byte
     release = of_verified(manifest, content)
     frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
     show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
+
+
+def offer_workbook(release: Published) -> None:
+    """Offer all tables as a workbook, in the reader's language."""
+    if fitting(release.plan) == [()]:
+        return
+    release_id = release.manifest["release_id"]
+    name = f"tables-{release_id[:8]}.xlsx"
+    st.download_button(
+        _("All tables for a spreadsheet"), made_on_click(lambda: workbook(release, release_id), name, OCTETS), name,
+        OCTETS, on_click="ignore", icon=":material/table_view:", key="verify_workbook",
+    )  # fmt: skip
 
 
 def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:

@@ -112,6 +112,13 @@ def test_each_bundle_is_opened_and_listed_once_however_many_tables_it_has(monkey
     assert len(opened) == 2
 
 
+def test_releases_that_were_just_made_are_compared() -> None:
+    rows = pd.DataFrame({"town": list("AB"), "change": list("yn")})
+    both = [dpe.release(rows, plan(900, dataset=each), dpe.Ledger.in_memory()) for each in ("old", "new")]
+    assert len(compare(*both)) == 3
+    assert dpe.not_compared(*both) == []
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     first = published(plan(), "AB", "yn")
     with pytest.raises(dpe.ReleaseError, match="same release"):
@@ -189,6 +196,66 @@ def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp
     assert len(written) == 10 + 5 + 1
     assert written.loc[written["table"] == "town", "change"].tolist() == [-1, 2, 0, 0, 0]
     as_json = json.loads(run(main, ["compare", *names, "--json"]).stdout)
-    assert as_json["town"][1]["change"] == 2
+    assert as_json["tables"]["town"][1]["change"] == 2
     assert run(main, ["compare", names[0], names[0]]).exit_code == 1
     assert run(main, ["compare", *names, "-o", names[0]]).exit_code == 2, "a release is not overwritten"
+
+
+def reasons(first: dpe.Published, second: dpe.Published) -> dict[str, str]:
+    return {str(each): each.reason for each in dpe.not_compared(first, second)}
+
+
+def test_what_is_left_out_is_listed_with_its_reason() -> None:
+    other = dpe.Category(name="town", values=["C", "D", "A"])
+    before = published(plan(900, tables=[["town"], ["change"]]), "AABC", "yyyy")
+    after = published(plan(900, other, "new"), "AACD", "yyyy")
+    assert reasons(before, after) == {
+        "town × change": "only in the later release",
+        "change": "only in the earlier release",
+        "town = D": "only in the later release",
+        "town = (other)": "other values are declared, or other texts count as missing",
+        "town = B": "only in the earlier release",
+    }
+    assert reasons(before, before) == {}
+
+
+def test_bounds_and_units_of_other_meaning_are_listed() -> None:
+    low, high = (pack(dpe.preview(dpe.Plan.loads(text))) for text in (PAY, PAY.replace("1000]", "1100]")))
+    listed = {str(each): each.reason for each in dpe.not_compared(low, high)}
+    assert set(listed.values()) == {"its values have other bounds or another step, or other texts count as missing"}
+    assert {f"{each} in state × sex" for each in ("mean_pay", "quantile_0.25_pay", "quantile_0.5_pay")} <= set(listed)
+    one, two = (pack(dpe.preview(plan(unit={"id": "who", "rows": most}))) for most in (1, 2))
+    with pytest.raises(
+        dpe.ReleaseError,
+        match="town: the earlier release counts at most 1 row of a person, the later one at most 2 rows of a person",
+    ):
+        compare(one, two)
+
+
+def test_tables_without_a_common_value_are_listed() -> None:
+    both = []
+    for values in (["A", "B"], ["C", "D"]):
+        town = dpe.Category(name="town", values=values, other=False, missing=False)
+        both.append(pack(dpe.preview(plan(town=town, dataset="-".join(values)))))
+    assert list(compare(*both)) == [()]
+    listed = {str(each): each.reason for each in dpe.not_compared(*both)}
+    assert listed == dict.fromkeys(("town × change", "town"), "the releases have no value of town in common")
+
+
+def test_the_command_line_lists_what_is_not_compared(tmp_path: Path) -> None:
+    files = [tmp_path / "old.zip", tmp_path / "new.zip"]
+    for file, values in zip(files, (["A", "B"], ["B", "C"]), strict=True):
+        town = dpe.Category(name="town", values=values)
+        file.write_bytes(published(plan(900, town, "-".join(values)), "AABC", "yyyy").content)
+    names, run = [str(file) for file in files], CliRunner().invoke
+    shown = run(main, ["compare", *names, "-o", str(tmp_path / "changes.csv")])
+    assert "not compared:\n  town = C: only in the later release\n" in shown.output
+    written = pd.read_csv(tmp_path / "changes.csv", keep_default_na=False)
+    left = written[written["not_compared"] != ""]
+    assert left["cell"].tolist() == ["town = C", "town = (other)", "town = A"]
+    assert set(left["change"]) == {""}
+    as_json = json.loads(run(main, ["compare", *names, "--json"]).stdout)
+    assert as_json["not_compared"][0] == {
+        "reason": "only in the later release", "table": None, "number": "", "column": "town", "labels": ["C"]
+    }  # fmt: skip
+    assert list(as_json["tables"]) == ["town × change", "town", "total"]

@@ -235,7 +235,7 @@ def test_an_export_gets_published_numbers_and_nothing_else(tmp_path: Path) -> No
 
 
 def test_an_export_of_a_damaged_bundle_or_in_an_unknown_form_is_refused(tmp_path: Path, bundle: bytes) -> None:
-    with pytest.raises(dpe.ReleaseError, match="'sdmx'; there is: sqlite"):
+    with pytest.raises(dpe.ReleaseError, match="'sdmx'; there is: xlsx, sqlite"):
         export(bundle, "sdmx", tmp_path / "out")
     with pytest.raises(dpe.ReleaseError):
         export(bundle[:-200], "sqlite", tmp_path / "out")

@@ -9,18 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpengine.array_types import Columns
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.measurement import FoundKeys
 from dpengine.results.result import Result
+from dpengine.results.views.published import PublishedTables
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_noun, people, words_in_files
 from dpengine.translation.catalogue import _, mark, number
 
-__all__ = ["Entry", "column_entries", "model_errors", "reading_entries", "synthetic_entry"]
+__all__ = ["Entry", "column_entries", "entries_of_tables", "model_errors", "reading_entries", "synthetic_entry"]
 
 SIZES = (10, 100, 1000)
 
@@ -308,12 +310,7 @@ IN_FILES = Entry(
 
 def column_entries(result: Result) -> list[Entry]:
     """Return what the number columns of a published table mean; each is named as in the files, in English."""
-    plan = result.plan
-    entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
-    entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
-    quantiles = CHOSEN_QUANTILES if result.measured.quantiles else QUANTILES
-    entries += [quantiles] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
-    entries += [ASSOCIATIONS] if plan.associations(()) else []
+    entries = _of_numbers(result.plan, CHOSEN_QUANTILES if result.measured.quantiles else QUANTILES)
     errors = model_errors(result)
     if errors:
         errors = " " + _(
@@ -323,11 +320,30 @@ def column_entries(result: Result) -> list[Entry]:
     return [entry.translated(model_errors=errors)._replace(name=entry.name) for entry in entries]
 
 
+def entries_of_tables(published: PublishedTables) -> list[Entry]:
+    """Return what the numbers of published tables mean, and how to add them up, from these alone."""
+    plan = published.plan
+    # How chosen quantiles are explained is right for all: it names the list that says which ones are.
+    entries = (*_of_numbers(plan, CHOSEN_QUANTILES), MOSTLY_NOISE, *ADDING[estimator(plan)])
+    first = plan.marginals[0]
+    return [entry.translated(model_errors="", **_example(first, published.half_width(first))) for entry in entries]
+
+
+def _of_numbers(plan: Plan, quantiles: Entry) -> list[Entry]:
+    entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
+    entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
+    entries += [quantiles] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
+    return [*entries, ASSOCIATIONS] if plan.associations(()) else entries
+
+
+def _example(table: Columns, half_width: float) -> dict[str, str]:
+    return {"table": " × ".join(table), "one": people(half_width), "four": people(2 * half_width)}
+
+
 def reading_entries(result: Result) -> list[Entry]:
     """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
-    half_width = result.half_width(first)
-    example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
+    example = _example(first, result.half_width(first))
     rows_only = result.measured.boxes is None and not result.plan.tallied
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic_entry(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]

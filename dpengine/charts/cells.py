@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns
-from dpengine.charts.style import escape, short_name, shorten
+from dpengine.charts.style import escape, line_name, shorten
 from dpengine.results.published_columns import NUMBERS, Measure
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -76,7 +76,7 @@ class Cells:
     @property
     def legend(self) -> str:
         """The legend of a figure for cells that are more than noise."""
-        return _("{what}, with 95 % interval", what=short_name(self.name))
+        return _("{what}, with 95 % interval", what=line_name(self.name))
 
     @property
     def format(self) -> str:

@@ -20,7 +20,7 @@ from dpengine.charts.bars import by_size
 from dpengine.charts.cells import Cells
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.panels import Panels
-from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, short_name
+from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, line_name, short_name
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
 from dpengine.translation.catalogue import _, mark, number, plural
@@ -63,7 +63,7 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     layout = panels.layout(
         _value_axis(chosen, dark, bars=bars, across=across),
         {**category_axis(labels, downwards=True), "showgrid": True},
-        short_name(first.noun) if single else "",
+        line_name(first.noun) if single else "",
         short_name(first.headings[0]),
     )
     each = 64 + (ROW + DODGE * (len(chosen) - 1)) * len(labels)

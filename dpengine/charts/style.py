@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
-    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name",
-    "shorten", "styled",
+    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "line_name", "look", "room_below",
+    "short_name", "shorten", "styled",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -99,6 +99,15 @@ def short_name(text: str) -> str:
     '&lt;b&gt;'
     """
     return escape(cut(text))
+
+
+def line_name(text: str) -> str:
+    """Return `text` as it fits below or beside a figure: a line of letters, without markup.
+
+    >>> line_name("Mittelwert von Notendurchschnitt")
+    'Mittelwert von Notendurchschnitt'
+    """
+    return escape(_middle(text, TITLE_LINE))
 
 
 def room_below(labels: Sequence[str]) -> int:

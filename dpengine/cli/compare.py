@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpengine.cli.common import check_output, faults, json_option, say, writing
+
+if TYPE_CHECKING:
+    from dpengine.compare import NotCompared
 
 __all__ = ["compare"]
 
@@ -23,37 +29,68 @@ MAX_SHOWN = 10  # changes that are printed for each table
 @json_option
 @faults
 def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> None:
-    """Show what changed from one release file to a later one, beyond the noise of both.
+    """Show what changed from one release file to a later one, beyond the noise of both, and what is not compared.
 
     Both files are verified first. Nothing is spent: only published numbers are used.
     """
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS
+    from dpengine.compare import COLUMNS, decimals, not_compared
     from dpengine.compare import compare as compared
+    from dpengine.export import published
     from dpengine.spec.wording import name_of
 
     if output is not None:
         check_output(output, before)
         check_output(output, after)
+    both = published(before), published(after)
     tables = {}
-    for table, frame in compared(before, after).items():
+    for table, frame in compared(*both).items():
         cells = [" × ".join(row) or "total" for row in frame.iloc[:, : len(table)].to_numpy().tolist()]
         tables[name_of(table)] = frame[[*COLUMNS]].assign(table=name_of(table), cell=cells)[["table", "cell", *COLUMNS]]
+    left_out = not_compared(*both)
     if output is not None:
+        listed = pd.DataFrame(_rows(left_out), columns=["table", "cell", "number", "not_compared"])
         with writing(output):
-            output.write_bytes(safe_csv.from_frame(pd.concat(tables.values(), ignore_index=True)))
+            output.write_bytes(safe_csv.from_frame(pd.concat((*tables.values(), listed), ignore_index=True)))
     if as_json:
-        click.echo(json.dumps({name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}))
+        numbers = {name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}
+        click.echo(json.dumps({"tables": numbers, "not_compared": [_payload(each) for each in left_out]}))
         return
     for name, frame in tables.items():
         changed = frame[frame["beyond_noise"]]
         say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise")
-        for each in changed.head(MAX_SHOWN).itertuples():
-            number = "" if each.number == "count" else f", {each.number}"
-            say(f"  {each.cell}{number}: {each.before:,.10g} to {each.after:,.10g}, a change of {each.change:+,.10g} "
-                f"({each.low:+,.10g} to {each.high:+,.10g})")  # fmt: skip
+        for each in changed.head(MAX_SHOWN).to_dict("records"):
+            counted = each["number"] == "count"
+            form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
+            old, new = (format(each[name], form) for name in ("before", "after"))
+            change, low, high = (format(each[name], f"+{form}") for name in ("change", "low", "high"))
+            what = each["cell"] if counted else f"{each['cell']}, {each['number']}"
+            say(f"  {what}: {old} to {new}, a change of {change} ({low} to {high})")
         if len(changed) > MAX_SHOWN:
             say(f"  and {len(changed) - MAX_SHOWN:,} more")
+    if left_out:
+        say("not compared:")
+        for missed in left_out[:MAX_SHOWN]:
+            say(f"  {missed}: {missed.reason}")
+        if len(left_out) > MAX_SHOWN:
+            say(f"  and {len(left_out) - MAX_SHOWN:,} more")
     say("of cells that did not change, about one in 20 is beyond the noise by chance")
+
+
+def _rows(left_out: Iterable[NotCompared]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the lines of a CSV file about what is not compared: a line for each table, label and number."""
+    from dpengine.spec.wording import name_of
+
+    for each in left_out:
+        table = "" if each.table is None else name_of(each.table)
+        for cell in [f"{each.column} = {label}" for label in each.labels] or [""]:
+            yield table, cell, each.number, each.reason
+
+
+def _payload(each: NotCompared) -> dict[str, Any]:
+    """Return what is not compared in JSON, its table by the name that it has among those that are."""
+    from dpengine.spec.wording import name_of
+
+    return asdict(each) | {"table": None if each.table is None else name_of(each.table)}

@@ -1,4 +1,4 @@
-"""The command that writes a release in a form that another installed package adds."""
+"""The command that writes a release as a workbook, or in a form that another installed package adds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ __all__ = ["export"]
 
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("--as", "form", required=True, metavar="FORM", help="The form, by the name that a package gives it.")
+@click.option("--as", "form", required=True, metavar="FORM", help="xlsx, or the name that a package gives its form.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="What to write.")
 @json_option
 @faults
 def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
-    """Write BUNDLE in a form that an installed package adds. It gets what was published, and nothing else."""
+    """Write BUNDLE as a workbook for spreadsheet programs (xlsx), or in a form that an installed package adds.
+
+    A form gets what was published, and nothing else.
+    """
     from dpengine.export import export as write
 
     check_output(output, bundle)

@@ -36,7 +36,7 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
 from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
-from dpengine.marginals.smoothing import SMOOTHED_SIZES, smooth
+from dpengine.marginals.smoothing import MAX_SMOOTHED, smooth, smooth_columns
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
@@ -47,6 +47,7 @@ JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nea
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
+FEW_TABLES = 20  # measured: so many are also fitted by how unequal their counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
 
@@ -148,11 +149,11 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
     {x ≥ 0, Σx = total} and raked to its single columns, in which clipping many small cells causes far less bias.
     """
     scale = math.sqrt(squares.variance(columns) / 2)
-    if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size in SMOOTHED_SIZES:
+    if len(columns) == 1 and scale >= MIN_SCALE and total > 0 and estimate.size <= MAX_SMOOTHED:
         return smooth(estimate, scale, total)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
-        return fit_one_table(estimate, columns, scale)
+        return fit_one_table(estimate, columns, scale, by_size=len(squares.measured) <= FEW_TABLES)
     alone = len(squares.measured) == 1 and estimate.ndim > 1 and total > 0
     if alone and scale <= MAX_SCALE and estimate.size <= MAX_EXACT:
         return keep_exact(np.rint(estimate).astype(np.int64), total).astype(np.float64)
@@ -183,10 +184,9 @@ def _refitted(
     for (a, b), table in pairs.items():
         sums[a].append(table.sum(axis=1))
         sums[b].append(table.sum(axis=0))
-    one = {}
-    for name in model.one:
-        smoothed = smooth(estimate((name,)), math.sqrt(squares.variance((name,)) / 2), model.total)
-        one[name] = _column(smoothed, sums[name], model.total)
+    noisy_columns = {name: (estimate((name,)), math.sqrt(squares.variance((name,)) / 2)) for name in model.one}
+    smoothed = smooth_columns(noisy_columns, model.total)
+    one = {name: _column(counts, sums[name], model.total) for name, counts in smoothed.items()}
     noisy = {pair: (estimate(pair), math.sqrt(squares.component_variance(frozenset(pair)) / 2)) for pair in wide}
     return replace(model, one=one, two={**model.two, **refit_pairs(model.total, one, pairs, noisy)})
 

@@ -24,6 +24,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.dirichlet import EVEN, is_wide, posterior
 from dpengine.marginals.fitting import project, rake, rake_three
 from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import LatentClasses, find_latent_classes, fit_latent_classes
@@ -31,7 +32,7 @@ from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import EMPTY, NoisyPair, WeighedGuess, touch_up
 from dpengine.marginals.shrinkage import shrink, weigh
-from dpengine.marginals.smoothing import smooth
+from dpengine.marginals.smoothing import smooth_columns
 from dpengine.marginals.sums import column_counts, column_sums, grand_total
 from dpengine.noise.moments import nearby
 
@@ -45,6 +46,7 @@ COMPOSITIONS = 2  # guesses at a pair through a third column: those of the stron
 MAX_EQUATIONS = 512  # of least squares for a column, one for each cell; with more, margins in merged bins are left out
 MAY_BE_EMPTY = 0.3  # of the rows: a pair that is nearer to independence, noise apart, is not mostly empty
 UNSURE = 2.0  # times the noise of its cells with people: the noise of a mostly empty pair, as evidence of its columns
+BY_SIZE = 0.4  # weight of how unequal the counts of a table are, beside a model of its sums
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 
 
@@ -121,10 +123,10 @@ def _fit(
 ) -> Pairwise:
     """Fit the model to `measured`, in which `of_columns` are independent evidence of the columns."""
     total = max(1.0, grand_total(measured)[0])
-    single = {name: _single(name, size, of_columns, total) for name, size in sizes.items()}
+    single = _single_columns(sizes, of_columns, total)
     clearer = [_without_empty_cells(one, single, total) for one in of_columns]
     if any(map(is_not, clearer, of_columns)):
-        single = {name: _single(name, size, clearer, total) for name, size in sizes.items()}
+        single = _single_columns(sizes, clearer, total)
     pairs: dict[Pair, list[NoisyPair]] = {}
     for one in measured:
         if len(columns := one.allocation.columns) == 2:
@@ -163,12 +165,13 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()  # finding them takes a hundred times as long as limiting them
 
 
-def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
+def fit_one_table(noisy: Floats, columns: Columns, scale: float, *, by_size: bool = False) -> Floats:
     """Shrink a noisy table of two columns or more towards a model of its own sums; return non-negative counts.
 
     `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more accurate than its cells,
-    so cells are shrunk towards a model of the columns and pairs, unless they clearly differ from it. This costs
-    nothing: the sums are post-processing of the table.
+    so cells are shrunk towards a model of the columns and pairs, unless they clearly differ from it. `by_size`, a table
+    of few cells under wide noise also follows how unequal its counts are (`dirichlet`), which takes longer: 3 % less
+    error on public tables. This costs nothing: the sums are post-processing of the table.
     """
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
@@ -180,8 +183,12 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     with _on_one_thread():  # pairs are sums of the same noisy counts, so they say nothing more of the columns
         columns_alone = [part for part in parts if len(part.allocation.columns) < 2]
         model = _fit(dict(zip(columns, noisy.shape, strict=True)), parts, columns_alone, nearby=False)
-    better = shrink(noisy, model.table(columns), scale)
-    return project(better, max(0.0, float(noisy.sum())))
+    total = max(0.0, float(noisy.sum()))
+    better = project(shrink(noisy, model.table(columns), scale), total)
+    if by_size and total > 0 and is_wide(noisy.size, scale, total):
+        _, counts = posterior(noisy.ravel(), scale, total).mean(EVEN)
+        better += BY_SIZE * (counts.reshape(noisy.shape) - better)
+    return better
 
 
 def refit_pairs(
@@ -324,8 +331,14 @@ def _without_empty_cells(one: Measurement, single: Mapping[str, Floats], total: 
     return Measurement(Allocation(columns, 1 / nearby(scale * math.sqrt(left)), 1), counts)
 
 
-def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:
-    """Return the counts of one column: least squares of its own noisy counts and the margins of its pairs, smoothed.
+def _single_columns(sizes: Mapping[str, int], measured: Sequence[Measurement], total: float) -> dict[str, Floats]:
+    """Return the counts of each column, smoothed."""
+    smoothed = smooth_columns({name: _noisy_column(name, size, measured) for name, size in sizes.items()}, total)
+    return {name: counts + EMPTY for name, counts in smoothed.items()}
+
+
+def _noisy_column(name: str, size: int, measured: Sequence[Measurement]) -> tuple[Floats, float]:
+    """Return the counts of one column and the scale of their noise, by least squares of itself and sums of its pairs.
 
     In a column of many cells, margins in merged bins are left out: their equations would take too long.
 
@@ -339,7 +352,7 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
         if sums.size != size:
             merged.append((one.merged[one.allocation.columns.index(name)], sums, known))
     if not merged:
-        return smooth(counts, precision**-0.5, total) + EMPTY
+        return counts, precision**-0.5
     variances = np.eye(size) / precision
     for bins, margin, weight in merged:
         binned = np.eye(margin.size)[bins].T
@@ -347,4 +360,4 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
         gain = np.linalg.solve(shared @ binned.T + np.eye(margin.size) / weight, shared).T
         counts += gain @ (margin - binned @ counts)
         variances -= gain @ shared
-    return smooth(counts, math.sqrt(np.trace(variances) / size), total) + EMPTY
+    return counts, math.sqrt(np.trace(variances) / size)

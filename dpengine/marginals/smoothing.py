@@ -1,31 +1,34 @@
-"""Estimate the counts of one column from noisy ones, by the order of its cells and by their sizes.
+"""Estimate the counts of columns from noisy ones, by the order of their cells and by their sizes.
 
-There are three descriptions of a column. The noisy counts themselves give the likelihood of each, and hence its weight:
+There are four descriptions of a column. The noisy counts themselves give the likelihood of each, and hence its weight:
 
 * counts are nearly alike, as those of months, of the years of a panel, or of groups that were made equal;
 * counts come, in any order, from one unknown distribution of sizes;
 * counts follow a level that moves along the cells, in small steps or, rarely, a jump. Some cells are heaps or gaps:
-  their counts come from the distribution of sizes instead.
+  their counts come from the distribution of sizes instead;
+* under wide noise, counts are as unequal as those of other columns of the table (`dirichlet`).
 
-The last is a hidden Markov chain. Order is that of the cells in the plan. All functions take noisy numbers and public
+The third is a hidden Markov chain. Order is that of the cells in the plan. All functions take noisy numbers and public
 structure, so nothing here costs privacy; as in `shrinkage`, densities are continuous.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from dpengine.array_types import Floats
+from dpengine.marginals.dirichlet import is_wide, pool_prior, posterior
 from dpengine.marginals.fitting import project
 from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
 
-__all__ = ["SMOOTHED_SIZES", "smooth"]
+__all__ = ["MAX_SMOOTHED", "smooth", "smooth_by_order_and_size", "smooth_columns"]
 
 WINDOWS = (1, 2, 4, 8)  # neighbours on either side
 MIN_TO_SMOOTH = 8  # cells
-SMOOTHED_SIZES = range(3, 1025)  # cells of a column; time and memory grow with the square of their number
+MAX_SMOOTHED = 1024  # cells of a column; time and memory grow with the square of their number
 SMALL_SIZES = 6  # below and around the noise, at which the distribution of sizes has mass beside the noisy counts
 SIZE_ROUNDS = 10  # of expectation maximisation: few, so that it does not follow the noise
 LESS_LIKELY = 1.0  # difference of log-likelihoods up to which neighbours have full weight
@@ -35,20 +38,55 @@ STEPS = (0.06, 0.2, 0.6)  # mean absolute steps of the level between cells, as f
 HEAPS = (0.03, 0.2)  # fractions of cells that are heaps or gaps, likewise
 JUMPS = 0.02  # fraction of the steps that lead to any level
 ALIKE: Floats = np.array([2.0**k for k in range(-9, -1)])  # mean distance of counts that are alike, of the mean count
+NO_FIT = 2.0  # of log-likelihood: sizes are fitted to the noisy counts, concentrations hardly are
 LESS_USUAL = 2.0  # of log-likelihood, taken from counts that are alike: they are rarer than others (a prior)
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     """Estimate the counts of one column from noisy ones; return non-negative counts that add up to `total`.
 
-    `scale` is that of the noise. For cells in any order, the result is the mean of two estimates, from neighbouring
-    cells and from cells of similar size. Each is up to a third more accurate than a projection for some columns, and
-    less accurate for others. Neighbours weigh less if they make the noisy counts far less likely, as where one cell
-    holds almost all rows. If counts are nearly alike, the result is near their mean.
+    `scale` is that of the noise.
+    """
+    return smooth_columns({"": (noisy, scale)}, total)[""]
+
+
+def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) -> dict[str, Floats]:
+    """Estimate the counts of several columns of one table, given by the noisy counts and the scale of their noise.
+
+    Return non-negative counts that add up to `total`. Under wide noise, how unequal the counts of a column are likely
+    to be is learnt from all these columns together: with noise of at least 0.4 of a mean count, errors of public tables
+    are 2 to 11 % smaller than those by order and sizes alone (`benchmarks/columns_together.py`).
+    """
+    smoothed = {name: smooth_by_order_and_size(noisy, scale, total) for name, (noisy, scale) in columns.items()}
+    wide = {
+        name: posterior(noisy, scale, total)
+        for name, (noisy, scale) in columns.items()
+        if is_wide(noisy.size, scale, total)
+    }
+    estimated = {name: counts for name, (_, counts) in smoothed.items()}
+    if wide:
+        prior = pool_prior([*wide.values()])
+    for name, column in wide.items():
+        noisy, scale = columns[name]
+        likelihood, counts = column.mean(prior)
+        odds = likelihood - smoothed[name][0] + NO_FIT + 2 * math.log(scale * noisy.size / total)
+        weight = 1 / (1 + math.exp(min(-odds, 50.0)))
+        estimated[name] = weight * counts + (1 - weight) * estimated[name]
+    return estimated
+
+
+def smooth_by_order_and_size(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:
+    """Return the counts of one column as its order and the sizes of its cells suggest, after their log-likelihood.
+
+    For cells in any order, the result is the mean of two estimates, from neighbouring cells and from cells of similar
+    size. Each is up to a third more accurate than a projection for some columns, and less accurate for others.
+    Neighbours weigh less if they make the noisy counts far less likely, as where one cell holds almost all rows. If
+    counts are nearly alike, the result is near their mean. The likelihood is 0, and its logarithm −∞, where a column
+    has too few or too many cells to be described.
     """
     likelihood, in_order = _by_neighbours(noisy, scale, total)
-    if noisy.size not in SMOOTHED_SIZES:
-        return in_order
+    if not 2 < noisy.size <= MAX_SMOOTHED:
+        return -math.inf, in_order
     likely, by_size = _by_size(noisy, scale, total)
     evidence = float(np.log(likely).sum())
     trust = math.exp(min(0.0, likelihood - evidence + LESS_LIKELY))
@@ -58,8 +96,9 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
         counts = project(weight * by_level + (1 - weight) * counts, total)
         evidence -= math.log(max(1 - weight, 1e-12))  # of levels and sizes together
     likelihood, alike = _alike(noisy, scale, total)
-    weight = 1 / (1 + math.exp(min(evidence + LESS_USUAL - likelihood, 50.0)))
-    return project(weight * alike + (1 - weight) * counts, total)
+    both = float(np.logaddexp(evidence, likelihood - LESS_USUAL))
+    weight = math.exp(likelihood - LESS_USUAL - both)
+    return both, project(weight * alike + (1 - weight) * counts, total)
 
 
 def _alike(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:

@@ -115,12 +115,24 @@ def open_codebook(
         return formats.read(content, suffix)
     if suffix == ".xlsx" or suffix in STATISTICAL:
         return ReadCodebook(read_codebook(content, suffix), doubtful=suffix in STATISTICAL)
-    text = content.decode("utf-8-sig", "replace")
+    text = _text_of(content)
     if suffix != ".csv":
         return ReadCodebook(codebook.loads(text, geojson))
     if codebook_sheet.HEADER[0] in [cell.casefold() for cell in next(iter(level_sheet.rows_of(text)), [])]:
         return ReadCodebook(codebook_sheet.from_csv(text))
     return ReadCodebook(from_columns([level_sheet.from_csv(text, names)], {}))
+
+
+def _text_of(content: bytes) -> str:
+    """Decode a codebook as text tables are: as UTF-8, or else as Windows-1252, in which spreadsheets write CSV.
+
+    >>> _text_of("Köln".encode("cp1252")) == _text_of("Köln".encode("utf-8-sig")) == "Köln"
+    True
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
 
 
 def read_codebook(content: bytes, suffix: str) -> Codebook:

@@ -241,7 +241,7 @@ def _parts(source: object) -> list[parquet.Part]:
     """Return the files of a path, a pattern or a list of paths; none for other sources. Raises `TableError`."""
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(path, str | Path) for path in source):
-            raise TableError(_("a list of files holds paths, and at least one"))
+            raise TableError(_("a list of files holds paths, and at least one; rows are given as a DataFrame"))
         return [part for path in source for part in _parts(path)]
     if not isinstance(source, str | Path):
         return []

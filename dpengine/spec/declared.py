@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,12 +27,15 @@ __all__ = [
     "NumberFormat",
     "Text",
     "Texts",
+    "alike",
     "at_most",
     "readable_faults",
 ]
 
 KINDS = ("number", "category", "yesno", "date", "amount")
 MAX_FAULTS = 100
+MAX_TYPED, MAX_ALIKE = 60, 500  # letters of a name, and names, among which a similar one is looked for
+ALIKE = 0.75  # how much a name resembles another, from 0 to 1, if that was most likely meant
 NEEDED = mark("this is needed and is not given")
 
 
@@ -132,16 +136,22 @@ _TYPES = {
     "model_type": mark("Input should be a valid dictionary or instance of {class_name}"),
     "string_type": mark("Input should be a valid string"),
     "string_unicode": mark("Input should be a valid string, unable to parse raw data as a unicode string"),
-    "tuple_type": mark("Input should be a valid tuple"),
 }
 
 
 def _sentence(fault: ErrorDetails) -> str:
     """Describe the finding of a validator in the current language."""
     if fault["type"] == "extra_forbidden":
+        if meant := alike(str(fault["loc"][-1]), _keys(Declared)):
+            return _("this key is not known here; did you mean {meant!r}?", meant=meant)
         return _("this key is not known here; check its spelling")
     if fault["type"] == "missing":
         return _(NEEDED)
+    if fault["type"] == "tuple_type":
+        return _("this must be a list, such as [a, b]")
+    if fault["type"] == "model_attributes_type" and fault["loc"][:1] == ("columns",):
+        return _("a column is declared with its name, its kind and what is known of it, such as {example}",
+                 example="{name: smokes, kind: yesno}")  # fmt: skip
     if fault["type"].startswith("union_tag"):
         return _("kind must be one of {kinds}", kinds=", ".join(KINDS))
     context = dict(fault.get("ctx", {}))
@@ -160,6 +170,24 @@ def _sentence(fault: ErrorDetails) -> str:
             context["expected"] = _("{listed} or {last}", listed=listed, last=last)
         return _(text, **context)
     return fault["msg"].removeprefix("Value error, ")
+
+
+def alike(name: str, names: Collection[str]) -> str | None:
+    """Return the one of some names that was most likely meant, if it is another one; no long search is made.
+
+    >>> alike("epsylon", ["epsilon", "dataset"]), alike("epsilon", ["epsilon"]), alike("x", ["epsilon"])
+    ('epsilon', None, None)
+    """
+    if len(name) > MAX_TYPED or len(names) > MAX_ALIKE:
+        return None
+    others = [each for each in names if each != name and len(each) <= MAX_TYPED]
+    return next(iter(get_close_matches(name, others, n=1, cutoff=ALIKE)), None)
+
+
+def _keys(model: type[BaseModel]) -> set[str]:
+    """Return the keys that a model and those made from it have in a file."""
+    own = {field.alias or name for name, field in model.model_fields.items()}
+    return own.union(*map(_keys, model.__subclasses__()))
 
 
 def _listed(value: Any) -> Any:

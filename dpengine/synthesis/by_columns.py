@@ -33,7 +33,6 @@ from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 __all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
-NEAR = 0.6  # of the rows: each pass after the first looks only at those that were nearest to another value
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
 BELOW_MEAN = 1 / 6  # of a person: how far the median of a Poisson variable is below its mean, about
 # The passes at the end (`_move_worst`) were set on seven public tables of 1,800 to 200,000 people.
@@ -49,17 +48,19 @@ MAX_CELLS = 2**26  # of all tables of three columns; they are held for two colum
 class _Effort(NamedTuple):
     """The effort spent on a column's values.
 
-    There are up to `passes` passes; one that changes less than the fraction `enough` of the rows is the last. An error
-    in a table of two columns is worth `pairs` times one in a table of three.
+    There are up to `passes` passes; one that changes less than the fraction `enough` of the rows is the last. Each pass
+    after the first looks only at the fraction `near` of the rows: those that were nearest to another value. An error in
+    a table of two columns is worth `pairs` times one in a table of three.
     """
 
     passes: int
+    near: float
     enough: float
     pairs: float
 
 
-QUICK = _Effort(passes=4, enough=0.02, pairs=2.0)  # if rows get other values at the end (`_move_worst`)
-THOROUGH = _Effort(passes=8, enough=0.005, pairs=20.0)  # if they do not
+QUICK = _Effort(passes=4, near=0.4, enough=0.02, pairs=2.0)  # if rows get other values at the end (`_move_worst`)
+THOROUGH = _Effort(passes=8, near=0.6, enough=0.005, pairs=20.0)  # if they do not
 
 
 class _Target(NamedTuple):
@@ -228,7 +229,7 @@ def _choose(child: Codes, contexts: Codes, price: Reals, cell_weights: Reals, le
     for number in range(1, effort.passes):
         if changed < effort.enough * rows:
             break
-        near = greatest(gains, math.ceil(NEAR * rows))
+        near = greatest(gains, math.ceil(effort.near * rows))
         some, first = child.take(near), (number % 2) * (size // 2)
         own, least_of_these = contexts.take(near, axis=1), least.take(near)
         gains[near], changed = _pass(some, own, price, cell_weights, least_of_these, size, first)

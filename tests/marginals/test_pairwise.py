@@ -62,9 +62,9 @@ def test_a_pair_that_nothing_joins_is_compared_with_nothing(monkeypatch: pytest.
     monkeypatch.delattr("dpengine.marginals.pairwise._Pairs.dependence")
     names = "abcdef"
     model = fit(
-        dict.fromkeys(names, 2), [Measurement(Allocation((n,), Fraction(1), 1), np.array([4, 6])) for n in names]
+        dict.fromkeys(names, 2), [Measurement(Allocation((n,), Fraction(1), 1), np.array([400, 600])) for n in names]
     )
-    assert np.allclose(model.pair("a", "f"), [[1.6, 2.4], [2.4, 3.6]])
+    assert np.allclose(model.pair("a", "f"), [[160, 240], [240, 360]])
 
 
 def test_larger_tables_agree_with_the_pairs() -> None:
@@ -205,7 +205,7 @@ def test_a_mostly_empty_pair_is_not_fitted_again() -> None:
 def test_a_table_tells_its_columns_once() -> None:
     """The sums of its pairs are no more evidence of a column, which is smoothed as widely as its noise is."""
     scale, shape = 20.0, (24, 3, 2)
-    noisy = np.resize([10.0, 50, 30], 24)[:, None, None] + noise_of(scale, shape)
+    noisy = np.resize([100.0, 500, 300], 24)[:, None, None] + noise_of(scale, shape)
     fitted = fit_one_table(noisy, ("a", "b", "c"), scale)
     column = smooth(noisy.sum(axis=(1, 2)), scale * np.sqrt(6), noisy.sum())
     assert np.allclose(fitted.sum(axis=(1, 2)), column, rtol=1e-6), "columns are independent, so this is all of it"

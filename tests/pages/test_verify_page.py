@@ -19,6 +19,7 @@ from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from pages.parts.shared.wording import people, percent_at_most
 from tests.bundles import members_of, zipped
+from tests.plans import PAY
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 
@@ -173,6 +174,33 @@ def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
     assert not at.exception
     shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
     assert list(shown.columns)[:4] == ["change_", "count", "before", "after"]
+
+
+def test_all_tables_are_offered_for_a_spreadsheet(finished: Release) -> None:
+    at = page(finished.bundle)
+    assert "All tables for a spreadsheet" in [each.label for each in at.get("download_button")]
+
+
+def test_each_number_of_a_table_is_compared_by_itself_with_as_many_digits_as_it_needs() -> None:
+    at = page(pack(preview(Plan.loads(PAY))))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", pack(preview(Plan.loads(PAY)))).run()
+    assert not at.exception
+    shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
+    assert "number" not in shown
+    assert shown["low"].tolist() == shown["low"].round().tolist()
+    at.selectbox(key="verify_changes_of_state × sex").set_value("mean_pay").run()
+    assert not at.exception
+    shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
+    assert len(shown) == Plan.loads(PAY).cells(("state", "sex"))
+
+
+def test_what_is_not_compared_is_listed(finished: Release) -> None:
+    later = Plan.model_validate(finished.plan.to_dict() | {"dataset": "later", "tables": [["sex"]]})
+    at = page(pack(preview(later)))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", finished.bundle).run()
+    assert not at.exception
+    assert "What is not compared" in words(at)
+    assert "- **Sex at birth × region**: only in the earlier release" in words(at)
 
 
 def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None:

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from dpengine import Plan, PlanError
-from dpengine.sources.codebook_file import read_codebook, xlsx_bytes
+from dpengine.sources.codebook_file import open_codebook, read_codebook, xlsx_bytes
 from dpengine.spec.codebook_sheet import HEADER
 from dpengine.spec.domain import Category
 from tests.corpus.case import CANARY
@@ -76,3 +76,11 @@ def test_a_data_file_gives_labels_and_codes_and_no_row(kind: str) -> None:
     assert isinstance(sex, Category)
     assert (sex.values, sex.words) == (("1", "2", "3", "4"), {"1": "male", "2": "female"})
     assert codebook.about == {"sex": "Sex", "age": "Age at visit"}
+
+
+def test_a_sheet_of_levels_is_read_as_spreadsheets_write_it() -> None:
+    content = "Kreis;Schule\nKöln;Gymnasium Süd\nMünster;Realschule Ost\nMünster;Grundschule\n".encode("cp1252")
+    (column,) = open_codebook(content, "schulen.csv", names=["Schule"]).codebook.columns
+    assert isinstance(column, Category)
+    assert column.declared == ("Gymnasium Süd", "Realschule Ost", "Grundschule")
+    assert column.groupings["Kreis"] == ("Köln", "Münster", "Münster")

@@ -228,8 +228,7 @@ def test_a_row_of_a_workbook(tmp_path):
     before = marginals(book(rows))
     hostile = [1e300, "x" * 30_000, True, None, "NaN", dt.datetime(2024, 1, 5, 3), dt.time(3), "#N/A", "05/01/2024"]
     assert moved(before, marginals(book([*((value,) * 4 for value in hostile), *rows]))) <= len(hostile)
-    with pytest.raises(TableError, match="no name"):  # a cell beside the table
-        marginals(book([*rows, (1, 1, 1, None, "x")]))
+    assert moved(before, marginals(book([*rows, (1, 1, 1, None, "x")]))) <= 1, "a cell beside the table"
     with pytest.raises(TableError, match="never computed"):  # so its value is not in the file
         marginals(book([*rows, (1, 1, 1, "=1/0")]))
 

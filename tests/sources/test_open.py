@@ -131,7 +131,7 @@ BAD = {
         "2 columns have no name (1, 2): name",
     ),
     "duplicate names": ("t.csv", f"a,b,a\n{CANARY},2,3\n".encode(), {}, "2 columns are named 'a'"),
-    "blank name": ("t.csv", f"a,,c\n{CANARY},2,3\n".encode(), {}, "column 2 has no name"),
+    "blank name": ("t.csv", f"a,\n{CANARY},2\n".encode(), {}, "column 2 has no name"),
     "short row": ("t.csv", f"a,b\n1,2\n{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
     "long row": ("t.csv", f"a,b\n1,2\n3,4,{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
     "title above the names": ("t.csv", b"People, 2025\na;b\n1;2\n", {}, "header: line 2 of the file does not"),

@@ -77,7 +77,7 @@ def test_a_fault_in_a_table_says_in_which_and_hides_no_other() -> None:
         Plan(dataset="d", epsilon=1, columns=[SEX, {"name": "pay", "kind": "amounts"}], tables=tables)
     column, table = wrong.value.faults
     assert column.path == ("columns", 2)
-    assert str(table) == "tables → 2: means: this key is not known here; check its spelling"
+    assert str(table) == "tables → 2: means: this key is not known here; did you mean 'mean'?"
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,11 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ('epsilon: "1"', "epsilon: one", "a decimal or a fraction"),
         ('epsilon: "1"', "epsilon: 1e9", "between"),
         ('epsilon: "1"', "epsilon: 1/0", "a decimal or a fraction"),
-        ("epsilon", "epsylon", "not known here"),
+        ("epsilon", "epsylon", "not known here; did you mean 'epsilon'"),
         ("kind: date", "kind: dat", r"columns → 3 \(visit\): kind must be one of number, category, yesno, date"),
-        ("[age, region]", "[age, regoin]", "there is no column 'regoin'"),
+        ("[age, region]", "[age, regoin]", "there is no column 'regoin' under 'columns'; did you mean 'region'"),
+        ("[age, region]\n", "{columns: age}\n", "this must be a list, such as"),
+        ("edges:", "bins:", "list bins that you know under edges"),
         ("[age, region]", "[age, age]", "named twice"),
         ("[region, visit]", "[region, age]", "listed twice"),
         ("name: region", "name: age", "declared 2 times"),
@@ -218,3 +220,10 @@ def test_a_repeated_list_in_a_plan_is_written_twice() -> None:
 def test_yaml_that_python_would_stumble_over_is_a_fault_of_the_plan(text: str, fragment: str) -> None:
     with pytest.raises(PlanError, match=fragment):
         Plan.loads(text)
+
+
+def test_a_column_that_is_a_name_alone_is_refused_with_an_example() -> None:
+    with pytest.raises(
+        PlanError, match=r"columns → 1: a column is declared with its name.*\{name: smokes, kind: yesno"
+    ):
+        Plan(dataset="d", epsilon=1, columns=["age"], tables=[["age"]])

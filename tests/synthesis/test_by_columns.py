@@ -12,7 +12,7 @@ import pytest
 from dpengine.estimate.moves import Tables
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import by_columns as module
-from dpengine.synthesis.by_columns import BELOW_MEAN, LIMIT, NEAR, POWER, by_columns
+from dpengine.synthesis.by_columns import BELOW_MEAN, LIMIT, POWER, QUICK, by_columns
 from tests.synthesis.test_generate_rows import NAMES, model_of
 
 ROWS = 1_000
@@ -35,7 +35,7 @@ def test_later_passes_look_only_at_rows_that_are_near_another_value(monkeypatch:
     monkeypatch.setattr(module, "_pass", counted)
     by_columns(model(), ROWS)
     assert looked.count(ROWS) == len(NAMES) - 1, "one pass over all rows for each column after the first"
-    assert {*looked} == {ROWS, math.ceil(NEAR * ROWS)}
+    assert {*looked} == {ROWS, math.ceil(QUICK.near * ROWS)}
 
 
 def test_rows_move_by_their_own_tables_of_three_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from dpengine.errors import Fault, TableError
 from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.shown_cells import check_shown
-from dpengine.sources.files.text import invented, is_suspicious
+from dpengine.sources.files.text import completed, invented, is_suspicious
 from dpengine.sources.relation import check_names
 from dpengine.translation.catalogue import _, number
 
@@ -61,6 +61,7 @@ def copy_sheet(
             raise TableError(_("the sheet is empty; its first row must hold the names of the columns"))
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
+        names = completed(names)
         check_names(names)
         check_shown(path, opened, skip + names_given, end)
         schema = pa.schema([(f"c{i}", MIXED) for i in range(len(names))])

@@ -23,8 +23,8 @@ from dpengine.errors import Fault, TableError
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
-    "DELIMITERS", "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8",
-    "with_header",
+    "DELIMITERS", "MAX_LINE", "completed", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious",
+    "to_plain_utf8", "with_header",
 ]  # fmt: skip
 
 DELIMITERS = ",;\t|"
@@ -156,8 +156,24 @@ def invented(columns: int) -> list[str]:
     return [f"column_{number}" for number in range(1, columns + 1)]
 
 
+def completed(names: list[str]) -> list[str]:
+    """Return names in which a few columns without a name are called by their places.
+
+    Sheets have empty columns between others, and programs write row numbers below no name. If half of the columns lack
+    a name, the names are rather in another row.
+
+    >>> completed(["", "age", "sex"]), completed(["Title", ""])
+    (['column_1', 'age', 'sex'], ['Title', ''])
+    """
+    blank = [not name.strip() for name in names]
+    if 2 * sum(blank) >= len(names):
+        return names
+    return [by_place if missing else name
+            for name, by_place, missing in zip(names, invented(len(names)), blank, strict=True)]  # fmt: skip
+
+
 def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
-    """Return the names in the first line of a plain text table, the delimiter, and the quote that cells may stand in.
+    """Return the `completed` names in the first line of a text table, the delimiter, and the quote around cells.
 
     The default is the most common delimiter in that line. The quote is " unless each name is in single quotes. Raises
     `TableError`.
@@ -170,7 +186,8 @@ def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
             if re.fullmatch(f"'[^']+'(?:{re.escape(separator)}'[^']+')*", line):
                 return _names(line, separator, "'"), separator, "'"
         raw.seek(0)
-        return *_header_of(raw, delimiter), '"'
+        names, delimiter = _header_of(raw, delimiter)
+        return completed(names), delimiter, '"'
 
 
 def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.spec.categories.coarser_level import cell_groups, coarser_level
 from dpengine.spec.categories.tree import MARK, split_name, sum_groups
+from dpengine.spec.declared import alike
 from dpengine.spec.domain import Amount, Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.translation.catalogue import _, number
@@ -228,6 +229,9 @@ class Resolution:
         declared, level = split_name(name)
         column = self.columns.get(declared)
         if not level or column is None:
+            if meant := alike(name, self.columns):
+                return _("there is no column {column!r} under 'columns'; did you mean {meant!r}?", column=name,
+                         meant=meant)  # fmt: skip
             return _("there is no column {column!r}; declare it under 'columns'", column=name)
         levels = column.levels if isinstance(column, Category) else (*column.groupings,)
         if not levels:

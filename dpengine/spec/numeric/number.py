@@ -94,10 +94,10 @@ class Number(ColumnBase):
                 raise ValueError(_("from, to and step go with bins; a column with edges needs none of them"))
             return fields
         if "edges" in fields or fields.get("levels"):
-            raise ValueError(
-                _("a column whose bins are found has neither edges nor levels: say from, to, step and bins")
-            )
+            raise ValueError(_("a column with bins to find has neither edges nor levels: say from, to, step and bins"))
         bounds = [fields.get(name, fields.get(other)) for name, other in (("from", "low"), ("to", "high"))]
+        if isinstance(fields["bins"], list | tuple):
+            raise ValueError(_("bins is how many bins a release finds privately: list bins that you know under edges"))
         if None in bounds:
             raise ValueError(_("say between which values bins are found, and in which steps: from, to and step"))
         low, high, step = (decimal(value) for value in (*bounds, fields.get("step", 1)))

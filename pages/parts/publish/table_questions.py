@@ -75,14 +75,12 @@ def _offer(
     change: str, act: Callable[[], None] | None, confirm: str, what: str, question: object, column: str = ""
 ) -> None:
     """Offer to `act` on what is odd, if that can be done yet, or to confirm that it is as it should be."""
-    acts, confirms = st.columns(2)
-    acts.button(
-        change, key=visit().key(f"change-{what}"), width="stretch", type="primary", disabled=act is None, on_click=act
-    )
-    confirms.button(
-        confirm, key=visit().key(f"confirm-{what}"), width="stretch",
-        on_click=lambda: visit().keep(f"{what}-confirmed-{column}", question, True),
-    )  # fmt: skip
+    with st.container(horizontal=True):  # below each other where they would be cut off
+        st.button(change, key=visit().key(f"change-{what}"), type="primary", disabled=act is None, on_click=act)
+        st.button(
+            confirm, key=visit().key(f"confirm-{what}"),
+            on_click=lambda: visit().keep(f"{what}-confirmed-{column}", question, True),
+        )  # fmt: skip
 
 
 def _ask_about_last_rows(below: int, question: object) -> None:

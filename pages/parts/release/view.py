@@ -12,6 +12,7 @@ from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
+from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
 from dpengine.translation.catalogue import _, number
@@ -25,7 +26,8 @@ from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
 
-REPLICATES = "replicates.zip"
+REPLICATES, WORKBOOK = "replicates.zip", "tables.xlsx"
+MAX_STEM = 60  # letters of a title in the name of a file
 
 
 def show_release(release: Release) -> None:
@@ -69,6 +71,8 @@ def _left(dataset: str) -> str:
 def _single_file(release: Release, name: str) -> bytes:
     if name == REPLICATES:
         return replicates.pack(release)
+    if name == WORKBOOK:
+        return workbook(release, release.release_id)
     with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
         return bundle.read(name)
 
@@ -77,8 +81,12 @@ def _downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
         _whole_bundle(release)
-        names = [*write.file_names(release.plan), REPLICATES]
-        name = st.selectbox(_("Or a single file"), names, index=names.index("report.html"), key="single-file")
+        files, workbooks = write.file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
+        names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
+        name = st.selectbox(
+            _("Or a single file"), names, key="single-file",
+            format_func=lambda each: _("tables.xlsx, all tables for a spreadsheet") if each == WORKBOOK else each,
+        )  # fmt: skip
         if name == REPLICATES and not _can_be_replicated(release):
             return
         file_name = name.split("/")[-1]
@@ -95,7 +103,8 @@ def _downloads(release: Release) -> None:
 
 def _whole_bundle(release: Release) -> None:
     """Show the button for the whole bundle, and which key signed it."""
-    stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
+    name = release.plan.title or release.plan.dataset  # years of a dataset differ in their titles
+    stem = "".join(c if c.isalnum() else "-" for c in name[:MAX_STEM]).strip("-").lower() or "release"
     zip_name = f"{stem}-{release.release_id[:8]}.zip"
     st.download_button(
         _("Download everything"),

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
 
+from dpengine.translation.catalogue import language, speaking
+
 __all__ = ["OCTETS", "made_on_click"]
 
 OCTETS = "application/octet-stream"
@@ -20,12 +22,14 @@ OCTETS = "application/octet-stream"
 def made_on_click(make: Callable[[], bytes], file_name: str, mime: str) -> Callable[[], bytes]:
     """Return `make` such that the visitor's session keeps the file; for a download button of that file name and type.
 
-    The file is kept until the session makes another one, or its page is drawn again.
+    It is made in the language of the page, although not by a run of it. The file is kept until the session makes
+    another one, or its page is drawn again.
     """
-    context = get_script_run_ctx()
+    context, spoken = get_script_run_ctx(), language()
 
     def made() -> bytes:
-        content = make()
+        with speaking(spoken):
+            content = make()
         # Streamlit finds the session of a file by its thread.
         holding = threading.Thread(target=_hold, args=(content, file_name, mime))
         add_script_run_ctx(holding, context)

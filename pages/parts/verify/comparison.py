@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,16 +11,21 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.array_types import Columns
 from dpengine.bundle.verify import Verified
-from dpengine.compare import COLUMNS, compare, shared_tables
+from dpengine.comparable import named
+from dpengine.compare import NotCompared, compare, decimals, not_compared, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import measures
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import heading_of, shown_labels
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import name_of, plain
 
 __all__ = ["offer_comparison"]
+
+MAX_LISTED = 10  # lines that are shown without scrolling
 
 
 def offer_comparison(
@@ -44,9 +49,11 @@ def offer_comparison(
             return
         earlier = of_verified(outcome.manifest, file.getvalue())
         tables = [each for each in shared_tables(earlier, later) if later.plan.cells(each) <= most]
+        left_out = not_compared(earlier, later)
         table = st.selectbox(_("Table"), tables, format_func=lambda each: headings[name_of(each)], key="verify_changes")
         if table is None:
             st.info(_("The two releases have no table in common."), icon=":material/search_off:")
+            _list(left_out, earlier.plan, later.plan)
             return
         try:
             frame = compare(earlier, later, [table])[table]
@@ -54,9 +61,48 @@ def offer_comparison(
             st.warning(plain(str(refused)), icon=":material/search_off:")
             return
         _show(frame, later, table)
+        _list(left_out, earlier.plan, later.plan)
+
+
+def _list(left_out: Sequence[NotCompared], earlier: Plan, later: Plan) -> None:
+    """List what is not compared, and why."""
+    if not left_out:
+        return
+    st.markdown(_("**What is not compared**"))
+    lines = [f"- **{plain(_in_words(each, earlier, later))}**: {plain(each.reason)}" for each in left_out]
+    with st.container(height=320 if len(lines) > MAX_LISTED else "content", border=False):
+        st.markdown("\n".join(lines))
+
+
+def _in_words(each: NotCompared, earlier: Plan, later: Plan) -> str:
+    """Name what is not compared as the later release names it for readers, or the earlier one if only that has it."""
+    if each.table is None:
+        column = later.column(each.column)
+        words = dict(zip(column.labels, shown_labels(column), strict=True))
+        labels = named(tuple(words.get(label, label) for label in each.labels))
+        return f"{heading_of(later, (each.column,))}: {labels}"
+    plan = later if each.table in (*later.marginals, ()) else earlier
+    table = heading_of(plan, each.table)
+    if not each.number:
+        return table
+    words = _statistics_in_words(earlier, each.table) | _statistics_in_words(later, each.table)
+    return _("{number} in {table}", number=words[each.number], table=table)
+
+
+def _statistics_in_words(plan: Plan, table: Columns) -> dict[str, str]:
+    return {name: heading for each in measures(plan, table)
+            for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
 
 
 def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
+    """Show the changes of one number of a table, which is asked for if there are several."""
+    words = {"count": _("count")} | _statistics_in_words(later.plan, table)
+    numbers = [*dict.fromkeys(frame["number"])]
+    chosen = "count"
+    if len(numbers) > 1:
+        key = f"verify_changes_of_{name_of(table)}"
+        chosen = st.selectbox(_("Number"), numbers, format_func=lambda each: words[each], key=key)
+    frame = frame[frame["number"] == chosen].drop(columns="number")
     beyond = int(frame["beyond_noise"].sum())
     st.markdown(
         _(
@@ -67,31 +113,16 @@ def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
     )  # fmt: skip
     from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
 
-    plan = later.plan
-    shown = in_readers_words(frame, plan, table)
-    kinds = dict.fromkeys(frame["number"])
-    if list(kinds) == ["count"]:
-        shown = shown.drop(columns="number")
-    else:
-        words = {"count": _("count")} | {
-            name: heading
-            for each in measures(plan, table)
-            for name, heading in zip(each.names, each.headings(plan), strict=True)
-        }
-        shown["number"] = shown["number"].map(words)
-    show_numbers(shown, _columns(kinds), alt=_("Changes from the earlier release to the later one"))
+    digits = 0 if chosen == "count" else decimals(0, float((frame["high"] - frame["low"]).median()))
+    shown = in_readers_words(frame.round(digits), later.plan, table)
+    show_numbers(shown, _columns(digits), alt=_("Changes from the earlier release to the later one"))
 
 
-def _columns(kinds: Mapping[str, Any]) -> dict[str, Any]:
-    form = "%,d" if list(kinds) == ["count"] else "%,.5g"
+def _columns(digits: int) -> dict[str, Any]:
     headings = {"before": _("before"), "after": _("after"), "change": _("change"), "low": _("low"), "high": _("high")}
     helps = {"low": _("95 % interval, lower end."), "high": _("95 % interval, upper end.")}
-    numbers = {
-        name: st.column_config.NumberColumn(heading, format=form, help=helps.get(name))
+    numbers: dict[str, Any] = {
+        name: st.column_config.NumberColumn(heading, format=f"%,.{digits}f", help=helps.get(name))
         for name, heading in headings.items()
     }
-    others = {
-        "number": st.column_config.TextColumn(_("number")),
-        "beyond_noise": st.column_config.CheckboxColumn(_("beyond noise")),
-    }
-    return {name: (others | numbers)[name] for name in COLUMNS}
+    return numbers | {"beyond_noise": st.column_config.CheckboxColumn(_("beyond noise"))}

@@ -83,6 +83,15 @@ def test_an_assumed_size_is_called_assumed() -> None:
     assert "in a table of an assumed 10,000 people." in words(plan.model_copy(update={"rows_about": None}))
 
 
+def test_all_tables_are_offered_for_a_spreadsheet(tmp_path: Path) -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+    box = at.selectbox(key="single-file")
+    assert "tables.xlsx, all tables for a spreadsheet" in box.options
+    box.set_value("tables.xlsx").run()
+    assert not at.exception
+    assert "Download tables.xlsx" in [each.label for each in at.get("download_button")]
+
+
 def test_the_single_file_offered_first_is_the_report(tmp_path: Path) -> None:
     at = shown(letters_plan([2], [["a"]]), tmp_path)
     assert at.selectbox(key="single-file").value == "report.html"

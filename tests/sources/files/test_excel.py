@@ -174,6 +174,11 @@ def test_a_sheet_that_is_a_chart_is_passed_over(tmp_path):
         assert rows(table) == [("1",)]
 
 
+def test_an_empty_column_between_others_is_called_by_its_place(tmp_path):
+    table = opened_book(tmp_path, packed(workbook(s=[["a", None, "c"], ["1", None, "2"]])))
+    assert [field.name for field in table.columns] == ["a", "column_2", "c"]
+
+
 @pytest.mark.parametrize(
     ("cells", "fragment"),
     [

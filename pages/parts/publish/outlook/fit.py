@@ -33,12 +33,18 @@ COARSE = (
     (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
     (0.2, mark("**{column}**: more than a fifth falls in *(other)*. Only you see this.")),
 )
+NOT_IN_BINS = (  # of numbers, among which *(other)* is rarely meant to be large
+    *COARSE,
+    (0.05, mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this.")),
+)
 UNREAD = (
     (0.95, mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this.")),
     (0.5, mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you "
                "see this.")),
     (0.2, mark("**{column}**: more than a fifth of the rows holds no number as declared, and counts as missing. Only "
                "you see this.")),
+    (0.05, mark("**{column}**: more than one row in twenty holds no number as declared, and counts as missing. Only "
+                "you see this.")),
 )  # fmt: skip
 FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 
@@ -72,14 +78,21 @@ def warn(plan: Plan) -> None:
                 todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in "
                          "step 3.")  # fmt: skip
                 st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
+    numbers = {column.name for column in columns if isinstance(column, Number)}
     for name, share in shares.items():
-        how_many = _coarse(UNREAD if name in beyond else COARSE, share)
+        how_many = _coarse(UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE, share)
         if how_many is None:
             continue
         with st.container(key=f"misfit-{name}"):
             much = _(how_many, column=plain(name))
             if name in better:
                 todo = _("If this is not intended, numbers are written in another way than declared.")
+            elif name in beyond or name in numbers:
+                todo = _(
+                    "A cell must hold a number alone, not 5 days, 85+ or >90. In a spreadsheet, *Find and replace* "
+                    "takes such texts away in the whole column; then bring the file again."
+                )
+                todo += "" if name in beyond else " " + _("Or the bins in step 3 leave out numbers that occur.")
             else:
                 todo = _("If this is not intended, look for another format or spelling in step 3.")
             st.warning(f"{much} {todo}", icon=":material/rule:")

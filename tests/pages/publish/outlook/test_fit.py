@@ -55,6 +55,25 @@ def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     assert "to 10000" in texts(planned)
 
 
+def test_numbers_with_units_or_signs_are_reported_with_what_to_do() -> None:
+    page = visit()
+    rows = "".join(f"{'85+' if k % 10 == 0 else k % 80};{k % 9} days\n" for k in range(200))
+    page.get("file_uploader")[0].upload("visits.csv", f"age;stay\n{rows}".encode()).run()
+    here = visit_of(page)
+    declared = {
+        "age": {"name": "age", "kind": "number", "edges": ["0", "40", "85", "120"]},
+        "stay": {"name": "stay", "kind": "amount", "from": "0", "to": "60", "step": "1"},
+    }
+    here.entries = here.entries.with_(chosen=("age", "stay"), declared=declared, several_rows=False, rows_about=200)
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    of_stay, of_age = sorted((each.value for each in page.warning), key=lambda text: "age" in text)
+    assert "**age**: more than one row in twenty falls in *(other)*" in of_age
+    assert "**stay**: nearly all rows hold no number" in of_stay
+    assert "*Find and replace* takes such texts away" in of_stay
+    assert "bins in step 3 leave out numbers" in of_age
+
+
 def test_an_amount_that_is_written_in_another_way_is_reported_before_it_is_paid_for() -> None:
     page = visit()
     page.get("file_uploader")[0].upload("households.csv", HOUSEHOLDS.encode()).run()

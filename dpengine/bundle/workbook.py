@@ -1,0 +1,156 @@
+"""Write the published tables as a workbook, for readers who have a spreadsheet program and nothing else.
+
+A first sheet says what the numbers mean, and then comes a sheet for each table. Texts are those of readers: headings,
+words for codes, and the language in which it is written. Texts that look like formulas stay texts.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from dpengine.array_types import Columns
+from dpengine.bundle.guide import entries_of_tables
+from dpengine.errors import ReleaseError
+from dpengine.exact import exact_text
+from dpengine.results.published_columns import NUMBERS, measures, number_type
+from dpengine.results.result import EXACT
+from dpengine.results.views.published import PublishedTables
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import heading_of, headings_of, people, rows_counted, shown_labels, unit_in_words
+from dpengine.translation.catalogue import _, plural
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+
+__all__ = ["fitting", "workbook"]
+
+MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
+MAX_SHEETS = 500
+_MAX_NAME = 31  # letters in the name of a sheet
+_NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
+_WIDTHS = (8, 60)  # of a column, in letters
+_AS_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+
+
+def fitting(plan: Plan) -> list[Columns]:
+    """Return the tables that a workbook holds, and the total: in the plan's order, as long as there is room."""
+    kept: list[Columns] = []
+    room = MAX_CELLS
+    for table in (*dict.fromkeys(plan.marginals), ()):
+        if (cells := plan.cells(table)) <= room and len(kept) < MAX_SHEETS:
+            kept.append(table)
+            room -= cells
+    return kept
+
+
+def workbook(published: PublishedTables, release_id: str) -> bytes:
+    """Return the tables of a release as a workbook (.xlsx), in the current language; the same bytes each time.
+
+    Tables that are too large are named on the first sheet. Raises `ReleaseError` if there is no other.
+    """
+    import xlsxwriter  # only needed here
+
+    tables = fitting(published.plan)
+    if tables == [()]:
+        raise ReleaseError(_("the tables are too large for a workbook: use the CSV or Parquet files"))
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file, {"in_memory": True, **_AS_TEXTS}) as book:
+        book.set_properties({"created": datetime(2000, 1, 1), "title": published.plan.title})
+        names = {table: _sheet_name(published.plan, table, place) for place, table in enumerate(tables, 1)}
+        _write_guide(book, published, release_id, names)
+        for table, name in names.items():
+            _write_table(book, published, table, name)
+    return file.getvalue()
+
+
+def _sheet_name(plan: Plan, table: Columns, place: int) -> str:
+    return f"{place} {_NOT_IN_NAMES.sub(' ', heading_of(plan, table))}"[:_MAX_NAME].strip()
+
+
+def _write_guide(book: Workbook, published: PublishedTables, release_id: str, names: dict[Columns, str]) -> None:
+    plan = published.plan
+    sheet = book.add_worksheet(_("Read this first"))
+    bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
+    link = book.add_format({"font_color": "#0b6e75", "underline": 1})
+    sheet.set_column(0, 0, 34, wrapped)
+    sheet.set_column(1, 1, 90, wrapped)
+    sheet.write_string(0, 0, plan.title or plan.dataset, book.add_format({"bold": True, "font_size": 14}))
+    row = 2
+    for name, text in _guide(published, release_id):
+        sheet.write_string(row, 0, name, bold)
+        sheet.write_string(row, 1, text, wrapped)
+        row += 1
+    row += 1
+    sheet.write_string(row, 0, _("Tables"), bold)
+    heading_of_table = headings_of(plan)
+    for table in dict.fromkeys((*plan.marginals, ())):
+        row += 1
+        heading = heading_of_table(table)
+        if table in names:
+            sheet.write_url(row, 0, f"internal:'{names[table]}'!A1", link, heading)
+        else:
+            sheet.write_string(row, 0, heading, wrapped)
+        within = plural("{n} cell, 95 in 100 counts within ±{half_width}",
+                        "{n} cells, 95 in 100 counts within ±{half_width}", plan.cells(table),
+                        half_width=people(published.half_width(table)))  # fmt: skip
+        left_out = "" if table in names else " " + _("It is too large for this workbook: see the CSV files.")
+        sheet.write_string(row, 1, within + left_out, wrapped)
+
+
+def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, str]]:
+    """Yield what the columns and the release mean: a name and a few sentences each."""
+    plan = published.plan
+    close = _("The numbers are close to the truth, not equal to it. Each comes with an interval that says how close.")
+    noise = _("Random noise was added to protect the people in the data.")
+    yield _("What this is"), f"{noise} {close}"
+    for entry in entries_of_tables(published):
+        yield entry.name[:1].upper() + entry.name[1:], f"{entry.text} {entry.use}".strip()
+    if rows := rows_counted(plan):
+        yield _("What is counted"), rows
+    yield _("Guarantee"), _("pure ε-differential privacy, ε = {epsilon}, for {unit}",
+                            epsilon=exact_text(plan.epsilon), unit=unit_in_words(plan))  # fmt: skip
+    yield _("Release"), release_id
+
+
+def _write_table(book: Workbook, published: PublishedTables, table: Columns, name: str) -> None:
+    plan, cells = published.plan, published.cells(table)
+    sheet = book.add_worksheet(name)
+    whole, decimal = book.add_format({"num_format": "#,##0"}), book.add_format({"num_format": "#,##0.0##"})
+    head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
+    words = _headings(plan, table)
+    for place, (key, values) in enumerate(cells.items()):
+        if place < len(table):
+            column = plan.column(table[place])
+            shown = dict(zip(column.labels, shown_labels(column), strict=True))
+            heading = heading_of(plan, (table[place],))
+            sheet.write_column(1, place, [shown[str(label)] for label in values])
+            longest = max(map(len, (heading, *shown.values())))
+            sheet.set_column(place, place, min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1]))
+        else:
+            heading = words[key]
+            sheet.write_column(1, place, values.tolist(), whole if number_type(key).kind == "i" else decimal)
+            sheet.set_column(place, place, 12)
+        sheet.write_string(0, place, heading, head)
+    noisy = (cells["low"] == 0) & (published.half_width(table) >= EXACT)
+    of_count = f"{_('count')}: " if measures(plan, table) else ""
+    sheet.write_string(0, len(cells), of_count + _("mostly noise"), head)
+    sheet.write_column(1, len(cells), [_("mostly noise") if each else "" for each in noisy.tolist()])
+    sheet.set_column(len(cells), len(cells), 14)
+    sheet.freeze_panes(1, len(table))
+    if table:
+        sheet.autofilter(0, 0, len(noisy), len(cells))
+
+
+def _headings(plan: Plan, table: Columns) -> dict[str, str]:
+    """Return the headings of the columns of numbers of a table, by their names in its file."""
+    words = {name: _(name) for name in NUMBERS}
+    for name in plan.amounts(table):
+        words[f"known_{name}"] = _("known: {column}", column=plan.column(name).heading)
+    for each in measures(plan, table):
+        for name, heading in zip(each.names, each.headings(plan), strict=True):
+            words |= {name: heading, f"{name}_low": f"{heading}: {_('low')}", f"{name}_high": f"{heading}: {_('high')}"}
+    return words
