@@ -539,4 +539,11 @@ FAULTS = [
         '(1900 if int(fields["y"]) > PIVOT else 2000)',
         "tests/synthesis/test_date_texts.py::test_years_of_two_digits_are_those_from_1969_to_2068",
     ),
+    Fault(
+        "a sign-in lasts longer if the clock is set back",
+        "pages/parts/access/person.py",
+        "if not -MAX_AHEAD <= time.time() - since <= sign_in.lasts.total_seconds():",
+        "if time.time() - since > sign_in.lasts.total_seconds():",
+        "tests/pages/access/test_person.py::test_a_clock_that_is_set_back_prolongs_no_sign_in",
+    ),
 ]
