@@ -930,4 +930,26 @@ FAULTS = [
         "    with_cells = plan.with_columns({column.name: column.with_edges(edges)})\n",
         OF_FOUND + "::test_only_outputs_that_were_paid_for_decide_whatever_the_rows",
     ),
+    Fault(
+        "the best candidate may land tails",
+        SELECTION,
+        "heads: Bools = (place < middle - margin) | (gaps == 0)",
+        "heads: Bools = place < middle - margin",
+        OF_SELECTION + "::test_the_best_lands_heads_whatever_word_is_drawn",
+        quick=True,
+    ),
+    Fault(
+        "the further bits of a coin begin with zero",
+        SELECTION,
+        "word << 64 | secrets.randbits(64)",
+        "word << 64 | secrets.randbits(63)",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+    ),
+    Fault(
+        "people of different blocks share the coins of their own bits",
+        "dpengine/mechanisms/local/frequency_oracles.py",
+        "set_own[start : start + block]",
+        "set_own[: mine.size]",
+        "tests/mechanisms/local/test_protocol.py::test_people_of_different_blocks_have_coins_of_their_own",
+    ),
 ]
