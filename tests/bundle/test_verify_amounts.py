@@ -30,10 +30,29 @@ def plan_of(tables: list[object], **more: object) -> Plan:
     return Plan(dataset="d", epsilon=20, columns=columns, tables=tables, **more)  # type: ignore[arg-type]
 
 
+def well_within(plan: Plan) -> bytes:
+    """A bundle whose first mean and sum lie well within their intervals, as in nearly all releases."""
+    while True:
+        made = release(ROWS, plan).bundle
+        of = spans_of(made)
+        middles = [
+            (of[f"{kind}_pay"] - of[f"{kind}_pay_low"]) / (of[f"{kind}_pay_high"] - of[f"{kind}_pay_low"])
+            for kind in ("mean", "sum")
+        ]
+        if all(0.1 < middle < 0.9 for middle in middles):
+            return made
+
+
+def spans_of(made: bytes) -> dict[str, float]:
+    """The numbers of the first cell of the table by sex."""
+    header, row = rows_of(members_of(made)[SEX])[:2]
+    return {name: float(text) for name, text in zip(header[1:], row[1:], strict=True)}
+
+
 @pytest.fixture(scope="module")
 def bundle() -> bytes:
     table = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": [0.25, 0.5]}}
-    return release(ROWS, plan_of([{"columns": ["sex"], **table}])).bundle
+    return well_within(plan_of([{"columns": ["sex"], **table}]))
 
 
 def in_row(line: int, change: Callable[[str], str]) -> Callable[[Members], None]:
@@ -140,7 +159,7 @@ def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: 
 def without_missing() -> bytes:
     plan = plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])
     columns = [each | {"missing": False} if each["name"] == "pay" else each for each in plan.to_dict()["columns"]]
-    return release(ROWS, Plan(**plan.to_dict() | {"columns": columns})).bundle
+    return well_within(Plan(**plan.to_dict() | {"columns": columns}))
 
 
 @pytest.mark.parametrize("kind", ["mean", "sum"])
@@ -160,12 +179,11 @@ def test_intervals_of_means_and_sums_are_as_wide_as_their_noise(
 
 
 @pytest.mark.parametrize("kind", ["mean", "sum"])
-@pytest.mark.parametrize("part", [-0.3, 0.3])
-def test_intervals_of_means_and_sums_lie_around_the_same_sums(without_missing: bytes, kind: str, part: float) -> None:
+def test_intervals_of_means_and_sums_lie_around_the_same_sums(without_missing: bytes, kind: str) -> None:
     """An interval is moved by a part of its width; it holds its number, and is as wide as before."""
     members = members_of(without_missing)
-    header, row = rows_of(members[SEX])[:2]
-    low, high = (float(row[header.index(f"{kind}_pay_{end}")]) for end in ("low", "high"))
+    middle, low, high = (spans_of(without_missing)[f"{kind}_pay{end}"] for end in ("", "_low", "_high"))
+    header, part = rows_of(members[SEX])[0], 0.3 if middle - low > high - middle else -0.3
     for end in ("low", "high"):
         place = header.index(f"{kind}_pay_{end}") - len(header)
         cell(SEX, 1, -place, lambda text: f"{round(float(text) + part * (high - low), 3):.12g}")(members)

@@ -58,8 +58,11 @@ def modelled() -> bytes:
         (cell(AGE, 3, LOW, plus(-2)), f"{AGE}: {NOT_AROUND}"),
         (cell(AGE, 3, ESTIMATE, lambda _: "-1"), f"{AGE}: an estimate is negative"),
         (cell(AGE, 3, ESTIMATE, plus(-1e6)), f"{AGE} and {TOTAL} disagree on the estimates in all"),
-        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.01 * float(text):.3f}"), "disagree on the estimates in all"),
-        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{1.0001 * float(text):.3f}"), ""),
+        (
+            cell(TOTAL, 1, ESTIMATE, lambda text: f"{round(1.01 * float(text), 3):.12g}"),
+            "disagree on the estimates in all",
+        ),
+        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{round(1.0001 * float(text), 3):.12g}"), ""),
         (cell(TOTAL, 1, LOW, lambda _: "0"), f"{TOTAL}: {NOT_AS_WIDE}"),
         (cell(TOTAL, 1, HIGH, plus(9)), f"{TOTAL}: {NOT_AS_WIDE}"),
         (stated_as(lambda wide: wide / 2, "tables", 0, "half_width_95"), f"{AGE}: {NOT_AS_WIDE}"),

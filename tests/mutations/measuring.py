@@ -952,4 +952,11 @@ FAULTS = [
         "set_own[: mine.size]",
         "tests/mechanisms/local/test_protocol.py::test_people_of_different_blocks_have_coins_of_their_own",
     ),
+    Fault(
+        "a quantile that two tables hold is chosen in both",
+        CHOICE,
+        "    choices = [each for each in choices if (each.columns, name) not in done]\n",
+        "",
+        OF_CHOICE + "::test_a_choice_takes_its_epsilon_from_the_table_for_which_it_is_worth_it",
+    ),
 ]

@@ -798,7 +798,7 @@ FAULTS = [
         "dpengine/bundle/read.py",
         "    sensitivity: Positive\n",
         "    sensitivity: Whole = Field(ge=1)\n",
-        OF_VERIFY + "::test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can",
+        OF_MODELS + "::test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can",
     ),
     Fault(
         "an audit counts an event on the runs on which it was chosen",
@@ -1053,7 +1053,7 @@ FAULTS = [
     Fault(
         "columns of a model in a bundle have any half-width",
         PRICES,
-        "if wanted is None or not math.isclose(entry.half_width_95, wanted, rel_tol=0.02, abs_tol=1e-9):",
+        "if wanted is None or not _is_near(entry.half_width_95, wanted):",
         "if wanted is None:",
         OF_MODELS,
     ),
@@ -1081,8 +1081,8 @@ FAULTS = [
     Fault(
         "intervals of means in a bundle may lie around other sums than those of other tables",
         "dpengine/bundle/checks/width_check.py",
-        "agree &= not (np.abs(here[0] - before) > here[1] + apart_before).any()",
-        "agree &= bool(np.isfinite(here[1]).any())",
+        "agree &= not (np.abs(here - before) > apart_here + apart_before).any()",
+        "agree &= bool(np.isfinite(apart_here).any())",
         OF_AMOUNTS + "::test_intervals_of_means_and_sums_lie_around_the_same_sums",
     ),
     Fault(
@@ -1098,5 +1098,13 @@ FAULTS = [
         "elif not _are_knots(amount, places.astype(np.int64)):",
         "elif not np.isfinite(places).all():",
         OF_AMOUNTS + "::test_every_change_is_found",
+    ),
+    Fault(
+        "a low quantile is drawn with the sensitivity of its own level",
+        QUERY,
+        "k * max(level.numerator, level.denominator - level.numerator)",
+        "k * level.numerator",
+        "tests/spec/test_query.py::test_the_sensitivity_is_derived_from_what_is_stated",
+        quick=True,
     ),
 ]

@@ -82,11 +82,11 @@ class AmountWidths:
         agree = True
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
-                here = tuple(Marginal(table, each).project(shared).values for each in (sums, apart))
-                before, apart_before = self._first.setdefault((name, shared), here)
-                agree &= not (np.abs(here[0] - before) > here[1] + apart_before).any()
-                if np.isnan(before).sum() > np.isnan(here[0]).sum():
-                    self._first[name, shared] = here
+                here, apart_here = (Marginal(table, each).project(shared).values for each in (sums, apart))
+                before, apart_before = self._first.setdefault((name, shared), (here, apart_here))
+                agree &= not (np.abs(here - before) > apart_here + apart_before).any()
+                if np.isnan(before).sum() > np.isnan(here).sum():
+                    self._first[name, shared] = here, apart_here
         return agree
 
     def _sums_of_means(
