@@ -30,6 +30,8 @@ OF_CHOICE = "tests/measure/test_quantile_choice.py"
 OF_SELECTION = "tests/noise/test_selection.py"
 OF_SPARSE = "tests/noise/test_sparse.py"
 
+OF_LEARNING = "tests/mechanisms/test_online_learning.py"
+
 SEARCH = "dpengine/measure/search.py"
 OF_SEARCH = "tests/measure/test_search.py"
 OF_FOUND = "tests/test_found_bins.py"
@@ -958,5 +960,20 @@ FAULTS = [
         "    choices = [each for each in choices if (each.columns, name) not in done]\n",
         "",
         OF_CHOICE + "::test_a_choice_takes_its_epsilon_from_the_table_for_which_it_is_worth_it",
+    ),
+    Fault(
+        "later rounds forget the losses of all but the block before",
+        "dpengine/mechanisms/online_learning.py",
+        "        before += part.sum(axis=0)\n",
+        "        before = part.sum(axis=0)\n",
+        OF_LEARNING + "::test_losses_of_all_rounds_before_count_however_rounds_are_divided",
+        quick=True,
+    ),
+    Fault(
+        "an expert is picked without a coin where there are many rounds",
+        "dpengine/mechanisms/online_learning.py",
+        "decided = heads[lanes, first]",
+        "decided = heads[lanes, first] | (tries == 1)",
+        OF_LEARNING + "::test_losses_of_all_rounds_before_count_however_rounds_are_divided",
     ),
 ]
