@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # [-10;-5).
 _LATER = re.compile(r"""([;\t\r\n]"*)(?![+-][\d.,]+[)\]]?(?:[;\t\r\n]|$))('*[=+\-@＝＋－＠])""", re.ASCII)
 _LATER_GUARDED = re.compile(r"""([;\t\r\n]"*)'('*[=+\-@＝＋－＠])""")
+# What `number_column` never writes: signs and zeros that say nothing, hexadecimals, exponents.
+_NOT_AS_WRITTEN = r"^-?0[0-9xX]|^-0$|[+eE]|\.$|\.[0-9]*0$|^-?\."
 _QUOTED = re.compile('[",\r\n\ufeff]|^\\s|\\s$')
 
 
@@ -211,5 +213,11 @@ def label_reader(texts: Sequence[str]) -> Callable[[Any], Ints]:
 
 
 def read_numbers(column: Any, type_: pa.DataType) -> npt.NDArray[Any]:
-    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `type_`."""
+    """Read the numbers of a column from `read_blocks`.
+
+    Raises ValueError if an entry is no number of type `type_`, or is written in another way than by `number_column`:
+    programs may read 0x10 or 010 as different numbers.
+    """
+    if pc.any(pc.match_substring_regex(column, _NOT_AS_WRITTEN)).as_py():
+        raise ValueError("a number is written in another form")
     return arrow.to_numpy(column.cast(type_))

@@ -218,6 +218,16 @@ def test_a_bundle_that_claims_another_share_is_refused(bundle: bytes) -> None:
         dpe.verify(zipped(members))
 
 
+def test_a_bundle_that_claims_another_number_of_boxes_is_refused(bundle: bytes) -> None:
+    members = members_of(bundle)
+    manifest = json.loads(members["manifest.json"])
+    boxes = manifest["measurements"][1]["cells"]
+    manifest["measurements"][1]["cells"] = boxes + 1
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with pytest.raises(dpe.ReleaseError, match=rf"measurement 2: found\.json holds {boxes} counts of boxes"):
+        dpe.verify(zipped(members))
+
+
 @pytest.mark.parametrize("columns", [["age"], ["age", "sex"], ["sex"], []])
 def test_a_bundle_that_claims_a_search_of_another_column_is_refused(bundle: bytes, columns: list[str]) -> None:
     members = members_of(bundle)

@@ -6,9 +6,10 @@ import io
 import json
 import re
 import zipfile
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from dpengine.errors import ReleaseError
 from dpengine.spec.declared import readable_faults
@@ -26,6 +27,15 @@ Whole = Annotated[int, Field(ge=-(2**200), le=2**200)]
 Natural = Annotated[int, Field(ge=0, le=2**200)]
 Positive = Annotated[int, Field(ge=1, le=2**200)]  # bounds beside an annotated type would give way to its own
 
+
+def _check_time(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+Time = Annotated[
+    str, Field(pattern=r"^[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\+00:00$"), AfterValidator(_check_time)
+]
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._+!-]{1,60}$")]
 
 
@@ -91,7 +101,7 @@ class Manifest(_Shape):
 
     schema_version: int = Field(ge=1, le=7)
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
-    created: str = Field(pattern=r"^[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\+00:00$")
+    created: Time
     title: str
     dataset: str
     guarantee: GuaranteeEntry

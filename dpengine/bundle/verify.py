@@ -9,9 +9,11 @@ of the file. These are not checked:
 - what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, the
   purposes of private choices, and the noisy counts from which cells were found, as far as they give the same cells;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
-  slopes. They must contain their number. Checked are also the widths of those of sums, and of means if every row has a
-  value, unless the plan is measured in parts or counts persons. Where such an interval lies is not checked, nor the
-  half-width that the manifest states for such counts, nor are estimates of a model within them.
+  slopes. They must contain their number. Those of a model must also lie around their estimates, and be as wide as the
+  manifest states for their table; how wide that is follows for the total and single columns only. Estimates from boxes
+  must be near their intervals. For sums and means, widths are checked, and that all lie around the same sums, as far as
+  the measured tables say it: not if the plan is measured in parts, by a model, or counts persons, and for means less
+  closely if values may be missing. Intervals of quantiles must end at knots.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
@@ -33,18 +35,23 @@ from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.checks.portal_check import wrong_portals
 from dpengine.bundle.checks.price_check import (
+    EXACT_SINCE,
     amount_widths,
     exactly_known,
     level_half_widths,
     measured_columns,
+    tables_of_boxes,
+    tables_of_model,
     wrong_prices,
 )
-from dpengine.bundle.checks.searches import with_found_cells
+from dpengine.bundle.checks.searches import searches_in
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key
 from dpengine.errors import Fault, PlanError, ReleaseError
+from dpengine.estimate.found_cells import resolve
+from dpengine.marginals.measurement import Search
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
@@ -143,9 +150,11 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
     if "plan.yaml" not in members:
         raise ReleaseError(_("{file} is missing", file="plan.yaml"))
     plan, faults = _read_plan(members)
-    if plan is not None:
+    searches: tuple[Search, ...] = ()
+    if plan is not None and plan.finds:
         try:
-            plan = with_found_cells(members, plan)
+            searches = searches_in(members, plan)
+            plan = resolve(plan, searches)
         except ReleaseError as error:
             faults += map(str, error.faults)
     text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
@@ -155,7 +164,7 @@ def _examined(members: Archive, *, apart: bool) -> tuple[dict[str, Any], dict[st
     if plan is not None:
         faults += _wrong_names(members, checked, plan)
         faults += _broken_promises(manifest, checked, plan)
-        faults += wrong_prices(checked, plan)
+        faults += wrong_prices(checked, plan, searches)
     faults += _wrong_contents(members, checked, plan)
     if plan is not None and checked.schema_version >= 5 and not faults:  # all else is what the manifest says
         faults += wrong_portals(members, manifest, plan, apart=apart)
@@ -273,13 +282,18 @@ def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]
 
 def _cross_check(checked: Manifest, plan: Plan) -> CrossCheck:
     """Return the comparison of the tables of a bundle with each other and with its rows."""
-    direct = estimator(plan) is Estimator.LEAST_SQUARES
+    way = estimator(plan)
+    direct, modelled = way is Estimator.LEAST_SQUARES, way is Estimator.MODEL
     return CrossCheck(
         plan,
         measured_columns(checked, plan),
         estimates=direct,
-        modelled=estimator(plan) is Estimator.MODEL,
+        modelled=modelled,
+        one_total=modelled or way is Estimator.BOXES,
+        of_model=tables_of_model(checked, plan),
+        of_boxes=tables_of_boxes(checked, plan),
         stated=None if direct else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables},
+        exact=checked.schema_version >= EXACT_SINCE,
         widths=amount_widths(checked, plan),
     )
 

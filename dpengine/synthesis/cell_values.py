@@ -276,7 +276,7 @@ def _amount_reader(column: Amount) -> Callable[[Sequence[str]], Ints]:
 
 def _read_numbers(known: Sequence[str]) -> npt.NDArray[np.float64]:
     texts = arrow.from_texts(known)
-    number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
+    number = pc.match_substring_regex(texts, r"^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[+-]?[0-9]+)?$")
     return arrow.to_numpy(pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64()))
 
 

@@ -30,10 +30,29 @@ def plan_of(tables: list[object], **more: object) -> Plan:
     return Plan(dataset="d", epsilon=20, columns=columns, tables=tables, **more)  # type: ignore[arg-type]
 
 
+def well_within(plan: Plan) -> bytes:
+    """A bundle whose first mean and sum lie well within their intervals, as in nearly all releases."""
+    while True:
+        made = release(ROWS, plan).bundle
+        of = spans_of(made)
+        middles = [
+            (of[f"{kind}_pay"] - of[f"{kind}_pay_low"]) / (of[f"{kind}_pay_high"] - of[f"{kind}_pay_low"])
+            for kind in ("mean", "sum")
+        ]
+        if all(0.1 < middle < 0.9 for middle in middles):
+            return made
+
+
+def spans_of(made: bytes) -> dict[str, float]:
+    """The numbers of the first cell of the table by sex."""
+    header, row = rows_of(members_of(made)[SEX])[:2]
+    return {name: float(text) for name, text in zip(header[1:], row[1:], strict=True)}
+
+
 @pytest.fixture(scope="module")
 def bundle() -> bytes:
     table = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": [0.25, 0.5]}}
-    return release(ROWS, plan_of([{"columns": ["sex"], **table}])).bundle
+    return well_within(plan_of([{"columns": ["sex"], **table}]))
 
 
 def in_row(line: int, change: Callable[[str], str]) -> Callable[[Members], None]:
@@ -61,6 +80,12 @@ def falling(members: Members) -> None:
         cell(SEX, 1, place, with_value("0"))(members)
 
 
+def narrow(members: Members) -> None:
+    """Let the interval of a median end at the median itself and one knot further."""
+    for place, text in ((1, "60"), (2, "40"), (3, "40")):
+        cell(SEX, 2, place, with_value(text))(members)
+
+
 def lost(members: Members) -> None:
     """Make a known amount missing."""
     header, *lines = members["synthetic.csv"].decode().splitlines()
@@ -84,6 +109,8 @@ def lost(members: Members) -> None:
         (cell(SEX, 1, 3, with_value("50.3")), f"{SEX}: quantile_0.5_pay is not on the declared steps"),
         (cell(TOTAL, 1, 1, with_value("100.5")), f"{TOTAL}: quantile_0.5_pay is not on the declared steps"),
         (cell(SEX, 2, 1, with_value("0")), f"{SEX}: quantile_0.5_pay lies outside its interval"),
+        (cell(SEX, 2, 1, with_value("90")), f"{SEX}: quantile_0.5_pay has an interval that does not end at knots"),
+        (narrow, f"{SEX}: quantile_0.5_pay has an interval that does not end at knots, two or more apart"),
         (falling, f"{SEX}: quantile_0.5_pay is below a quantile of fewer people"),
         (stated("domain", "pay", "to", value="90"), "domain → pay is not what plan.yaml says"),
         (stated("schema_version", value=3), "post_processing is not what plan.yaml says"),
@@ -130,18 +157,9 @@ def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: 
 
 @pytest.fixture(scope="module")
 def without_missing() -> bytes:
-    """A release whose first mean and first sum lie within their intervals, as all but one in a hundred do.
-
-    An end that was moved to hold the published number says nothing of the noise.
-    """
     plan = plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])
     columns = [each | {"missing": False} if each["name"] == "pay" else each for each in plan.to_dict()["columns"]]
-    while True:
-        bundle = release(ROWS, Plan(**plan.to_dict() | {"columns": columns})).bundle
-        first = dict(zip(*rows_of(members_of(bundle)[SEX])[:2], strict=True))
-        spans = ([float(first[f"{kind}_pay{end}"]) for end in ("_low", "", "_high")] for kind in ("mean", "sum"))
-        if all(low < middle < high for low, middle, high in spans):
-            return bundle
+    return well_within(Plan(**plan.to_dict() | {"columns": columns}))
 
 
 @pytest.mark.parametrize("kind", ["mean", "sum"])
@@ -156,5 +174,29 @@ def test_intervals_of_means_and_sums_are_as_wide_as_their_noise(
     names = rows_of(members[SEX])[0]
     place, number = names.index(f"{kind}_pay_{end}") - len(names), names.index(f"{kind}_pay") - len(names)
     middle = float(rows_of(members[SEX])[1][number])
-    cell(SEX, 1, -place, lambda text: f"{middle + factor * (float(text) - middle):.2f}")(members)
+    cell(SEX, 1, -place, lambda text: f"{round(middle + factor * (float(text) - middle), 2):.12g}")(members)
     assert f"{SEX}: intervals of {kind}_pay are not as wide as its noise" in faults_of(zipped(members))
+
+
+@pytest.mark.parametrize("kind", ["mean", "sum"])
+def test_intervals_of_means_and_sums_lie_around_the_same_sums(without_missing: bytes, kind: str) -> None:
+    """An interval is moved by a part of its width; it holds its number, and is as wide as before."""
+    members = members_of(without_missing)
+    middle, low, high = (spans_of(without_missing)[f"{kind}_pay{end}"] for end in ("", "_low", "_high"))
+    header, part = rows_of(members[SEX])[0], 0.3 if middle - low > high - middle else -0.3
+    for end in ("low", "high"):
+        place = header.index(f"{kind}_pay_{end}") - len(header)
+        cell(SEX, 1, -place, lambda text: f"{round(float(text) + part * (high - low), 3):.12g}")(members)
+    assert any("_pay do not lie around what those of other tables do" in each for each in faults_of(zipped(members)))
+
+
+@pytest.mark.parametrize("factor", [0.2, 5])
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_intervals_of_means_are_about_as_wide_as_their_noise_if_values_may_be_missing(
+    bundle: bytes, end: str, factor: float
+) -> None:
+    members = members_of(bundle)
+    header, row = rows_of(members[SEX])[:2]
+    middle, place = float(row[header.index("mean_pay")]), header.index(f"mean_pay_{end}") - len(header)
+    cell(SEX, 1, -place, lambda text: f"{round(middle + factor * (float(text) - middle), 4):.12g}")(members)
+    assert f"{SEX}: intervals of mean_pay are not as wide as its noise" in faults_of(zipped(members))

@@ -12,7 +12,7 @@ import pytest
 from dpengine import preview, verify
 from dpengine.bundle import write
 from dpengine.exact import exact_text
-from tests.bundle.test_verify import faults_of
+from tests.bundle.test_verify import ESTIMATE, cell, faults_of
 from tests.bundles import Members, members_of, rows_of, zipped
 from tests.measure.test_box_strategy import AGES, plan_of
 
@@ -89,6 +89,18 @@ def said_to_be_narrower(manifest: Told, _members: Members) -> None:
     manifest["tables"][0]["half_width_95"] /= 9
 
 
+def estimated(
+    file: str, line: int, change: Callable[[float], float], place: int = ESTIMATE
+) -> Callable[[Told, Members], None]:
+    """Change the estimate in a line of a table, at a `place` from the right, and nothing else."""
+    edit = cell(file, line, place, lambda text: f"{round(change(float(text)), 3):.12g}")
+    return lambda _manifest, members: edit(members)
+
+
+def in_no_boxes(_manifest: Told, members: Members) -> None:
+    members["plan.yaml"] = members["plan.yaml"].replace(b"ranges: true", b"ranges: false")
+
+
 BOXES = "table age, and no other, is to be measured once in boxes"
 
 
@@ -103,8 +115,18 @@ BOXES = "table age, and no other, is to be measured once in boxes"
         ("alone", twice_in_boxes, BOXES),
         ("beside", surer_than_it_is, "half_width_95 of tables/02-sex-x-land.csv does not follow"),
         ("beside", of_a_column_that_is_not_there, "its columns are not all in plan.yaml"),
-        ("beside", with_another_total, "tables/total.csv: intervals are not as wide as half_width_95 says"),
+        ("beside", with_another_total, "tables/total.csv: an interval does not lie around its estimate"),
         ("alone", said_to_be_narrower, "tables/01-age.csv: intervals are not as wide as half_width_95 says"),
+        ("alone", estimated("tables/01-age.csv", 3, lambda _: -1.0), "tables/01-age.csv: an estimate is negative"),
+        ("alone", estimated("tables/01-age.csv", 3, lambda _: 1e6), "an estimate lies far outside its interval"),
+        ("alone", estimated("tables/total.csv", 1, lambda total: 1.01 * total), "disagree on the estimates in all"),
+        ("beside", estimated("tables/01-age.csv", 3, lambda _: 1e6), "an estimate lies far outside its interval"),
+        (
+            "beside",
+            estimated("tables/total.csv", 1, lambda total: 1.1 * total, ESTIMATE + 3),
+            "does not lie around its estimate",
+        ),
+        ("alone", in_no_boxes, "half_width_95 of tables/total.csv does not follow from the measurements"),
         ("beside", narrower, "an interval is not the estimate ± half_width_95"),
     ],
 )

@@ -194,3 +194,15 @@ def test_losses_off_the_grid_and_rates_of_zero_are_refused() -> None:
         zcdp_rate(Fraction(1), DELTA, 0)
     with pytest.raises(PlanError, match="above 0"):
         advanced_rate(Fraction(0), DELTA, 10)
+
+
+@pytest.mark.parametrize("lanes", [1, 2**17])
+def test_losses_of_all_rounds_before_count_however_rounds_are_divided(
+    monkeypatch: pytest.MonkeyPatch, lanes: int
+) -> None:
+    """One expert loses in the first rounds alone. It is picked afterwards with a probability below 1e-15."""
+    monkeypatch.setattr(online_learning, "_BLOCK", 8)
+    monkeypatch.setattr(online_learning, "_LANES", lanes)
+    losses = np.zeros((40, 2), dtype=np.int64)
+    losses[:4, 0] = GRID
+    assert (weighted_majority(losses, Fraction(10))[4:] == 1).all()

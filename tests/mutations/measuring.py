@@ -30,6 +30,8 @@ OF_CHOICE = "tests/measure/test_quantile_choice.py"
 OF_SELECTION = "tests/noise/test_selection.py"
 OF_SPARSE = "tests/noise/test_sparse.py"
 
+OF_LEARNING = "tests/mechanisms/test_online_learning.py"
+
 SEARCH = "dpengine/measure/search.py"
 OF_SEARCH = "tests/measure/test_search.py"
 OF_FOUND = "tests/test_found_bins.py"
@@ -929,5 +931,49 @@ FAULTS = [
         "    edges = tuple(column.steps.edges[k] for k in places)\n"
         "    with_cells = plan.with_columns({column.name: column.with_edges(edges)})\n",
         OF_FOUND + "::test_only_outputs_that_were_paid_for_decide_whatever_the_rows",
+    ),
+    Fault(
+        "the best candidate may land tails",
+        SELECTION,
+        "heads: Bools = (place < middle - margin) | (gaps == 0)",
+        "heads: Bools = place < middle - margin",
+        OF_SELECTION + "::test_the_best_lands_heads_whatever_word_is_drawn",
+        quick=True,
+    ),
+    Fault(
+        "the further bits of a coin begin with zero",
+        SELECTION,
+        "word << 64 | secrets.randbits(64)",
+        "word << 64 | secrets.randbits(63)",
+        OF_SELECTION + "::test_a_coin_falls_by_every_bit_of_its_words",
+    ),
+    Fault(
+        "people of different blocks share the coins of their own bits",
+        "dpengine/mechanisms/local/frequency_oracles.py",
+        "set_own[start : start + block]",
+        "set_own[: mine.size]",
+        "tests/mechanisms/local/test_protocol.py::test_people_of_different_blocks_have_coins_of_their_own",
+    ),
+    Fault(
+        "a quantile that two tables hold is chosen in both",
+        CHOICE,
+        "    choices = [each for each in choices if (each.columns, name) not in done]\n",
+        "",
+        OF_CHOICE + "::test_a_choice_takes_its_epsilon_from_the_table_for_which_it_is_worth_it",
+    ),
+    Fault(
+        "later rounds forget the losses of all but the block before",
+        "dpengine/mechanisms/online_learning.py",
+        "        before += part.sum(axis=0)\n",
+        "        before = part.sum(axis=0)\n",
+        OF_LEARNING + "::test_losses_of_all_rounds_before_count_however_rounds_are_divided",
+        quick=True,
+    ),
+    Fault(
+        "an expert is picked without a coin where there are many rounds",
+        "dpengine/mechanisms/online_learning.py",
+        "decided = heads[lanes, first]",
+        "decided = heads[lanes, first] | (tries == 1)",
+        OF_LEARNING + "::test_losses_of_all_rounds_before_count_however_rounds_are_divided",
     ),
 ]

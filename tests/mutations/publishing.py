@@ -18,6 +18,7 @@ QUERY = "dpengine/spec/query/question.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
+MODELS = "dpengine/bundle/checks/model_check.py"
 LOCAL = "dpengine/mechanisms/local/"
 MECHANISM = "dpengine/mechanism.py"
 COPYING = "dpengine/sources/databases/copying.py"
@@ -36,6 +37,8 @@ OF_UPKEEP = "tests/accounting/test_upkeep.py"
 OF_CHOOSE = "tests/test_choose.py"
 OF_PLUGINS = "tests/test_plugins.py"
 OF_VERIFY = "tests/bundle/test_verify.py"
+OF_MODELS = "tests/bundle/test_verify_models.py"
+OF_AMOUNTS = "tests/bundle/test_verify_amounts.py"
 OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
 OF_COPYING = "tests/sources/databases/test_copying.py"
 OF_COINS = "tests/mechanisms/local/test_coins.py"
@@ -797,7 +800,7 @@ FAULTS = [
         "dpengine/bundle/read.py",
         "    sensitivity: Positive\n",
         "    sensitivity: Whole = Field(ge=1)\n",
-        OF_VERIFY + "::test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can",
+        OF_MODELS + "::test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can",
     ),
     Fault(
         "an audit counts an event on the runs on which it was chosen",
@@ -1020,5 +1023,90 @@ FAULTS = [
         "if cost != epsilon:",
         "if cost is None:",
         "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",
+    ),
+    Fault(
+        "an ε in a bundle may be written in any way",
+        PRICES,
+        "return value if value > 0 and exact_text(value) == text else None",
+        "return value if value > 0 else None",
+        OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
+    ),
+    Fault(
+        "numbers in a bundle may be written in hexadecimal digits",
+        "dpengine/safe_csv.py",
+        "if pc.any(pc.match_substring_regex(column, _NOT_AS_WRITTEN)).as_py():",
+        "if False:",
+        OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
+    ),
+    Fault(
+        "bins in a bundle may have been found from any number of counts",
+        PRICES,
+        "elif search is not None and entry.cells != search.values.size:",
+        "elif search is None:",
+        "tests/test_found_bins.py::test_a_bundle_that_claims_another_number_of_boxes_is_refused",
+    ),
+    Fault(
+        "a model in a bundle may lack one of its columns",
+        PRICES,
+        "for table in tables_of_model(checked, plan) for name in table} - known):",
+        "for table in tables_of_model(checked, plan) for name in table} & known - known):",
+        OF_MODELS,
+    ),
+    Fault(
+        "columns of a model in a bundle have any half-width",
+        PRICES,
+        "if wanted is None or not _is_near(entry.half_width_95, wanted):",
+        "if wanted is None:",
+        OF_MODELS,
+    ),
+    Fault(
+        "intervals of a model in a bundle may lie anywhere",
+        MODELS,
+        "if (least > most + SLACK).any():",
+        "if (estimate > high + 1).any():",
+        OF_MODELS,
+    ),
+    Fault(
+        "a table of a model in a bundle is said to be as uncertain as one likes",
+        MODELS,
+        "<= half_width <= _at(most) + SLACK:",
+        "<= half_width:",
+        OF_MODELS,
+    ),
+    Fault(
+        "estimates from boxes in a bundle may be anything",
+        MODELS,
+        "if ((estimate < low - width) | (estimate > high + width)).any():",
+        "if (width < 0).any():",
+        "tests/bundle/test_verify_ranges.py::test_every_change_is_found",
+    ),
+    Fault(
+        "intervals of means in a bundle may lie around other sums than those of other tables",
+        "dpengine/bundle/checks/width_check.py",
+        "agree &= not (np.abs(here - before) > apart_here + apart_before).any()",
+        "agree &= bool(np.isfinite(apart_here).any())",
+        OF_AMOUNTS + "::test_intervals_of_means_and_sums_lie_around_the_same_sums",
+    ),
+    Fault(
+        "intervals of means in a bundle may have any width if values may be missing",
+        "dpengine/bundle/checks/width_check.py",
+        "apart = OF_PEOPLE * self.noise_along",
+        "apart = 1e9 * OF_PEOPLE * self.noise_along",
+        OF_AMOUNTS + "::test_intervals_of_means_are_about_as_wide_as_their_noise_if_values_may_be_missing",
+    ),
+    Fault(
+        "intervals of quantiles in a bundle may end anywhere",
+        "dpengine/bundle/checks/amount_check.py",
+        "elif not _are_knots(amount, places.astype(np.int64)):",
+        "elif not np.isfinite(places).all():",
+        OF_AMOUNTS + "::test_every_change_is_found",
+    ),
+    Fault(
+        "a low quantile is drawn with the sensitivity of its own level",
+        QUERY,
+        "k * max(level.numerator, level.denominator - level.numerator)",
+        "k * level.numerator",
+        "tests/spec/test_query.py::test_the_sensitivity_is_derived_from_what_is_stated",
+        quick=True,
     ),
 ]

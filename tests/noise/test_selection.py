@@ -125,6 +125,12 @@ def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     assert exp_coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
 
 
+def test_the_best_lands_heads_whatever_word_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the best would be drawn a little too seldom, and nobody at all where no other lands heads."""
+    monkeypatch.setattr(selection, "random_words", lambda size: np.full(size, 2**64 - 1, np.uint64))
+    assert exp_coins(np.array([0, 0, 1]), Fraction(1)).tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize(("gap", "unit"), [(1, Fraction(1)), (3, Fraction(2, 7)), (40, Fraction(1, 2))])
 def test_a_coin_falls_by_every_bit_of_its_words(monkeypatch: pytest.MonkeyPatch, gap: int, unit: Fraction) -> None:
     """Words just below and above exp(−x) decide; if the first word is a tie, so do the bits that follow."""
@@ -134,7 +140,7 @@ def test_a_coin_falls_by_every_bit_of_its_words(monkeypatch: pytest.MonkeyPatch,
     assert exp_coins(np.full(near.size, gap), unit).tolist() == (near < 0).tolist()
     monkeypatch.setattr(selection, "random_words", lambda size: np.array([edge], np.uint64))
     for off in (-(2**40), 2**40):
-        monkeypatch.setattr(selection.secrets, "randbits", lambda bits, off=off: rest + off)
+        monkeypatch.setattr(selection.secrets, "randbits", lambda bits, off=off: (rest + off) >> (64 - bits))
         assert exp_coins(np.array([gap]), unit).tolist() == [off < 0]
 
 

@@ -50,6 +50,7 @@ EVERY = [
         (Variance(of=INCOME), 2, 2 * 5000**2),
         (Quantile(of=INCOME), 1, 1),
         (Quantile(of=INCOME, level="0.9"), 2, 18),
+        (Quantile(of=INCOME, level="0.1"), 2, 18),
         (Mode(of=REGION), 2, 2),
     ],
 )

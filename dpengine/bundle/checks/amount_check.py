@@ -15,6 +15,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import decimals_of_association, decimals_of_mean, quantile_kind
+from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 
@@ -84,10 +85,27 @@ def _odd_quantiles(plan: Plan, table: Columns, name: str, numbers: Mapping[str, 
             faults.append(f"{label} is not on the declared steps")
         elif (np.diff(spans, axis=0) < 0).any():
             faults.append(f"{label} lies outside its interval")
+        elif not _are_knots(amount, places.astype(np.int64)):
+            faults.append(f"{label} has an interval that does not end at knots, two or more apart")
         if (spans[1] < before).any():
             faults.append(f"{label} is below a quantile of fewer people")
         before = spans[1]
     return faults
+
+
+def _are_knots(amount: Amount, places: Ints) -> bool:
+    """Return whether intervals of quantiles end at knots, two or more apart or at the ends of the range.
+
+    `places` are low end, quantile and high end on the grid. An end may also be the quantile itself, if it was moved
+    there (`estimate.quantiles`).
+    """
+    low, middle, high = places
+    knots = np.array(amount.knot_places)
+    first, last = np.searchsorted(knots, low), np.searchsorted(knots, high)
+    at_low, at_high = np.isin(low, knots), np.isin(high, knots)
+    wide = (last - first >= 2) | (last > first) & ((first == 0) | (last == knots.size - 1))
+    moved = (~at_low & (low == middle)) | (~at_high & (high == middle))
+    return bool((moved | (at_low & at_high & wide)).all())
 
 
 class AmountCheck:

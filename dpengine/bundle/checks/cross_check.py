@@ -7,7 +7,7 @@ large tables needs only the memory for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
+from dpengine.bundle.checks.model_check import wrong_estimates, wrong_intervals
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Domain, Marginal
@@ -67,9 +68,11 @@ class CrossCheck:
 
     `measured` are the columns of each measured marginal. Counts and amounts must agree with each other and with the
     rows; with `estimates`, estimates must agree with each other too, but across levels only if each level was measured
-    with all other columns. If all are those of one model (`modelled`), their totals must agree, and those of pairs and
-    more columns must lie within their intervals. `stated` are half-widths of tables whose intervals do not follow from
-    their estimates, and must be as wide as these say. `widths` are those of sums and means, as far as they are known.
+    with all other columns. If all are those of one model (`modelled`) or of one tree of boxes, their totals must agree
+    (`one_total`). `of_model` are the tables whose intervals lie around their estimates though these are no least
+    squares, and `of_boxes` those whose estimates are near their intervals. `stated` are half-widths of tables for which
+    they do not follow from the measurements: intervals must be as wide as these say; those `of_model` exactly so if
+    they are `exact`. `widths` are those of sums and means, as far as they are known.
     """
 
     def __init__(
@@ -79,7 +82,11 @@ class CrossCheck:
         *,
         estimates: bool,
         modelled: bool = False,
+        one_total: bool = False,
+        of_model: Collection[Columns] = (),
+        of_boxes: Collection[Columns] = (),
         stated: Mapping[Columns, float] | None = None,
+        exact: bool = True,
         widths: AmountWidths | None = None,
     ) -> None:
         self._plan = plan
@@ -87,7 +94,9 @@ class CrossCheck:
         counted = [each for each in measured if not plan.has_amount(each)]
         self._across_levels = not plan.resolution.levels or are_levels(plan, counted)
         self._modelled = modelled
-        self._stated = stated or {}
+        self._one_total = one_total
+        self._of_model, self._of_boxes = of_model, of_boxes
+        self._stated, self._exact = stated or {}, exact
         self._widths = widths
         self._first: dict[tuple[int, Columns], _Sums] = {}
         self._rows: dict[str, Codes] = {}
@@ -124,9 +133,17 @@ class CrossCheck:
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
-        if self._modelled and len(table) > 1 and not _lies_within(numbers):
-            faults.append(_("{file}: an estimate lies outside its interval", file=file))
-        if table in self._stated and not _is_as_wide(numbers, self._stated[table], alike=self._modelled or not table):
+        stated = self._stated.get(table)
+        if table in self._of_model:
+            wrong = wrong_intervals(
+                numbers.count, numbers.estimate, numbers.low, numbers.high, stated if self._exact else None
+            )
+            faults += [f"{file}: {fault}" for fault in wrong]
+            stated = None if self._exact else stated
+        if table in self._of_boxes:
+            wrong = wrong_estimates(numbers.estimate, numbers.low, numbers.high)
+            faults += [f"{file}: {fault}" for fault in wrong]
+        if stated is not None and not _is_as_wide(numbers, stated, alike=self._modelled or not table):
             faults.append(_("{file}: intervals are not as wide as half_width_95 says", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         if self._widths is not None and not faults:
@@ -183,7 +200,7 @@ class CrossCheck:
         exact = np.allclose(sums.estimate, first.estimate, rtol=1e-9, atol=ESTIMATE_ROUNDING * cells)
         # Totals of a model's estimates agree up to rounding and the last sweep of fitting.
         near = np.allclose(sums.estimate, first.estimate, rtol=MODEL_TOLERANCE, atol=MODEL_ROUNDING * cells)
-        if (self._estimates and not exact) or (self._modelled and not shared and not near):
+        if (self._estimates and not exact) or (self._one_total and not shared and not near):
             faults.append(_("{file} and {other} disagree on the estimates {where}", **places))
         return faults
 
@@ -293,12 +310,6 @@ def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[st
         if not (low & high).all():
             faults.append(_("an interval is not the estimate ± half_width_95"))
     return faults
-
-
-def _lies_within(numbers: Numbers) -> bool:
-    """Return whether each estimate lies within its interval, whose ends are whole numbers, or below one from 0 on."""
-    below = (numbers.low > 0) & (numbers.estimate < numbers.low - 1)
-    return not (below | (numbers.estimate > numbers.high + 1)).any()
 
 
 def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
+from dpengine.bundle.checks.model_check import half_width
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, table_files
@@ -23,22 +24,29 @@ from dpengine.marginals.measurement import (
     SEARCH,
     Allocation,
     FoundKeys,
+    Search,
 )
 from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
-__all__ = ["amount_widths", "exactly_known", "level_half_widths", "measured_columns", "wrong_prices"]
+__all__ = [
+    "EXACT_SINCE", "amount_widths", "exactly_known", "level_half_widths", "measured_columns", "tables_of_boxes",
+    "tables_of_model", "wrong_prices",
+]  # fmt: skip
+
+EXACT_SINCE = 7  # in earlier versions, half-widths of a model's tables had another meaning
+_OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
 
-def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
+def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> list[str]:
     """Return what is wrong with the measurements, each by itself and all together.
 
     Each must have the noise that its price and its sensitivity ask for, their prices must add up to ε, and the
-    half-widths of tables must follow from them.
+    half-widths of tables must follow from them. `searches` are those in the file for the cells of `plan.finds`.
     """
     adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
-    faults = list(_wrong_entries(checked, plan, adaptive=adaptive))
+    faults = list(_wrong_entries(checked, plan, searches, adaptive=adaptive))
     searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
     if searched != [[name] for name in plan.finds]:
         faults.append("manifest.json: each column whose cells were found is to be searched once")
@@ -49,10 +57,13 @@ def wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
     if not adaptive:
         return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
-    return faults or list(_wrong_half_widths(exactly_known(checked, plan), plan, whole))
+    return faults or [
+        *_wrong_columns(checked, plan, whole),
+        *_wrong_half_widths(exactly_known(checked, plan), plan, whole),
+    ]
 
 
-def _wrong_entries(checked: Manifest, plan: Plan, *, adaptive: bool) -> Iterator[str]:
+def _wrong_entries(checked: Manifest, plan: Plan, searches: Sequence[Search], *, adaptive: bool) -> Iterator[str]:
     """Check each measurement by itself, and that no quantiles were chosen twice."""
     chosen: set[Columns] = set()
     for position, entry in enumerate(checked.measurements, start=1):
@@ -61,7 +72,8 @@ def _wrong_entries(checked: Manifest, plan: Plan, *, adaptive: bool) -> Iterator
             faults += [": it chooses the same quantiles again"] if tuple(entry.columns) in chosen else []
             chosen.add(tuple(entry.columns))
         elif entry.purpose == SEARCH:
-            faults = _wrong_search(entry, plan)
+            search = next((each for each in searches if [*each.columns] == entry.columns), None)
+            faults = _wrong_search(entry, plan, search)
         else:
             faults = _wrong_table(entry, plan, adaptive=adaptive)
         yield from (f"manifest.json: measurement {position}{fault}" for fault in faults)
@@ -82,6 +94,24 @@ def _wrong_table(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> list
     elif not adaptive:
         faults.append(": a plan that is not adaptive measures tables whole, and for no other purpose")
     return faults
+
+
+def _wrong_columns(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
+    """Check that a model has its columns from measured marginals, and their half-widths, if all is of one model."""
+    known = {name for each in whole for name in each.columns}
+    for name in sorted({name for table in tables_of_model(checked, plan) for name in table} - known):
+        yield f"manifest.json: column {name} lies within no measured marginal"
+    if estimator(plan) is not Estimator.MODEL or checked.schema_version < EXACT_SINCE:
+        return
+    merged = [entry.merged_to for entry in checked.measurements if entry.purpose is None]
+    measured = [
+        (each, shape or plan.shape(each.columns))
+        for each, shape in zip(whole, merged, strict=True) if not plan.has_amount(each.columns)
+    ]  # fmt: skip
+    for entry in (each for each in checked.tables if len(each.columns) < 2):
+        wanted = half_width(plan, tuple(entry.columns), measured)
+        if wanted is None or not _is_near(entry.half_width_95, wanted):
+            yield _OTHER_HALF_WIDTH.format(file=entry.file)
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
@@ -124,6 +154,27 @@ def exactly_known(checked: Manifest, plan: Plan) -> list[TableEntry]:
     return [entry for entry in checked.tables if kinds.get(tuple(entry.columns), ("", 0))[0] in ("levels", "direct")]
 
 
+def tables_of_model(checked: Manifest, plan: Plan) -> set[Columns]:
+    """Return the tables of two and more columns that are estimated from a model, and the total of several parts.
+
+    Their intervals lie around their estimates.
+    """
+    if not plan.in_parts:
+        return {each for each in plan.marginals if len(each) > 1} if estimator(plan) is Estimator.MODEL else set()
+    return {table for table in _of_kind("model", checked, plan) if len(table) > 1} | {()}
+
+
+def tables_of_boxes(checked: Manifest, plan: Plan) -> set[Columns]:
+    """Return the tables that are estimated from boxes."""
+    if not plan.in_parts:
+        return {*plan.marginals, ()} if estimator(plan) is Estimator.BOXES else set()
+    return _of_kind("boxes", checked, plan)
+
+
+def _of_kind(wanted: str, checked: Manifest, plan: Plan) -> set[Columns]:
+    return {table for table, (kind, _) in _kinds(checked, plan).items() if kind == wanted}
+
+
 def measured_columns(checked: Manifest, plan: Plan) -> list[Columns]:
     """Return the columns of each measured marginal, except those not in `plan`: these are reported with their price."""
     known = set(plan.released)
@@ -142,7 +193,7 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> Alloc
     """Return what was measured at what ε, or what is wrong with it. Only an adaptive plan may measure no columns."""
     epsilon = _positive(entry.epsilon)
     if epsilon is None:
-        return ": epsilon is not a number above 0"
+        return ": epsilon is not a number above 0, in its shortest exact form"
     if not set(entry.columns) <= set(plan.released) or not (entry.columns or adaptive):
         return ": its columns are not all in plan.yaml"
     if len(set(entry.columns)) < len(entry.columns):
@@ -215,8 +266,8 @@ def _wrong_choice(entry: MeasurementEntry, plan: Plan) -> list[str]:
     return faults
 
 
-def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
-    """Check the share of ε, the scale, the sensitivity and the mechanism by which the cells of a column were found."""
+def _wrong_search(entry: MeasurementEntry, plan: Plan, search: Search | None) -> list[str]:
+    """Check how the cells of a column were found: share of ε, scale, sensitivity, mechanism and number of counts."""
     share = next((plan.column(name).share for name in plan.finds if [name] == entry.columns), Fraction(0))
     epsilon, faults = _positive(entry.epsilon), []
     if epsilon is None or epsilon != plan.epsilon * share:
@@ -232,6 +283,8 @@ def _wrong_search(entry: MeasurementEntry, plan: Plan) -> list[str]:
             faults.append(f": {none.universe} keys and a least number of {none.least} follow from plan.yaml")
     elif entry.shown_from is not None:
         faults.append(": bins are found from all that was measured")
+    elif search is not None and entry.cells != search.values.size:
+        faults.append(f": found.json holds {search.values.size:,} counts of boxes")
     return faults
 
 
@@ -261,17 +314,22 @@ def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: lis
         if tuple(entry.columns) not in published:
             continue  # which is reported where tables are compared with the plan
         half_width = error_of(tuple(entry.columns)).half_width()
-        if not math.isclose(entry.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
-            yield f"manifest.json: half_width_95 of {entry.file} does not follow from the measurements"
+        if not _is_near(entry.half_width_95, half_width):
+            yield _OTHER_HALF_WIDTH.format(file=entry.file)
+
+
+def _is_near(stated: float, wanted: float) -> bool:
+    """Return whether a half-width is the one that follows from the measurements, up to what other versions compute."""
+    return math.isclose(stated, wanted, rel_tol=0.02, abs_tol=1e-9)
 
 
 def _positive(text: str) -> Fraction | None:
-    """Return `text` as an exact number, or None unless it is above 0."""
+    """Return `text` as an exact number, or None unless it is above 0 and written as `exact_text` writes it."""
     try:
         value = rational(text)
     except ValueError:
         return None
-    return value if value > 0 else None
+    return value if value > 0 and exact_text(value) == text else None
 
 
 def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:

@@ -25,7 +25,7 @@ from dpengine.spec.categories.universe import Universe
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
-__all__ = ["FILE", "max_bytes", "plan_in", "searches_in", "to_text", "with_found_cells"]
+__all__ = ["FILE", "max_bytes", "plan_in", "searches_in", "to_text"]
 
 FILE = "found.json"
 MAX_BOXES = 4  # for each step: a tree that splits in two has fewer than two, and a box may be measured once more
@@ -92,11 +92,7 @@ def plan_in(members: Archive) -> Plan:
 
     Raises `PlanError` and `ReleaseError` where these cannot be read.
     """
-    return with_found_cells(members, Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode()))
-
-
-def with_found_cells(members: Archive, plan: Plan) -> Plan:
-    """Return `plan`, as the owner wrote it, with the cells that the bundle's release found. Raises `ReleaseError`."""
+    plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
     return resolve(plan, searches_in(members, plan)) if plan.finds else plan
 
 

@@ -1,15 +1,20 @@
-"""Check how wide the intervals of sums and means of amounts are, where the measurements decide it.
+"""Check how wide the intervals of sums and means of amounts are, and where they lie, as far as the measurements say.
 
 The interval of a sum is an unbiased estimate ± the half-width of its noise, wider only where it would not hold the
 published sum. The interval of a mean holds every μ with |S − μ·N| ≤ h(μ), where N are the people of a cell and S their
 sum, as measured (`estimate.amounts`). At both ends within the range the two sides are equal, so N·(high − low) =
-h(low) + h(high). The file does not hold S. It holds N, the estimated count, where each row has a value.
+h(low) + h(high). The file does not hold S. It holds N, the estimated count, where each row has a value; else only the
+number of people with one as published, which is as far from N as their noise.
+
+S is the middle of the interval of a sum, and it is low·N + h(low) and high·N − h(high) of a mean. So these are the same
+in one table, and they add up to the same in all tables, which are estimated by the same least squares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -17,6 +22,7 @@ from dpengine.array_types import Columns, Floats
 from dpengine.estimate.amounts import mean_reach, sum_half_width
 from dpengine.estimate.error_distribution import least_squares, noise_along
 from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
 from dpengine.results.published_columns import decimals_of_mean
 from dpengine.spec.domain import Amount
@@ -26,6 +32,7 @@ __all__ = ["AmountWidths"]
 
 OF_SUMS = 0.02  # of a width: what other versions may compute
 OF_MEANS = 0.1  # h is known at some means only, and jumps between them (`estimate.amounts.ANCHORS`)
+OF_PEOPLE = 3  # 95 % half-widths of the noise in a number of people, within which it is published
 
 
 class AmountWidths:
@@ -36,6 +43,7 @@ class AmountWidths:
 
     def __init__(self, plan: Plan, allocations: Sequence[Allocation], *, counts: bool) -> None:
         self._plan, self._allocations, self._counts = plan, tuple(allocations), counts
+        self._first: dict[tuple[str, Columns], tuple[Floats, Floats]] = {}
 
     @cached_property
     def _squares(self) -> LeastSquares:
@@ -55,11 +63,54 @@ class AmountWidths:
                 if f"{kind}_{name}" not in numbers:
                     continue
                 spans = [numbers[f"{kind}_{name}{end}"] for end in ("_low", "", "_high")]
-                fits = self._sum_fits(amount, table, *spans) if kind == "sum" else (
-                    amount.missing or not self._counts or self._mean_fits(amount, table, estimate, *spans)
-                )  # fmt: skip
+                if kind == "sum":
+                    fits, sums = self._sum_fits(amount, table, *spans), _sums_of_sums(amount, *spans)
+                elif not self._counts:
+                    continue
+                elif amount.missing:
+                    fits, sums = self._mean_of_known_fits(amount, table, numbers[f"known_{name}"], *spans), None
+                else:
+                    fits = self._mean_fits(amount, table, estimate, estimate, *spans)
+                    sums = self._sums_of_means(amount, table, estimate, *spans)
                 if not fits:
                     yield f"intervals of {kind}_{name} are not as wide as its noise"
+                elif sums is not None and not self._plan.resolution.levels and not self._agree(name, table, *sums):
+                    yield f"intervals of {kind}_{name} do not lie around what those of other tables do"
+
+    def _agree(self, name: str, table: Columns, sums: Floats, apart: Floats) -> bool:
+        """Return whether the sums around which intervals lie agree with those before, up to `apart`; NaN is unknown."""
+        agree = True
+        for size in range(min(len(table), 2) + 1):
+            for shared in combinations(sorted(table), size):
+                here, apart_here = (Marginal(table, each).project(shared).values for each in (sums, apart))
+                before, apart_before = self._first.setdefault((name, shared), (here, apart_here))
+                agree &= not (np.abs(here - before) > apart_here + apart_before).any()
+                if np.isnan(before).sum() > np.isnan(here).sum():
+                    self._first[name, shared] = here, apart_here
+        return agree
+
+    def _sums_of_means(
+        self, amount: Amount, table: Columns, people: Floats, low: Floats, middle: Floats, high: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the sums around which intervals of means lie, and how far they may be off; NaN where unknown."""
+        start, wide = float(amount.low), float(amount.high - amount.low)
+        rounding, reach = 10.0 ** -decimals_of_mean(self._plan, amount.name) / wide, mean_reach(amount, table, self)
+        least, most = (low - start) / wide, (high - start) / wide
+        from_low = (people > 0) & (low < middle) & (least > rounding)
+        from_high = (people > 0) & (middle < high) & (most < 1 - rounding)
+        below, above = least * people + reach(least), most * people - reach(most)
+        sums = np.where(from_low & from_high, (below + above) / 2, np.where(from_low, below, above))
+        sums = np.where(from_low | from_high, sums, np.nan)
+        apart = OF_MEANS * (reach(least) + reach(most)) / 2 + 2 * rounding * np.abs(people)
+        return start * people + wide * sums, wide * apart
+
+    def _mean_of_known_fits(
+        self, amount: Amount, table: Columns, known: Floats, low: Floats, middle: Floats, high: Floats
+    ) -> bool:
+        """Return whether intervals of means are as wide as their noise for a number of people near the `known` ones."""
+        coefficients = [*[1.0] * len(amount.knot_fractions), 0.0]
+        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1]
+        return self._mean_fits(amount, table, np.maximum(known - apart, 0), known + apart, low, middle, high)
 
     def _sum_fits(self, amount: Amount, table: Columns, low: Floats, middle: Floats, high: Floats) -> bool:
         wanted, width = 2 * sum_half_width(amount, table, self), high - low
@@ -68,15 +119,23 @@ class AmountWidths:
         return not ((width < wanted - slack) | (~moved & (width > wanted + slack))).any()
 
     def _mean_fits(
-        self, amount: Amount, table: Columns, people: Floats, low: Floats, middle: Floats, high: Floats
+        self, amount: Amount, table: Columns, fewest: Floats, people: Floats, low: Floats, middle: Floats, high: Floats
     ) -> bool:
+        """Return whether intervals of means are as wide as their noise, for a number from `fewest` to `people`."""
         start, wide = float(amount.low), float(amount.high - amount.low)
         rounding = 10.0 ** -decimals_of_mean(self._plan, amount.name) / wide
         least, most = (low - start) / wide, (high - start) / wide
         reach = mean_reach(amount, table, self)
         wanted, width = reach(least) + reach(most), np.abs(people) * (most - least)
+        at_least = np.abs(fewest) * (most - least)
         slack = OF_MEANS * wanted + 2 * rounding * np.abs(people)
         from_end, to_end = least <= rounding, most >= 1 - rounding
         narrow = (people > 0) & ~from_end & ~to_end & (width < wanted - slack)
         moved = (low == middle) | (middle == high) | (from_end & to_end)
-        return not (narrow | (~moved & (width > wanted + slack))).any()
+        return not (narrow | (~moved & (at_least > wanted + slack))).any()
+
+
+def _sums_of_sums(amount: Amount, low: Floats, middle: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the sums around which intervals of sums lie, and how far they may be off; NaN where unknown."""
+    sums = np.where((low < middle) & (middle < high), (low + high) / 2, np.nan)
+    return sums, OF_SUMS * (high - low) / 2 + 10.0**-amount.grid_decimals

@@ -35,6 +35,7 @@ class Person:
     name: str
 
 
+MAX_AHEAD = 300  # seconds by which the provider's clock may be ahead of this machine's
 LOCAL = Person("", "")  # everybody who uses a server without sign-in
 
 
@@ -74,13 +75,16 @@ def from_proxy(request: HTTPConnection, sign_in: Header) -> bool:
 
 
 def _of_claims(claims: Mapping[str, Any], sign_in: Oidc) -> Person | None:
-    """Return the person that a provider's claims describe, unless they signed in too long ago."""
+    """Return the person that a provider's claims describe, unless they signed in too long ago.
+
+    A sign-in in the future counts as none: after the clock was set back, it would last until that time and longer.
+    """
     issuer, subject, since = (claims.get(name) for name in ("iss", "sub", "iat"))
     if claims.get("is_logged_in") is not True or not isinstance(issuer, str) or not isinstance(subject, str):
         return None
     if not issuer or not subject or not isinstance(since, int | float):
         return None
-    if time.time() - since > sign_in.lasts.total_seconds():
+    if not -MAX_AHEAD <= time.time() - since <= sign_in.lasts.total_seconds():  # NaN is refused too
         return None
     name = claims.get(sign_in.claim)
     certain = sign_in.claim != "email" or claims.get("email_verified") is True

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpengine.errors import PlanError, TableError
+from dpengine.mechanisms.local import frequency_oracles
 from dpengine.mechanisms.local.coins import log_up
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
@@ -335,6 +336,13 @@ def test_any_number_of_answers_and_people_works() -> None:
             estimate = protocol.estimate(protocol.randomise(np.full(people, answers - 1)))
             assert estimate.shares.shape == estimate.variances.shape == (answers,)
             assert estimate.people == people
+
+
+def test_people_of_different_blocks_have_coins_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same coins in each of 32 blocks, reports would be alike; by chance they are with probability 4^-31."""
+    monkeypatch.setattr(frequency_oracles, "_BLOCK", 16)
+    bits = frequency_oracles.noisy_bits(np.zeros(64, dtype=np.int64), 8, Fraction(1, 2), Fraction(0))
+    assert len({tuple(block) for block in (bits[:, 0] >> 7).reshape(32, 2).tolist()}) > 1
 
 
 def test_nearly_no_privacy_gives_nearly_the_truth() -> None:

@@ -89,10 +89,20 @@ def test_an_operator_may_name_people_by_another_claim() -> None:
     [
         {"is_logged_in": False}, {"is_logged_in": "true"}, {"is_logged_in": None}, {"iss": ""}, {"iss": None},
         {"sub": ""}, {"sub": 7}, {"iat": None}, {"iat": "now"}, {"iat": 0}, {"iat": time.time() - 13 * 3600},
+        {"iat": time.time() + 3600}, {"iat": float("nan")}, {"iat": float("inf")},
     ],
 )  # fmt: skip
 def test_without_a_recent_sign_in_a_visitor_is_nobody(changes: dict[str, Any]) -> None:
     assert person._of_claims(claims(ANN, **changes), oidc()) is None
+
+
+def test_a_clock_that_is_set_back_prolongs_no_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed_in, clock = claims(ANN), time.time
+    monkeypatch.setattr(person.time, "time", lambda: clock() - 60)
+    assert person._of_claims(signed_in, oidc()) is not None, "clocks differ by a minute"
+    for off in (-40 * 86400, 40 * 86400):
+        monkeypatch.setattr(person.time, "time", lambda off=off: clock() + off)
+        assert person._of_claims(signed_in, oidc()) is None
 
 
 def signed(monkeypatch: pytest.MonkeyPatch, secret: str = "0123456789abcdef" * 2, **changes: Any) -> HTTPConnection:

@@ -1,0 +1,145 @@
+"""What `verify` finds in changed files of releases whose estimates are those of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine import Plan, preview
+from dpengine.array_types import Floats, Ints
+from dpengine.bundle import write
+from dpengine.bundle.checks.model_check import wrong_intervals
+from dpengine.bundle.verify import verify
+from dpengine.exact import exact_text
+from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
+from tests.bundles import AGE, TOTAL, Members, members_of, with_portals, zipped
+from tests.plans import CLINIC
+
+NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
+NOT_AROUND = "an interval does not lie around its estimate"
+
+
+def hidden(*columns: str) -> Callable[[Members], None]:
+    """Leave out what was measured of the first of `columns`, or of all together; the next measurement has its ε."""
+
+    def edit(members: Members) -> None:
+        manifest = json.loads(members["manifest.json"])
+        measured = manifest["measurements"]
+        left_out = [each for each in measured if {*columns} <= {*each["columns"]}]
+        for entry in left_out:
+            measured.remove(entry)
+        other = measured[0]
+        epsilon = sum(Fraction(each["epsilon"]) for each in (other, *left_out))
+        other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    return edit
+
+
+@pytest.fixture(scope="module")
+def modelled() -> bytes:
+    """A bundle whose estimates are those of a model, at an ε for which the plan alone has every pair measured."""
+    clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
+    plan = Plan.loads(clinic + "tables: {each: 2}\nstrategy: adaptive\n")
+    return write.pack(preview(plan))
+
+
+@pytest.mark.by_day(2)
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (cell(AGE, 3, ESTIMATE, lambda _: "9" * 30), f"{AGE}: {NOT_AROUND}"),
+        (cell(AGE, 3, ESTIMATE, plus(2)), f"{AGE}: {NOT_AROUND}"),
+        (cell(AGE, 3, HIGH, plus(2)), f"{AGE}: {NOT_AROUND}"),
+        (cell(AGE, 3, LOW, plus(-2)), f"{AGE}: {NOT_AROUND}"),
+        (cell(AGE, 3, ESTIMATE, lambda _: "-1"), f"{AGE}: an estimate is negative"),
+        (cell(AGE, 3, ESTIMATE, plus(-1e6)), f"{AGE} and {TOTAL} disagree on the estimates in all"),
+        (
+            cell(TOTAL, 1, ESTIMATE, lambda text: f"{round(1.01 * float(text), 3):.12g}"),
+            "disagree on the estimates in all",
+        ),
+        (cell(TOTAL, 1, ESTIMATE, lambda text: f"{round(1.0001 * float(text), 3):.12g}"), ""),
+        (cell(TOTAL, 1, LOW, lambda _: "0"), f"{TOTAL}: {NOT_AS_WIDE}"),
+        (cell(TOTAL, 1, HIGH, plus(9)), f"{TOTAL}: {NOT_AS_WIDE}"),
+        (stated_as(lambda wide: wide / 2, "tables", 0, "half_width_95"), f"{AGE}: {NOT_AS_WIDE}"),
+        (stated_as(lambda wide: wide * 2, "tables", 0, "half_width_95"), f"{AGE}: {NOT_AS_WIDE}"),
+        (stated_as(lambda wide: wide / 2, "tables", -1, "half_width_95"), f"{TOTAL}: {NOT_AS_WIDE}"),
+        (stated_as(lambda wide: wide * 2, "tables", -1, "half_width_95"), f"half_width_95 of {TOTAL} does not follow"),
+        (hidden("region"), "column region lies within no measured marginal"),
+        (hidden("age", "region"), "half_width_95 of tables/total.csv does not follow from the measurements"),
+        (cell(AGE, 3, LOW, lambda _: "-1"), f"{AGE}: an interval goes below 0"),
+    ],
+)
+def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total(
+    modelled: bytes, edit: Callable[[Members], None], fault: str
+) -> None:
+    members = members_of(modelled)
+    edit(members)
+    forged = zipped(with_portals(members))
+    if fault:
+        assert any(fault in each for each in faults_of(forged))
+    else:
+        verify(forged)
+
+
+@pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6], [14, 3]])
+def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left: list[int]) -> None:
+    members = members_of(modelled)
+    manifest = json.loads(members["manifest.json"])
+    pair = next(k for k, entry in enumerate(manifest["measurements"]) if entry["columns"] == ["age", "region"])
+    stated("measurements", pair, "merged_to", value=left)(members)
+    assert "mechanism or number of cells does not fit these columns" in "".join(faults_of(zipped(members)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("cells", -1, "measurements → {} → cells"),
+        ("cells", 8, "measurement {}: more numbers were drawn"),
+        ("sensitivity", 0, "measurements → {} → sensitivity"),
+    ],
+)
+def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
+    modelled: bytes, name: str, value: int, fault: str
+) -> None:
+    members = members_of(modelled)
+    manifest = json.loads(members["manifest.json"])
+    chosen = next(k for k, entry in enumerate(manifest["measurements"]) if "purpose" in entry)
+    stated("measurements", chosen, name, value=value)(members)
+    assert any(fault.format(chosen + 1) in each for each in faults_of(zipped(members)))
+
+
+def test_choices_and_audits_are_stated_for_all_rows_of_a_person() -> None:
+    clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
+    text = clinic.replace("rows: 1", "rows: 3, id: who") + "tables: {each: 2}\nstrategy: adaptive\n"
+    members = members_of(write.pack(preview(Plan.loads(text))))
+    manifest = json.loads(members["manifest.json"])
+    assert any("more than one value in who" in each for each in manifest["not_protected"])
+    entry = next(entry for entry in manifest["measurements"] if "purpose" in entry)
+    entry["scale"] = exact_text(Fraction(entry["scale"]) / entry["sensitivity"])
+    entry["sensitivity"] = 1
+    members["manifest.json"] = json.dumps(manifest).encode()
+    assert any("mechanism or sensitivity does not fit this purpose" in each for each in faults_of(zipped(members)))
+
+
+def published(estimate: Floats, half_width: Floats, count: Ints) -> tuple[Ints, Ints]:
+    """Return the ends of intervals as a release gives them (`Result.derive_numbers`)."""
+    low = np.minimum(np.maximum(np.ceil(estimate - half_width), 0), count)
+    return low.astype(np.int64), np.maximum(np.floor(estimate + half_width), count).astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_that_a_release_may_give_are_never_refused(seed: int) -> None:
+    """Ends are whole, not below 0, and moved to the published count; the half-width is that of 95 in 100 cells."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(1, 60))
+    estimate = np.round(random.exponential(20, size) * random.integers(0, 2, size), 3)
+    half_width = random.exponential(10, size) + 1
+    count = np.maximum(0, np.rint(estimate + random.normal(0, 8, size))).astype(np.int64)
+    low, high = published(estimate, half_width, count)
+    stated_width = float(np.quantile(half_width, 0.95, method="higher"))
+    assert [*wrong_intervals(count, estimate, low, high, stated_width)] == []
