@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.95
+NEVER = 1e-12  # chance that any of some draws is not 0, below which all are taken as 0
 MAX_STEPS = 2000  # standard deviation of a sum, in lattice steps, beyond which a fine grid is as good
 
 
@@ -77,6 +78,9 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     if len(terms) == 1 and terms[0][:2] == (1.0, 1):
         scale = terms[0][2]
         return ErrorDistribution(moments.mean_absolute(scale), scale=float(scale))
+    mean_abs = math.fsum(abs(weight) * times * moments.mean_absolute(scale) for weight, times, scale in terms)
+    if math.fsum(times * moments.mean_absolute(scale) for _, times, scale in terms) < NEVER:
+        return ErrorDistribution(mean_abs, within=np.ones(1))  # a grid for so small a deviation could overflow
     variances = [moments.variance(scale) for _, _, scale in terms]
     each_variance = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
     variance = math.fsum(each_variance)

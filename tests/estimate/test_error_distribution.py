@@ -82,3 +82,13 @@ def test_weighted_sums_agree_with_simulation() -> None:
         covered = (observed <= error.half_width(confidence)).mean()
         assert covered > confidence - 6 * math.sqrt(confidence * (1 - confidence) / draws)
         assert covered < confidence + 0.01, "and the interval is not much wider than it must be"
+
+
+@pytest.mark.parametrize("epsilon", [100, 700, 1000, 10_000])
+def test_draws_that_are_never_other_than_0_have_no_width(epsilon: int) -> None:
+    """A grid for so small a deviation would overflow."""
+    error = _weighted_sum(((0.5, 3, Fraction(1, epsilon)), (0.25, 7, Fraction(2, epsilon))))
+    assert error.half_width() == error.half_width(0.999999) == 0
+    assert 0 <= error.mean_abs < 1e-6
+    beside = _weighted_sum(((0.5, 3, Fraction(1, epsilon)), (0.25, 7, Fraction(1, 5))))
+    assert beside.half_width() > 0.2
