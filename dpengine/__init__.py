@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
     from dpengine.ask import ask
     from dpengine.bundle.verify import signed_by, verify
+    from dpengine.comparable import NotCompared
     from dpengine.compare import compare, not_compared
     from dpengine.errors import (
         BudgetError,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
-    "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
+    "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NotCompared", "Number", "Plan", "PlanError",
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
     "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
     "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table", "predict",
@@ -65,6 +66,7 @@ _MODULES = {
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
     "bundle.verify": ("signed_by", "verify"),
+    "comparable": ("NotCompared",),
     "compare": ("compare", "not_compared"),
     "errors": (
         "BudgetError",
