@@ -15,6 +15,7 @@ from dpengine.bundle.promises import slug
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
 from dpengine.spec.wording import persons_counted
+from dpengine.translation.catalogue import ENGLISH, speaking
 
 __all__ = ["draft_entry"]
 
@@ -25,6 +26,7 @@ HEADING = """\
 """
 
 
+@speaking(ENGLISH)  # the registry is in English, and the file is the same whatever page made it
 def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
     """Return the draft entry of `result`, which `manifest` describes, as YAML."""
     guarantee, plan = manifest["guarantee"], result.plan

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from dpengine import Plan, preview
 from dpengine.bundle.write import pack
+from dpengine.translation.catalogue import speaking
 from tests.bundles import members_of
 from tests.plans import CLINIC, letters_plan
 
@@ -28,6 +29,7 @@ PLANS = {
         tables=[{"columns": ["age"], "ranges": True}],
     ),
     "people": letters_plan([2, 2], [["a", "b"]], unit={"id": "who", "rows": 3}, epsilon="0.7"),
+    "persons": letters_plan([2, 2], [["a", "b"], {"columns": ["a"], "distinct": True}], unit={"id": "who", "rows": 3}),
     "a title without letters": letters_plan([2], [["a"]], title="統計 – 2026", notes="$x$ <b>[a](b)</b>"),
 }
 
@@ -44,6 +46,14 @@ def test_the_registry_accepts_the_entry(plan: Plan) -> None:
     assert [f"{list(fault.path)}: {fault.message}" for fault in CHECK.iter_errors(entry)] == []
     stated = entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"]
     assert plan.epsilon <= Fraction(repr(stated)) < plan.epsilon * Fraction("1.000001"), "never less than was spent"
+
+
+@pytest.mark.parametrize("plan", [PLANS["direct"], PLANS["persons"]], ids=["direct", "persons"])
+def test_the_entry_is_in_english_whatever_page_made_it(plan: Plan) -> None:
+    release = preview(plan)
+    english = members_of(pack(release))["registry.yaml"]
+    with speaking("de"):
+        assert members_of(pack(release))["registry.yaml"] == english
 
 
 def test_the_schema_finds_a_fault() -> None:
