@@ -64,8 +64,9 @@ def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) ->
         if is_wide(noisy.size, scale, total)
     }
     estimated = {name: counts for name, (_, counts) in smoothed.items()}
-    if wide:
-        prior = pool_prior([*wide.values()])
+    if len(wide) < 2:  # a column alone is better described by its order and sizes
+        return estimated
+    prior = pool_prior([*wide.values()])
     for name, column in wide.items():
         noisy, scale = columns[name]
         likelihood, counts = column.mean(prior)

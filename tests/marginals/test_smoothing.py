@@ -104,6 +104,9 @@ def test_little_noise_leaves_a_column_to_its_own_description() -> None:
     assert np.array_equal(smooth_columns({"a": (noisy, 4.0)}, float(counts.sum()))["a"], alone)
 
 
-def test_two_values_are_shrunk_under_wide_noise() -> None:
-    assert smooth(np.array([900.0, 100.0]), 2000.0, 1000.0) == pytest.approx([500, 500], abs=150)
-    assert smooth(np.array([900.0, 100.0]), 1.0, 1000.0) == pytest.approx([900, 100])
+def test_two_values_are_shrunk_under_wide_noise_beside_another_column() -> None:
+    noisy = np.array([900.0, 100.0])
+    wide = smooth_columns({"a": (noisy, 2000.0), "b": (noisy, 2000.0)}, 1000.0)
+    assert wide["a"] == pytest.approx([500, 500], abs=150)
+    little = smooth_columns({"a": (noisy, 1.0), "b": (noisy, 1.0)}, 1000.0)
+    assert little["a"] == pytest.approx(smooth(noisy, 2000.0, 1000.0)) == pytest.approx([900, 100])
