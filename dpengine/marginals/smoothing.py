@@ -43,11 +43,11 @@ LESS_USUAL = 2.0  # of log-likelihood, taken from counts that are alike: they ar
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
-    """Estimate the counts of one column from noisy ones; return non-negative counts that add up to `total`.
+    """Estimate the counts of a column alone from noisy ones; return non-negative counts that add up to `total`.
 
     `scale` is that of the noise.
     """
-    return smooth_columns({"": (noisy, scale)}, total)[""]
+    return smooth_by_order_and_size(noisy, scale, total)[1]
 
 
 def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) -> dict[str, Floats]:
@@ -58,16 +58,13 @@ def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) ->
     are 2 to 11 % smaller than those by order and sizes alone (`benchmarks/columns_together.py`).
     """
     smoothed = {name: smooth_by_order_and_size(noisy, scale, total) for name, (noisy, scale) in columns.items()}
-    wide = {
-        name: posterior(noisy, scale, total)
-        for name, (noisy, scale) in columns.items()
-        if is_wide(noisy.size, scale, total)
-    }
     estimated = {name: counts for name, (_, counts) in smoothed.items()}
+    wide = [name for name, (noisy, scale) in columns.items() if is_wide(noisy.size, scale, total)]
     if len(wide) < 2:  # a column alone is better described by its order and sizes
         return estimated
-    prior = pool_prior([*wide.values()])
-    for name, column in wide.items():
+    posteriors = {name: posterior(*columns[name], total) for name in wide}
+    prior = pool_prior([*posteriors.values()])
+    for name, column in posteriors.items():
         noisy, scale = columns[name]
         likelihood, counts = column.mean(prior)
         odds = likelihood - smoothed[name][0] + NO_FIT + 2 * math.log(scale * noisy.size / total)
