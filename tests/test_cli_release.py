@@ -301,8 +301,12 @@ def test_a_changed_mean_is_found(tmp_path: Path) -> None:
         table = pd.read_csv(bundle.open("tables/01-sex.csv"))
     check = CrossCheck(plan, plan.supports, estimates=True)
 
+    def as_written(number: float) -> str:
+        return f"{number:.6f}".rstrip("0").rstrip(".")
+
     def faults(changed: pd.DataFrame) -> list[str]:
-        return check.add_table([changed.to_csv(index=False, lineterminator="\r\n").encode()], "sex.csv", ("sex",), None)
+        payload = changed.to_csv(index=False, lineterminator="\r\n", float_format=as_written).encode()
+        return check.add_table([payload], "sex.csv", ("sex",), None)
 
     assert faults(table) == []
     for change, fragment in [

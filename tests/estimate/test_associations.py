@@ -144,7 +144,7 @@ def test_a_bundle_with_them_verifies_and_a_changed_one_does_not(strategy: str) -
         strategy == "direct"
     ):
         changed = dict(members)
-        cell("tables/01-g.csv", 1, place, lambda _: "1e9")(changed)
+        cell("tables/01-g.csv", 1, place, lambda _: "1000000000")(changed)
         assert any(f"slope_pay_on_hours {fault}" in each for each in faults_of(zipped(changed)))
 
 
