@@ -1,6 +1,7 @@
 """What two releases have in common, number by number, and why the rest of them is not compared.
 
-Both plans alone decide: a number is compared if the two stand for the same.
+Both plans alone decide: a number is compared if the two stand for the same. Two tables of the same columns are one
+table, whatever the order of these; it is named as in the later release.
 """
 
 from __future__ import annotations
@@ -57,17 +58,17 @@ def named(labels: tuple[str, ...]) -> str:
 
 def differences(first: Plan, second: Plan) -> Iterator[NotCompared]:
     """Yield what of either release is not compared: tables, then labels, then numbers."""
-    old, new = (dict.fromkeys((*plan.marginals, ())) for plan in (first, second))
     compared = []
-    for table in dict.fromkeys((*new, *old)):
-        if table not in old:
+    for table in dict.fromkeys((*second.marginals, ())):
+        if frozenset(table) not in first.by_columns:
             yield NotCompared(_only_later(), table)
-        elif table not in new:
-            yield NotCompared(_only_earlier(), table)
         elif reason := why_not(first, second, table):
             yield NotCompared(reason, table)
         else:
             compared.append(table)
+    for table in dict.fromkeys(first.marginals):
+        if frozenset(table) not in second.by_columns:
+            yield NotCompared(_only_earlier(), table)
     for name in dict.fromkeys(name for table in compared for name in table):
         reasons: dict[str, list[str]] = defaultdict(list)
         for label, reason in _labels_left_out(first, second, name):
@@ -82,7 +83,8 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
     before, after = (_counted(plan, table) for plan in (first, second))
     if before != after:
         return _("the earlier release counts {before}, the later one {after}", before=before, after=after)
-    amounts = [{name for name in plan.amounts(table) if not plan.amount(name).missing} for plan in (first, second)]
+    amounts = [{name for name in plan.amounts(plan.by_columns[frozenset(table)]) if not plan.amount(name).missing}
+               for plan in (first, second)]  # fmt: skip
     if amounts[0] != amounts[1]:
         names = ", ".join(sorted(amounts[0] ^ amounts[1]))
         return _("rows without a value of {columns} are left out in one of the releases only", columns=names)
@@ -170,7 +172,8 @@ def _numbers_left_out(first: Plan, second: Plan, table: Columns) -> Iterator[Not
 
 def _statistics(plan: Plan, table: Columns) -> dict[str, list[tuple[object, ...]]]:
     """Return the statistics of a table by name, with what the values of their amounts stand for."""
-    return {name: _amounts(plan, each) for each in measures(plan, table) for name in each.names}
+    published = measures(plan, plan.by_columns[frozenset(table)])
+    return {name: _amounts(plan, each) for each in published for name in each.names}
 
 
 def _amounts(plan: Plan, measure: Measure) -> list[tuple[object, ...]]:

@@ -53,9 +53,10 @@ def compare(
     """Return how each number changed from one release to another, by table.
 
     Each release is a file, which is verified first, a `Release`, or what `published` returned. The tables are those
-    that both have, or the given ones of these. A table is compared in the cells that both releases have, in the order
-    of the later one; a table without any is left out, as is one that counts something else in each release: rows and
-    persons, or persons with at most 3 and at most 5 rows. `not_compared` lists what is left out, and why.
+    that both have, or the given ones of these, named as in the later release; the order of columns does not matter. A
+    table is compared in the cells that both releases have, in the order of the later one; a table without any is left
+    out, as is one that counts something else in each release: rows and persons, or persons with at most 3 and at most
+    5 rows. `not_compared` lists what is left out, and why.
 
     What has the same name in both, but stands for something else, is left out too: *other* where other values are
     declared, *missing* where other texts mean that, a region of other counties, the mean between other bounds.
@@ -71,8 +72,8 @@ def compare(
     first, second = map(_read, (before, after))
     if first.manifest["release_id"] == second.manifest["release_id"]:
         raise ReleaseError(_("both files are the same release; there is nothing to compare"))
-    shared = shared_tables(first, second)
-    wanted = shared if tables is None else [table for table in map(tuple, tables) if table in shared]
+    shared = {frozenset(table): table for table in shared_tables(first, second)}
+    wanted = [shared[each] for each in (shared if tables is None else map(frozenset, tables)) if each in shared]
     if not wanted:
         problem = _("the two releases have no table with the same columns and cells, counted for the same unit")
         reasons = [f"{each}: {each.reason}" for each in differences(first.plan, second.plan)]
@@ -82,7 +83,9 @@ def compare(
 
 def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Columns]:
     """Return the tables that both releases have, with a number that is compared, in the order of the second."""
-    return [table for table in second.tables if table in first.tables and not why_not(first.plan, second.plan, table)]
+    earlier = first.plan.by_columns
+    return [table for table in second.tables
+            if frozenset(table) in earlier and not why_not(first.plan, second.plan, table)]  # fmt: skip
 
 
 def not_compared(before: Comparable, after: Comparable) -> list[NotCompared]:
@@ -131,7 +134,8 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
         down = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
         up = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
         if names == _COUNT:
-            least = float(max(each.half_width(table) for each in (first, second)) >= NEARLY_EXACT)
+            widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
+            least = float(max(widths) >= NEARLY_EXACT)
             down, up = (np.ceil(np.maximum(each, least)) for each in (down, up))
         low, high = change - down, change + up
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))
@@ -141,6 +145,7 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
 
 def _part(release: Published, table: Columns, names: tuple[str, str, str]) -> pd.DataFrame:
     """Return the labels of a table as plain texts, called by their places, and a number with its ends as of a count."""
-    frame = release.tables[table]
-    kept = frame.iloc[:, : len(table)].astype(object)
+    own = release.plan.by_columns[frozenset(table)]
+    frame = release.tables[own]
+    kept = frame.iloc[:, [own.index(name) for name in table]].astype(object)
     return kept.set_axis(range(len(table)), axis=1).join(frame[[*names]].set_axis(_COUNT, axis=1))

@@ -53,6 +53,27 @@ def test_only_cells_of_both_are_compared_in_the_order_of_the_later_one() -> None
     assert both["town",]["change"].tolist() == [0, 0, 0]
 
 
+def test_a_table_is_the_same_whatever_the_order_of_its_columns() -> None:
+    first = published(plan(900), "AAABBC", "yynnny")
+    second = published(plan(900, dataset="new", tables=[["change", "town"], ["town"]]), "AABBBBC", "yynnnny")
+    (frame,) = compare(first, second, [("change", "town")]).values()
+    assert frame.loc[frame["town"] == "B", ["change_", "change"]].to_numpy().tolist() == [["yes", 0], ["no", 2]]
+    assert list(compare(second, first)) == [("town", "change"), ("town",), ()], "as the later one names it"
+    assert list(compare(first, second, [("town", "change")])) == [("change", "town")]
+    assert dpe.not_compared(first, second) == []
+
+
+def test_numbers_of_a_table_in_another_order_are_found() -> None:
+    low = dpe.Plan.loads(PAY)
+    turned = dpe.Plan.model_validate(low.to_dict() | {"tables": [
+        {**table, "columns": table["columns"][::-1]} if isinstance(table, dict) else table[::-1]
+        for table in low.to_dict()["tables"]
+    ]})  # fmt: skip
+    both = [pack(dpe.preview(each)) for each in (low, turned)]
+    assert "mean_pay" in {*compare(*both)["sex", "state"]["number"]}
+    assert dpe.not_compared(*both) == []
+
+
 def test_the_interval_of_a_change_follows_from_both_intervals() -> None:
     first, second = published(plan(), "AAABBC", "yynnny"), published(plan(dataset="new"), "AABBBBC", "yynnnny")
     (frame,) = compare(first, second, [("town",)]).values()

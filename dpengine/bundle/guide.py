@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpengine.array_types import Columns
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator
 from dpengine.estimate.estimates import ModelledEstimates
@@ -19,7 +18,7 @@ from dpengine.results.result import Result
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, people, words_in_files
+from dpengine.spec.wording import counted_noun, heading_of, name_of, people, words_in_files
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Entry", "column_entries", "entries_of_tables", "model_errors", "reading_entries", "synthetic_entry"]
@@ -326,7 +325,8 @@ def entries_of_tables(published: PublishedTables) -> list[Entry]:
     # How chosen quantiles are explained is right for all: it names the list that says which ones are.
     entries = (*_of_numbers(plan, CHOSEN_QUANTILES), MOSTLY_NOISE, *ADDING[estimator(plan)])
     first = plan.marginals[0]
-    return [entry.translated(model_errors="", **_example(first, published.half_width(first))) for entry in entries]
+    example = _example(heading_of(plan, first), published.half_width(first))
+    return [entry.translated(model_errors="", **example) for entry in entries]
 
 
 def _of_numbers(plan: Plan, quantiles: Entry) -> list[Entry]:
@@ -336,14 +336,14 @@ def _of_numbers(plan: Plan, quantiles: Entry) -> list[Entry]:
     return [*entries, ASSOCIATIONS] if plan.associations(()) else entries
 
 
-def _example(table: Columns, half_width: float) -> dict[str, str]:
-    return {"table": " × ".join(table), "one": people(half_width), "four": people(2 * half_width)}
+def _example(table: str, half_width: float) -> dict[str, str]:
+    return {"table": table, "one": people(half_width), "four": people(2 * half_width)}
 
 
 def reading_entries(result: Result) -> list[Entry]:
     """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
-    example = _example(first, result.half_width(first))
+    example = _example(name_of(first), result.half_width(first))
     rows_only = result.measured.boxes is None and not result.plan.tallied
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic_entry(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]

@@ -7,10 +7,15 @@ words for codes, and the language in which it is written. Texts that look like f
 from __future__ import annotations
 
 import io
+import math
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
+
+import numpy as np
 
 from dpengine.array_types import Columns
 from dpengine.bundle.guide import entries_of_tables
@@ -30,9 +35,12 @@ __all__ = ["fitting", "workbook"]
 
 MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
 MAX_SHEETS = 500
-_MAX_NAME = 31  # letters in the name of a sheet
+_MAX_NAME = 31  # units of UTF-16 in the name of a sheet
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
-_WIDTHS = (8, 60)  # of a column, in letters
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # of what plans allow; cells hold them escaped
+_WIDTHS = (8, 60)  # of a column of labels, in letters
+_GUIDE, _NUMBER = (34, 90), 12  # widths of the columns of the first sheet, and of a column of numbers
+_LINE, _MAX_HEIGHT = 15, 409  # height of a line, and of a row at most, in points
 _AS_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 
 
@@ -59,7 +67,7 @@ def workbook(published: PublishedTables, release_id: str) -> bytes:
         raise ReleaseError(_("the tables are too large for a workbook: use the CSV or Parquet files"))
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True, **_AS_TEXTS}) as book:
-        book.set_properties({"created": datetime(2000, 1, 1), "title": published.plan.title})
+        book.set_properties({"created": datetime(2000, 1, 1), "title": _in_xml(published.plan.title)})
         names = {table: _sheet_name(published.plan, table, place) for place, table in enumerate(tables, 1)}
         _write_guide(book, published, release_id, names)
         for table, name in names.items():
@@ -68,21 +76,29 @@ def workbook(published: PublishedTables, release_id: str) -> bytes:
 
 
 def _sheet_name(plan: Plan, table: Columns, place: int) -> str:
-    return f"{place} {_NOT_IN_NAMES.sub(' ', heading_of(plan, table))}"[:_MAX_NAME].strip()
+    words = _NOT_IN_NAMES.sub(" ", _in_xml(heading_of(plan, table))).split()
+    start = " ".join((str(place), *words)).encode("utf-16-le")[: 2 * _MAX_NAME]
+    return start.decode("utf-16-le", "ignore").strip()  # without half of the last letter
+
+
+def _in_xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)
 
 
 def _write_guide(book: Workbook, published: PublishedTables, release_id: str, names: dict[Columns, str]) -> None:
     plan = published.plan
     sheet = book.add_worksheet(_("Read this first"))
-    bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
-    link = book.add_format({"font_color": "#0b6e75", "underline": 1})
-    sheet.set_column(0, 0, 34, wrapped)
-    sheet.set_column(1, 1, 90, wrapped)
+    bold, wrapped = (book.add_format({"text_wrap": True, "valign": "top", "bold": each}) for each in (True, False))
+    link = book.add_format({"font_color": "#0b6e75", "underline": 1, "text_wrap": True, "valign": "top"})
+    sheet.fit_to_pages(1, 0)
+    for place, width in enumerate(_GUIDE):
+        sheet.set_column(place, place, width, wrapped)
     sheet.write_string(0, 0, plan.title or plan.dataset, book.add_format({"bold": True, "font_size": 14}))
     row = 2
     for name, text in _guide(published, release_id):
         sheet.write_string(row, 0, name, bold)
         sheet.write_string(row, 1, text, wrapped)
+        sheet.set_row(row, _height((name, text), _GUIDE))
         row += 1
     row += 1
     sheet.write_string(row, 0, _("Tables"), bold)
@@ -91,7 +107,7 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
         row += 1
         heading = heading_of_table(table)
         if table in names:
-            sheet.write_url(row, 0, f"internal:'{names[table]}'!A1", link, heading)
+            sheet.write_url(row, 0, f"internal:'{names[table]}'!A1", link, _in_xml(heading))
         else:
             sheet.write_string(row, 0, heading, wrapped)
         within = plural("{n} cell, 95 in 100 counts within ±{half_width}",
@@ -99,6 +115,7 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
                         half_width=people(published.half_width(table)))  # fmt: skip
         left_out = "" if table in names else " " + _("It is too large for this workbook: see the CSV files.")
         sheet.write_string(row, 1, within + left_out, wrapped)
+        sheet.set_row(row, _height((heading, within + left_out), _GUIDE))
 
 
 def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, str]]:
@@ -117,32 +134,61 @@ def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, s
 
 
 def _write_table(book: Workbook, published: PublishedTables, table: Columns, name: str) -> None:
+    from xlsxwriter.utility import xl_range
+
     plan, cells = published.plan, published.cells(table)
     sheet = book.add_worksheet(name)
     whole, decimal = book.add_format({"num_format": "#,##0"}), book.add_format({"num_format": "#,##0.0##"})
     head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
     words = _headings(plan, table)
+    heads: list[str] = []
+    widths: list[int] = []
     for place, (key, values) in enumerate(cells.items()):
         if place < len(table):
             column = plan.column(table[place])
             shown = dict(zip(column.labels, shown_labels(column), strict=True))
             heading = heading_of(plan, (table[place],))
             sheet.write_column(1, place, [shown[str(label)] for label in values])
-            longest = max(map(len, (heading, *shown.values())))
-            sheet.set_column(place, place, min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1]))
+            longest = max(map(_letters, (heading, *shown.values())))
+            widths.append(min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1]))
         else:
             heading = words[key]
-            sheet.write_column(1, place, values.tolist(), whole if number_type(key).kind == "i" else decimal)
-            sheet.set_column(place, place, 12)
-        sheet.write_string(0, place, heading, head)
+            integers = number_type(key).kind == "i" or bool((values == np.rint(values)).all())
+            sheet.write_column(1, place, values.tolist(), whole if integers else decimal)
+            widths.append(_NUMBER)
+        heads.append(heading)
     noisy = (cells["low"] == 0) & (published.half_width(table) >= EXACT)
     of_count = f"{_('count')}: " if measures(plan, table) else ""
-    sheet.write_string(0, len(cells), of_count + _("mostly noise"), head)
+    heads.append(of_count + _("mostly noise"))
+    widths.append(len(_("mostly noise")) + 2)
     sheet.write_column(1, len(cells), [_("mostly noise") if each else "" for each in noisy.tolist()])
-    sheet.set_column(len(cells), len(cells), 14)
+    sheet.write_row(0, 0, heads, head)
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, width)
+    sheet.set_row(0, _height(heads, widths))
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)
     sheet.freeze_panes(1, len(table))
     if table:
+        sheet.ignore_errors({"number_stored_as_text": xl_range(1, 0, len(noisy), len(table) - 1)})  # codes stay texts
         sheet.autofilter(0, 0, len(noisy), len(cells))
+
+
+def _height(texts: Iterable[str], widths: Iterable[int]) -> int:
+    """Return the height of a row of wrapped texts: not every program finds it when it opens a workbook."""
+    lines = [max(len(textwrap.wrap(text, width - 1)), math.ceil(_letters(text) / (width - 1)))
+             for text, width in zip(texts, widths, strict=True)]  # fmt: skip
+    return min(_LINE * max(1, *lines), _MAX_HEIGHT)
+
+
+def _letters(text: str) -> int:
+    """Return how many letters of usual width a text is as wide as: those of Chinese are wider.
+
+    >>> _letters("Town"), _letters("城市")
+    (4, 4)
+    """
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
 def _headings(plan: Plan, table: Columns) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Any
 from dpengine.errors import PlanError, TableError
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.sources.files import isolated
+from dpengine.sources.files.text import as_utf8
 from dpengine.sources.open import STATISTICAL, columns_of
 from dpengine.sources.table import Field
 from dpengine.spec import codebook, codebook_sheet
@@ -124,15 +125,12 @@ def open_codebook(
 
 
 def _text_of(content: bytes) -> str:
-    """Decode a codebook as text tables are: as UTF-8, or else as Windows-1252, in which spreadsheets write CSV.
+    """Decode a codebook line by line, as text tables are, so that its values match theirs.
 
-    >>> _text_of("Köln".encode("cp1252")) == _text_of("Köln".encode("utf-8-sig")) == "Köln"
+    >>> _text_of("Köln\\n".encode("utf-8-sig") + "Genève".encode("cp1252")) == "Köln\\nGenève"
     True
     """
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")
+    return b"".join(map(as_utf8, content.splitlines(keepends=True))).decode("utf-8-sig")
 
 
 def read_codebook(content: bytes, suffix: str) -> Codebook:

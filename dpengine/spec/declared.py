@@ -142,7 +142,8 @@ _TYPES = {
 def _sentence(fault: ErrorDetails) -> str:
     """Describe the finding of a validator in the current language."""
     if fault["type"] == "extra_forbidden":
-        if meant := alike(str(fault["loc"][-1]), _keys(Declared)):
+        kind = next((step for step in fault["loc"][-2:-1] if step in KINDS), None)
+        if meant := alike(str(fault["loc"][-1]), _keys(Declared, kind)):
             return _("this key is not known here; did you mean {meant!r}?", meant=meant)
         return _("this key is not known here; check its spelling")
     if fault["type"] == "missing":
@@ -184,10 +185,12 @@ def alike(name: str, names: Collection[str]) -> str | None:
     return next(iter(get_close_matches(name, others, n=1, cutoff=ALIKE)), None)
 
 
-def _keys(model: type[BaseModel]) -> set[str]:
-    """Return the keys that a model and those made from it have in a file."""
-    own = {field.alias or name for name, field in model.model_fields.items()}
-    return own.union(*map(_keys, model.__subclasses__()))
+def _keys(model: type[BaseModel], kind: object) -> set[str]:
+    """Return the keys that a model and those made from it have in a file; with a kind, those of its columns only."""
+    fields = model.model_fields
+    asked = kind is None or ("kind" in fields and fields["kind"].default == kind)
+    own = {field.alias or name for name, field in fields.items() if asked}
+    return own.union(*(_keys(each, kind) for each in model.__subclasses__()))
 
 
 def _listed(value: Any) -> Any:

@@ -162,6 +162,11 @@ class Plan(WithTallies, WithParts, Declared):
             return tuple(combinations(counted, self.tables.each))
         return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self.listed)
 
+    @cached_property
+    def by_columns(self) -> dict[frozenset[str], tuple[str, ...]]:
+        """The published tables and the total, by their columns in any order."""
+        return {frozenset(table): table for table in (*self.marginals, ())}
+
     @property
     def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
         """The listed tables; none if all tables of a number of columns are requested."""

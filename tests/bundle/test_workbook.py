@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import openpyxl
 import pytest
@@ -23,6 +25,10 @@ def sheets(content: bytes) -> dict[str, list[tuple[object, ...]]]:
     book = openpyxl.load_workbook(io.BytesIO(content))
     assert not [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
     return {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book}
+
+
+def opened(plan: dpe.Plan) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(io.BytesIO(workbook(dpe.preview(plan), "1")))
 
 
 def plan(**fields: object) -> dpe.Plan:
@@ -87,6 +93,51 @@ def test_names_of_sheets_are_allowed_and_differ() -> None:
     tables = [[each["name"]] for each in columns]
     book = sheets(workbook(dpe.preview(plan(columns=columns, tables=tables)), "1"))
     assert list(book) == ["Read this first", f"1 {'x' * 29}", f"2 {'x' * 29}", "3 total"]
+
+
+def test_names_of_sheets_are_as_long_as_spreadsheet_programs_count_them() -> None:
+    columns = [{"name": "x", "kind": "yesno", "label": "a" + "\U0001f600" * 30}]
+    names = list(sheets(workbook(dpe.preview(plan(columns=columns, tables=[["x"]])), "1")))
+    assert names[1] == "1 a" + "\U0001f600" * 14
+    assert len(names[1].encode("utf-16-le")) <= 2 * 31
+
+
+def test_letters_that_xml_does_not_allow_break_no_workbook() -> None:
+    columns = [{"name": "T\ufffe\n[x]", "kind": "category", "values": ["a\uffff", "b"]}]
+    made = workbook(dpe.preview(plan(columns=columns, tables=[[columns[0]["name"]]], title="T\uffff")), "1")
+    with zipfile.ZipFile(io.BytesIO(made)) as parts:
+        for name in parts.namelist():
+            ElementTree.fromstring(parts.read(name))
+    assert list(sheets(made))[1] == "1 T\ufffd x"
+
+
+def test_rows_are_as_high_as_their_texts_and_whole_numbers_are_whole() -> None:
+    label = "How often did you see a doctor?"
+    columns = [
+        {"name": "visits", "kind": "category", "values": ["1", "2"], "label": label},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 9, "step": 1, "label": "Monthly pay before taxes"},
+    ]
+    book = opened(plan(columns=columns, tables=[{"columns": ["visits"], "mean": ["pay"], "sum": ["pay"]}]))
+    guide, table = book.worksheets[:2]
+    assert table.row_dimensions[1].height == 60, "mean Monthly / pay before / taxes: / high"
+    heights = {row[0].value: guide.row_dimensions[row[0].row].height for row in guide.iter_rows()}
+    assert heights["Count"] >= 30
+    assert heights["Release"] is None, "one line is what a row has room for"
+    formats = {cell.value: table.cell(2, cell.column).number_format for cell in table[1]}
+    assert formats["sum of Monthly pay before taxes"] == "#,##0", "a sum of whole numbers is whole"
+    assert formats["mean Monthly pay before taxes"] == "#,##0.0##"
+    adding = next(row[1].value for row in guide.iter_rows() if row[0].value == "Adding cells")
+    assert f"In {label}," in adding, "by the name that its sheet has"
+
+
+def test_codes_are_not_marked_as_numbers_in_the_wrong_form() -> None:
+    with zipfile.ZipFile(io.BytesIO(workbook(dpe.preview(plan()), "1"))) as parts:
+        assert b'<ignoredError sqref="A2:B17" numberStoredAsText="1"/>' in parts.read("xl/worksheets/sheet2.xml")
+
+
+def test_columns_are_as_wide_as_their_letters() -> None:
+    columns = [{"name": "city", "kind": "category", "values": ["北京" * 6, "b"]}]
+    assert opened(plan(columns=columns, tables=[["city"]])).worksheets[1].column_dimensions["A"].width > 24
 
 
 def test_a_bundle_is_exported_as_a_workbook(tmp_path: Path) -> None:

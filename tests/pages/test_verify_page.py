@@ -203,6 +203,19 @@ def test_what_is_not_compared_is_listed(finished: Release) -> None:
     assert "- **Sex at birth × region**: only in the earlier release" in words(at)
 
 
+def test_what_only_the_earlier_release_has_is_in_its_words() -> None:
+    both = [
+        Plan(dataset=code, epsilon=1, tables=[["town"]],
+             columns=[{"name": "town", "kind": "category", "values": ["1", code], "words": {code: word}}])
+        for code, word in (("2", "Basel"), ("3", "Genf"))
+    ]  # fmt: skip
+    earlier, later = (pack(preview(each)) for each in both)
+    at = page(later)
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", earlier).run()
+    assert "- **town\\: Basel**: only in the earlier release" in words(at)
+    assert "- **town\\: Genf**: only in the later release" in words(at)
+
+
 def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None:
     at = page(finished.bundle)
     at.file_uploader(key="verify_earlier_file").upload("same.zip", finished.bundle).run()

@@ -84,3 +84,10 @@ def test_a_sheet_of_levels_is_read_as_spreadsheets_write_it() -> None:
     assert isinstance(column, Category)
     assert column.declared == ("Gymnasium Süd", "Realschule Ost", "Grundschule")
     assert column.groupings["Kreis"] == ("Köln", "Münster", "Münster")
+
+
+def test_a_line_in_another_encoding_leaves_the_others_as_they_are() -> None:
+    content = "Kreis;Schule\nKöln;Süd\nKöln;Nord\n".encode("utf-8-sig") + "Münster;Ost\n".encode("cp1252")
+    (column,) = open_codebook(content, "schulen.csv", names=["Schule"]).codebook.columns
+    assert isinstance(column, Category)
+    assert column.groupings["Kreis"] == ("Köln", "Köln", "Münster")

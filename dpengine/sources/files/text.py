@@ -23,8 +23,8 @@ from dpengine.errors import Fault, TableError
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
-    "DELIMITERS", "MAX_LINE", "completed", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious",
-    "to_plain_utf8", "with_header",
+    "DELIMITERS", "MAX_LINE", "as_utf8", "completed", "encoding_of", "estimated_rows", "header", "invented",
+    "is_suspicious", "to_plain_utf8", "with_header",
 ]  # fmt: skip
 
 DELIMITERS = ",;\t|"
@@ -162,14 +162,20 @@ def completed(names: list[str]) -> list[str]:
     Sheets have empty columns between others, and programs write row numbers below no name. If half of the columns lack
     a name, the names are rather in another row.
 
-    >>> completed(["", "age", "sex"]), completed(["Title", ""])
-    (['column_1', 'age', 'sex'], ['Title', ''])
+    >>> completed(["", "age", "sex"]), completed(["", "age", "column_1"]), completed(["Title", ""])
+    (['column_1', 'age', 'sex'], ['column_1_', 'age', 'column_1'], ['Title', ''])
     """
     blank = [not name.strip() for name in names]
     if 2 * sum(blank) >= len(names):
         return names
-    return [by_place if missing else name
+    return [_unused(by_place, names) if missing else name
             for name, by_place, missing in zip(names, invented(len(names)), blank, strict=True)]  # fmt: skip
+
+
+def _unused(name: str, names: list[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
 
 
 def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
@@ -314,11 +320,12 @@ def _utf8_lines(piece: bytes) -> bytes:
         piece.decode()
     except UnicodeDecodeError:
         lines = piece.splitlines(keepends=True)
-        piece = b"".join(_as_utf8(line) for line in lines)
+        piece = b"".join(as_utf8(line) for line in lines)
     return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def _as_utf8(line: bytes) -> bytes:
+def as_utf8(line: bytes) -> bytes:
+    """Return a line in UTF-8: as it is, or if it is not UTF-8, as Windows-1252, in which spreadsheets write CSV."""
     with suppress(UnicodeDecodeError):
         line.decode()
         return line

@@ -77,12 +77,13 @@ def _list(left_out: Sequence[NotCompared], earlier: Plan, later: Plan) -> None:
 def _in_words(each: NotCompared, earlier: Plan, later: Plan) -> str:
     """Name what is not compared as the later release names it for readers, or the earlier one if only that has it."""
     if each.table is None:
-        column = later.column(each.column)
-        words = dict(zip(column.labels, shown_labels(column), strict=True))
+        words: dict[str, str] = {}
+        for plan in (earlier, later):
+            column = plan.column(each.column)
+            words |= zip(column.labels, shown_labels(column), strict=True)
         labels = named(tuple(words.get(label, label) for label in each.labels))
         return f"{heading_of(later, (each.column,))}: {labels}"
-    plan = later if each.table in (*later.marginals, ()) else earlier
-    table = heading_of(plan, each.table)
+    table = heading_of(later if frozenset(each.table) in later.by_columns else earlier, each.table)
     if not each.number:
         return table
     words = _statistics_in_words(earlier, each.table) | _statistics_in_words(later, each.table)
@@ -90,7 +91,7 @@ def _in_words(each: NotCompared, earlier: Plan, later: Plan) -> str:
 
 
 def _statistics_in_words(plan: Plan, table: Columns) -> dict[str, str]:
-    return {name: heading for each in measures(plan, table)
+    return {name: heading for each in measures(plan, plan.by_columns[frozenset(table)])
             for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
 
 
