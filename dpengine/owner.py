@@ -129,7 +129,8 @@ def around_bounds(amount: Amount) -> Number:
     """Return the amount's column in four bins: below its bounds, both halves of its range, and above."""
     half = amount.step / 2  # a value that is rounded to a bound lies within
     edges = [-FAR, amount.low - half, (amount.low + amount.high) / 2, amount.high + half, FAR]
-    return Number(name=amount.name, edges=edges, format=amount.format, missing_as=amount.missing_as)
+    how = {"format": amount.format, "affixes": amount.affixes, "missing_as": amount.missing_as}
+    return Number(name=amount.name, edges=edges, **how)
 
 
 def rows_by_cell(

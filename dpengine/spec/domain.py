@@ -41,6 +41,7 @@ from dpengine.spec.categories.nesting import bins_of, nested_bins, nested_period
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
+from dpengine.spec.numeric.affixes import Affixes, payload_of_texts
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.bins import Bins, even_edges, read_bins, step_edges
@@ -63,7 +64,7 @@ class Number(ColumnBase):
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
-    is written there; besides its thousands separator, a blank or an apostrophe is accepted too.
+    is written there, with blanks or apostrophes between thousands, too; `affixes` such as € or days are left out.
 
     Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers; the
     thousands are set apart where a column reaches 10,000, so that years stay as they are.
@@ -89,6 +90,7 @@ class Number(ColumnBase):
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
+    affixes: Affixes = ()
     whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29, not 18 to <30")
     low: Decimal | None = Field(default=None, alias="from")
     high: Decimal | None = Field(default=None, alias="to")
@@ -102,7 +104,7 @@ class Number(ColumnBase):
 
         def __init__(
             self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike] = ...,
-            format: NumberFormat = ..., whole: bool = ...,
+            format: NumberFormat = ..., affixes: Sequence[str] = ..., whole: bool = ...,
             low: DecimalLike = ..., high: DecimalLike = ..., step: DecimalLike = ...,
             bins: Bins | int | Mapping[str, Any] | None = ...,
             levels: Mapping[str, DecimalLike | Sequence[DecimalLike] | Mapping[str, DecimalLike]] = ...,
@@ -395,6 +397,4 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         }
         plain = {name: value for name, value in plain.items() if name not in ("low", "high", "from", "to")} | numbers
         plain |= {"squares": True} if column.degree > 1 else {}
-    if isinstance(column, Number | Amount) and column.format == "1234.5":
-        del plain["format"]  # plans from before there were formats keep their identity
-    return plain
+    return payload_of_texts(plain) if isinstance(column, Number | Amount) else plain
