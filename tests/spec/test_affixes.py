@@ -39,7 +39,9 @@ def test_a_plan_file_keeps_them(affixes: list[str]) -> None:
 def test_plans_that_read_numbers_otherwise_have_other_numbers() -> None:
     of_none = plan_of()
     assert len({each.identity() for each in (of_none, plan_of(affixes=["+"]), plan_of(affixes=["+", "€"]))}) == 3
-    assert plan_of(affixes=["+", "€"]).identity() == plan_of(affixes=["€", "+", " + "]).identity(), "the order is the same"
+    assert plan_of(affixes=["+", "€"]).identity() == plan_of(affixes=["€", "+", " + "]).identity(), (
+        "the order is the same"
+    )
     assert all("affixes" not in cells_payload(column) for column in of_none.columns), "earlier plans keep theirs"
     grids = [Grid(name="pay", low=0, high=9, affixes=affixes) for affixes in ([], ["€"], ["€", "+"], ["+", "€"])]
     keys = [Question(statistic=Mean(of=grid), dataset="d", epsilon="1", unit={"rows": 1}).key for grid in grids]
