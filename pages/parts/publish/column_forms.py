@@ -149,7 +149,7 @@ def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
     typed = st.text_input(
         _("Texts beside the numbers"),
         notation.write({"kind": "category", "values": affixes}),
-        placeholder="€, +, days",
+        placeholder=_("€, +, days"),
         key=_key("affixes", name),
         help=_(
             "Such as units and signs. They are left out and change no number: 85+ is read as 85, 12 % as 12, 2 weeks "
