@@ -80,7 +80,7 @@ def _keep_from_open_table() -> None:
             here.keep("kept", question, "first")
         case "unlike":
             st.session_state.update({_key(name): PLAINLY[name] or "" if name == "sheet" else 0 for name in wanted})
-            here.keep("kept", question, "given up")
+            here.keep("kept", question, "dropped")
 
 
 def kept(how: dict[str, Any]) -> dict[str, Any]:
