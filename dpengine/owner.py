@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
+from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers
 from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
 from dpengine.counting.equivalence_classes import (
@@ -30,10 +31,10 @@ from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "around_bounds", "beyond_bounds",
-    "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
-    "columns_of_several_answers", "distinct_texts", "frequency_column", "people_count", "row_count", "rows_below",
-    "rows_by_cell", "rows_kept", "unique_people",
+    "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "affixes_found", "around_bounds",
+    "beyond_bounds", "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
+    "columns_of_several_answers", "columns_without_numbers", "distinct_texts", "frequency_column", "people_count",
+    "row_count", "rows_below", "rows_by_cell", "rows_kept", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be
@@ -129,7 +130,9 @@ def around_bounds(amount: Amount) -> Number:
     """Return the amount's column in four bins: below its bounds, both halves of its range, and above."""
     half = amount.step / 2  # a value that is rounded to a bound lies within
     edges = [-FAR, amount.low - half, (amount.low + amount.high) / 2, amount.high + half, FAR]
-    return Number(name=amount.name, edges=edges, format=amount.format, missing_as=amount.missing_as)
+    return Number(
+        name=amount.name, edges=edges, format=amount.format, affixes=amount.affixes, missing_as=amount.missing_as
+    )
 
 
 def rows_by_cell(

@@ -53,7 +53,9 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
     assert "where a=b is no and age is from 18 to 50: 50, 95 % interval 50 to 50; ε = 500" in first.stdout
     assert "clinic: spent 500 in all, no cap is set" in first.stdout
     assert "the ledger is new" in first.stderr
-    assert ask(*arguments).stdout == first.stdout
+    again = ask(*arguments)
+    assert again.stdout == first.stdout
+    assert "the ledger is new" not in again.stderr, "it is not, although it has one entry only"
     assert json.loads(ask(*arguments, "--json").stdout)["spent"] == "500"
 
 

@@ -40,7 +40,7 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
-from dpengine.translation.catalogue import _, language, localised, mark, number, plural, speaking
+from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 
 __all__ = ["read_me", "render"]
@@ -198,7 +198,8 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "synthetic": guide.synthetic_entry(plan).translated(),
         "tables_published": len(plan.marginals),
         "apart": len(plan.tallies) > 1,
-        "day": result.created[:10],
+        "day": day(result.created[:10]),
+        "moment": _("{day}T{time}+00:00", day=day(result.created[:10]), time=result.created[11:19]),
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {

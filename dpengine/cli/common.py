@@ -280,7 +280,7 @@ def announce_new(ledger: Ledger) -> None:
     """
     from dpengine.accounting.witness import unwritten
 
-    if ledger.begun or len(ledger.history()) == 1:
+    if ledger.begun:
         warn(f"the ledger is new: {ledger.address}")
     if problem := unwritten(ledger.address):
         warn(problem)

@@ -131,7 +131,7 @@ def _grid(plan: Plan, options: QuestionOptions, name: str) -> Grid:
     elif isinstance(column, Number):
         given["low"], given["high"] = column.edges[0], column.edges[-1]
     if isinstance(column, Number | Amount):
-        given |= {"missing_as": column.missing_as, "format": column.format}
+        given |= {"missing_as": column.missing_as, "format": column.format, "affixes": column.affixes}
     given |= {key: value for key in ("low", "high", "step") if (value := getattr(options, key)) is not None}
     if "low" not in given or "high" not in given:
         raise PlanError(f"give public bounds for {name} with --from and --to: the plan declares none")

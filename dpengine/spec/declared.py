@@ -139,6 +139,13 @@ _TYPES = {
 }
 
 
+# What to write in a question instead of the name of a column.
+_EXAMPLES = {
+    "Grid": "{name: age, low: 0, high: 120, step: 1}",
+    "Condition": "{column: {name: smokes, kind: yesno}, labels: [yes]}",
+}
+
+
 def _sentence(fault: ErrorDetails) -> str:
     """Describe the finding of a validator in the current language."""
     if fault["type"] == "extra_forbidden":
@@ -150,7 +157,10 @@ def _sentence(fault: ErrorDetails) -> str:
         return _(NEEDED)
     if fault["type"] == "tuple_type":
         return _("this must be a list, such as [a, b]")
-    if fault["type"] == "model_attributes_type" and fault["loc"][:1] == ("columns",):
+    if fault["type"] == "model_type" and (example := _EXAMPLES.get(fault.get("ctx", {}).get("class_name", ""))):
+        return _("a name alone does not say enough; write what is publicly known with it, such as {example}",
+                 example=example)  # fmt: skip
+    if fault["type"] == "model_attributes_type" and {"columns", "of", "by"} & {*fault["loc"]}:
         return _("a column is declared with its name, its kind and what is known of it, such as {example}",
                  example="{name: smokes, kind: yesno}")  # fmt: skip
     if fault["type"].startswith("union_tag"):

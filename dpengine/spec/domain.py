@@ -24,6 +24,7 @@ from dpengine.exact import exact_text
 from dpengine.spec.categories.category import Category
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.date_column import Date
+from dpengine.spec.numeric.affixes import payload_of_texts
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.number import OF_FOUND_BINS, Number
 
@@ -108,6 +109,4 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         }
         plain = {name: value for name, value in plain.items() if name not in ("low", "high", "from", "to")} | numbers
         plain |= {"squares": True} if column.degree > 1 else {}
-    if isinstance(column, Number | Amount) and column.format == "1234.5":
-        del plain["format"]  # plans from before there were formats keep their identity
-    return plain
+    return payload_of_texts(plain) if isinstance(column, Number | Amount) else plain

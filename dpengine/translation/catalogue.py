@@ -19,7 +19,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ENGLISH", "_", "choose_by", "language", "languages", "localised", "mark", "number", "plural", "speaking"]
+__all__ = [
+    "ENGLISH", "_", "choose_by", "day", "language", "languages", "localised", "mark", "number", "plural", "speaking",
+]  # fmt: skip
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent
@@ -115,6 +117,21 @@ def localised(written: str) -> str:
     """
     spoken = language()
     return written if spoken == ENGLISH else written.translate(_marks(spoken))
+
+
+def day(iso: str) -> str:
+    """Write a day such as 2026-12-31 in the format of the language.
+
+    >>> day("2026-12-31")
+    '2026-12-31'
+    >>> with speaking("de"):
+    ...     day("2026-12-31")
+    '31.12.2026'
+    """
+    written = _("YYYY-MM-DD")
+    for letters, digits in zip(("YYYY", "MM", "DD"), iso.split("-"), strict=True):
+        written = written.replace(letters, digits)
+    return written
 
 
 @cache

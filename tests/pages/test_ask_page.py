@@ -15,7 +15,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from dpengine.errors import Fault
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.query import Question, Sum
+from dpengine.spec.query import Mean, Question, Sum
 from dpengine.translation.catalogue import speaking
 from pages.parts.ask.form import with_point
 from pages.parts.ask.history import as_rows
@@ -179,6 +179,28 @@ def test_a_column_that_is_declared_as_something_else_is_no_number_to_average(boo
     offered = set(at.selectbox(key=key(at, "ask-number")).options)
     declared = {column.name: column.kind for column in plan.columns}
     assert {declared.get(name, "number") for name in offered} == {"number"}
+
+
+@pytest.mark.usefixtures("book")
+def test_numbers_are_read_as_the_plan_says_that_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mean] = []
+
+    def noted(of: Grid) -> Mean:
+        asked.append(Mean(of=of))
+        return asked[-1]
+
+    monkeypatch.setattr("pages.parts.ask.form.Mean", noted)
+    at = visit()
+    at.get("file_uploader")[0].upload("pay.csv", "pay;sex\n1.200 €;f\n900 €;m\n".encode()).run()
+    here = visit_of(at)
+    pay = {"name": "pay", "kind": "amount", "from": "0", "to": "9000", "format": "1.234,5", "affixes": ["€"]}
+    declared = {"pay": pay, "sex": {"name": "sex", "kind": "category", "values": ["f", "m"]}}
+    here.entries = here.entries.with_(chosen=("pay", "sex"), declared=declared, several_rows=False, rows_about=2)
+    here.settle("columns", "domain", "unit")
+    at.switch_page("pages/ask.py").run()
+    at.selectbox(key=key(at, "ask-what")).set_value("mean").run()
+    assert not at.exception
+    assert {(each.of.format, each.of.affixes) for each in asked} == {("1.234,5", ("€",))}
 
 
 def test_by_group_one_price_answers_all(book: Ledger) -> None:

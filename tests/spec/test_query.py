@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -182,3 +183,19 @@ def test_quantiles_are_named_with_the_marks_of_the_language() -> None:
     with speaking("de"):
         assert quantile_name(Fraction(999, 1000)).startswith("99,9")
     assert quantile_name(Fraction(999, 1000)).startswith("99.9")
+
+
+@pytest.mark.parametrize(
+    ("make", "instead"),
+    [
+        (lambda: Mean(of="age"), "{name: age, low: 0, high: 120, step: 1}"),
+        (lambda: Proportion(of=["smokes"]), "{column: {name: smokes, kind: yesno}, labels: [yes]}"),
+        (lambda: Mode(of="smokes"), "{name: smokes, kind: yesno}"),
+        (lambda: question(by=["smokes"]), "{name: smokes, kind: yesno}"),
+    ],
+)
+def test_a_name_in_place_of_a_column_is_answered_with_what_to_write(make: Callable[[], object], instead: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        make()
+    assert instead in str(refused.value)
+    assert "instance of" not in str(refused.value)

@@ -241,5 +241,8 @@ def test_in_two_languages_a_release_is_one_and_only_what_readers_read_differs() 
     assert plain == other
     added = set(here["plan.yaml"].decode().splitlines()) - set(there["plan.yaml"].decode().splitlines())
     assert added == {"language: de"}
+    year, month, of_month = second.created[:10].split("-")
+    assert f"{of_month}.{month}.{year}, {second.created[11:19]} UTC" in here["report.html"].decode()
+    assert first.created in there["report.html"].decode()
     assert "Was zugesagt ist" in here["report.html"].decode()
     assert "What is promised" in there["report.html"].decode()

@@ -17,9 +17,11 @@ from typing import Any
 
 from dpengine.counting.encoding.bin_boundaries import NO, YES, Boundaries, Scalar, family_of
 from dpengine.counting.encoding.declared_texts import Family
+from dpengine.counting.encoding.unicode_forms import spellings
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Column, Date
+from dpengine.spec.numeric.affixes import stands_after, stands_before
 from dpengine.spec.numeric.grid import Grid
 
 __all__ = [
@@ -31,8 +33,10 @@ __all__ = [
     "completes",
     "matches",
     "plain_number",
+    "quoted",
     "reads",
     "scalar",
+    "without_affixes",
     "yes_or_no",
 ]
 
@@ -135,6 +139,31 @@ def plain_number(text: str, form: NumberFormat, dialect: Dialect) -> str:
     numeral = f"[+-]?({whole}([{point}][0-9]*)?|[{point}][0-9]+)([eE][+-]?[0-9]{{1,4}})?"
     plain = f"translate({text}, {dialect.literal(point + thousands)}, '.')"  # the marks of thousands are left out
     return f"CASE WHEN {matches(text, numeral, dialect)} THEN {plain} END"
+
+
+def without_affixes(text: str, affixes: Iterable[str], dialect: Dialect) -> str:
+    """Write a normalised text without the affix before it and the one after it; null if it is of digits alone.
+
+    The longest affix is found first on either side: before a number it is named first, and after it, it begins first.
+    """
+    longest_first = sorted({spelling for each in affixes for spelling in spellings(each)}, key=lambda each: -len(each))
+    before = "|".join(quoted(each) for each in longest_first if stands_before(each))
+    after = "|".join(quoted(each) for each in longest_first if stands_after(each))
+    bare = text
+    for pattern in (f"^({before})" if before else "", f"({after})$" if after else ""):
+        if pattern:
+            rest = f"regexp_replace({bare}, {dialect.literal(pattern)}, '')"
+            bare = dialect.trim.format(x=rest, chars=dialect.literal(BLANKS))
+    return f"CASE WHEN NOT ({matches(text, '[0-9]*', dialect)}) THEN {bare} END"
+
+
+def quoted(text: str) -> str:
+    """Write a pattern that only this text matches.
+
+    >>> quoted("5 a]")
+    '[5][ ][a]\\\\]'
+    """
+    return "".join(f"\\{letter}" if letter in "^\\[]" else f"[{letter}]" for letter in text)
 
 
 def yes_or_no(text: str, dialect: Dialect) -> str:

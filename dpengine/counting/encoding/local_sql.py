@@ -26,6 +26,7 @@ from dpengine.counting.encoding.coding import (
     completes,
     plain_number,
     reads,
+    without_affixes,
     yes_or_no,
 )
 from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_text, normalised
@@ -246,18 +247,22 @@ def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[s
     numeral.
     """
     cells, form = _both_texts(index, family)
-    raw, value = f"raw_{index}", f"value_{index}"
+    raw, value, bare = f"raw_{index}", f"value_{index}", f"bare_{index}"
+    if family == "text" and column.affixes:
+        cells[bare] = without_affixes(form, column.affixes, LOCAL)
     match family:
         case "text" if column.format != "1234.5":
-            cells[f"plain_{index}"] = plain_number(form, column.format, LOCAL)
+            plain = [plain_number(text, column.format, LOCAL) for text in ((form, bare) if bare in cells else (form,))]
+            cells[f"plain_{index}"] = f"coalesce({', '.join(plain)})"
             cells[value] = f"TRY_CAST(plain_{index} AS DOUBLE)"
         case "text":
             odd = " OR ".join(f"contains({raw}, '{letters}')" for letters in ("_", "e", "E", "+-"))
-            sure, slow = (
-                f"regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)" for text in (raw, form)
+            sure, *slow = (
+                f"CASE WHEN regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE) END"
+                for text in ((raw, form, bare) if bare in cells else (raw, form))
             )
-            first = f"CASE WHEN {odd} THEN CASE WHEN {sure} END ELSE TRY_CAST({raw} AS DOUBLE) END"
-            cells[value] = f"coalesce({first}, CASE WHEN {slow} END)"
+            first = f"CASE WHEN {odd} THEN {sure} ELSE TRY_CAST({raw} AS DOUBLE) END"
+            cells[value] = f"coalesce({', '.join([first, *slow])})"
         case "boolean":
             cells[value] = f"c{index}::INTEGER::DOUBLE"
         case "integer":

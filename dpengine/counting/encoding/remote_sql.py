@@ -30,14 +30,15 @@ from dpengine.counting.encoding.coding import (
     completes,
     matches,
     plain_number,
+    quoted,
     scalar,
+    without_affixes,
     yes_or_no,
 )
 from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
 from dpengine.counting.encoding.unicode_forms import spellings
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
-from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
 from dpengine.spec.numeric.grid import Grid
 from dpengine.translation.catalogue import _, number
@@ -115,7 +116,7 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
             raise AssertionError("an amount is encoded by its place on a grid")
         case Number():
             missing += f" OR lower({form}) = 'nan'"
-            more, declared = _numeral(column.format, form, value, tag, dialect), _number(column, value, dialect)
+            more, declared = _numeral(column, form, tag, dialect), _number(column, value, dialect)
         case Date():
             more = _read_date(column, form, f"day_{tag}", value, dialect)
             within = f"{value} BETWEEN {column.first.toordinal()} AND {column.last.toordinal()}"
@@ -129,12 +130,18 @@ def _is_missing(column: Column, raw: str, form: str, dialect: Dialect) -> str:
     return f"{raw} IS NULL{any_of(raw, column.missing_as, form, sorted(forms), dialect)} OR {form} = ''"
 
 
-def _numeral(form: NumberFormat, text: str, value: str, tag: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
-    """Return layers whose `value` is the 64-bit number that a text in the format `form` names."""
-    if form == "1234.5":
-        return ({value: _read_number(text, dialect)},)
-    plain = f"plain_{tag}"
-    return {plain: plain_number(text, form, dialect)}, {value: _read_number(plain, dialect)}
+def _numeral(column: Number | Amount, text: str, tag: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
+    """Return layers of which the last is the 64-bit number that a text names, as the column's numbers are written."""
+    texts, layers = [text], []
+    if column.affixes:
+        layers = [{f"bare_{tag}": without_affixes(text, column.affixes, dialect)}]
+        texts.append(f"bare_{tag}")
+    if column.format != "1234.5":
+        plain = (plain_number(each, column.format, dialect) for each in texts)
+        layers.append({f"plain_{tag}": f"coalesce({', '.join(plain)})"})
+        texts = [f"plain_{tag}"]
+    numbers = (_read_number(each, dialect) for each in texts)
+    return *layers, {f"value_{tag}": f"coalesce({', '.join(numbers)})"}
 
 
 def _amount(column: Amount, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
@@ -159,7 +166,7 @@ def _number_layers(
     family = family_of(type_name) or "text"
     if family == "text":
         texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
-        return (*texts, *_numeral(column.format, form, value, tag, dialect)), _is_missing(column, raw, form, dialect)
+        return (*texts, *_numeral(column, form, tag, dialect)), _is_missing(column, raw, form, dialect)
     number = f"CAST({raw} AS {dialect.float64})"
     if family == "boolean":
         number = f"CAST(CASE WHEN {raw} THEN 1 WHEN NOT {raw} THEN 0 END AS {dialect.float64})"
@@ -340,7 +347,7 @@ def _by_format(column: Date, text: str, dialect: Dialect) -> str:
         if part in _FIELDS:  # adjacent fields have a fixed width
             patterns.append(f"[0-9]{{{'' if following in _FIELDS else '1,'}{_FIELDS[part]}}}")
         else:
-            patterns.append("".join(_as_pattern(letter) for letter in part))
+            patterns.append("".join(" +" if letter == " " else quoted(letter) for letter in part))
     digits_of = {}
     for place, part in enumerate(parts):
         if part in _FIELDS:
@@ -351,9 +358,3 @@ def _by_format(column: Date, text: str, dialect: Dialect) -> str:
     clock = [f"{digits_of[field]} < '{end}'" for field, end in ends.items() if field in digits_of]
     whole = " AND ".join([matches(text, "".join(patterns), dialect), *clock])
     return f"CASE WHEN {whole} THEN {digits_of['%Y']} || '-' || {digits_of['%m']} || '-' || {digits_of['%d']} END"
-
-
-def _as_pattern(letter: str) -> str:
-    if letter == " ":
-        return " +"
-    return f"\\{letter}" if letter in "^\\[]" else f"[{letter}]"

@@ -28,6 +28,7 @@ from dpengine.array_types import Ints
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import NumberFormat
+from dpengine.spec.numeric.affixes import Affixes
 from dpengine.spec.numeric.grid import Grid
 from dpengine.translation.catalogue import _, localised, number
 
@@ -58,14 +59,15 @@ class Amount(ColumnBase):
     step: Decimal = Decimal(1)
     knots: tuple[Decimal, ...] = Field(default=(), max_length=MAX_KNOTS)
     format: NumberFormat = "1234.5"
+    affixes: Affixes = ()
     other: Literal[False] = False
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, low: DecimalLike, high: DecimalLike, step: DecimalLike = ...,
-            knots: Sequence[DecimalLike] = ..., format: NumberFormat = ..., kind: Literal["amount"] = ...,
-            **options: Unpack[ColumnOptions],
+            knots: Sequence[DecimalLike] = ..., format: NumberFormat = ..., affixes: Sequence[str] = ...,
+            kind: Literal["amount"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="before")
@@ -139,8 +141,9 @@ class Amount(ColumnBase):
     def grid(self) -> Grid:
         """The grid on which values are read."""
         return (_GridWithMissing if self.missing else Grid)(
-            name=self.name, low=self.low, high=self.high, step=self.step, missing_as=self.missing_as, format=self.format
-        )
+            name=self.name, low=self.low, high=self.high, step=self.step,
+            missing_as=self.missing_as, format=self.format, affixes=self.affixes,
+        )  # fmt: skip
 
     @property
     def grid_decimals(self) -> int:

@@ -21,6 +21,7 @@ from pydantic import Field, field_validator, model_validator
 from dpengine import arrow
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.declared import Declared, NumberFormat, Text
+from dpengine.spec.numeric.affixes import Affixes
 from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Grid"]
@@ -35,7 +36,7 @@ class Grid(Declared):
     A value beyond a bound counts as that bound. A value between two points counts as the nearer one, halfway as the
     upper one. A value that is missing, infinite or unreadable counts as `absent`; if that is None, its row is left out.
     Values are read as 64-bit floating-point numbers, each taken as its shortest text: 0.285 is 0.285. Texts are read in
-    the `format`, like those of `Number`.
+    the `format` and without the `affixes`, like those of `Number`.
 
     >>> Grid(name="income", low="0", high="1000", step="0.5").steps
     2000
@@ -48,6 +49,7 @@ class Grid(Declared):
     missing_as: tuple[Text, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
     absent: Decimal | None = None
     format: NumberFormat = "1234.5"
+    affixes: Affixes = ()
     kind: Literal["number"] = "number"
 
     if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class Grid(Declared):
         def __init__(
             self, *, name: str, low: DecimalLike, high: DecimalLike, step: DecimalLike = ...,
             missing_as: Sequence[str] = ..., absent: DecimalLike | None = ..., format: NumberFormat = ...,
-            kind: Literal["number"] = ...,
+            affixes: Sequence[str] = ..., kind: Literal["number"] = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("low", "high", "step", "absent", mode="before")

@@ -23,6 +23,7 @@ from pydantic import (
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import NumberFormat
+from dpengine.spec.numeric.affixes import Affixes
 from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.numeric.found_bins import Bins, even_edges, read_bins, step_edges
@@ -39,7 +40,7 @@ class Number(ColumnBase):
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format`, which shows how 1234.5
-    is written there; besides its thousands separator, a blank or an apostrophe is accepted too.
+    is written there, with blanks or apostrophes between thousands, too; `affixes` such as € or days are left out.
 
     Readers see "18 to <30" for [18, 30), or "18–29" with `whole`, if the values are known to be whole numbers; the
     thousands are set apart where a column reaches 10,000, so that years stay as they are.
@@ -66,6 +67,7 @@ class Number(ColumnBase):
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
+    affixes: Affixes = ()
     whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29, not 18 to <30")
     low: Decimal | None = Field(default=None, alias="from")
     high: Decimal | None = Field(default=None, alias="to")
@@ -79,7 +81,7 @@ class Number(ColumnBase):
 
         def __init__(
             self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike] = ...,
-            format: NumberFormat = ..., whole: bool = ...,
+            format: NumberFormat = ..., affixes: Sequence[str] = ..., whole: bool = ...,
             low: DecimalLike = ..., high: DecimalLike = ..., step: DecimalLike = ...,
             bins: Bins | int | Mapping[str, Any] | None = ...,
             levels: Mapping[str, DecimalLike | Sequence[DecimalLike] | Mapping[str, DecimalLike]] = ...,

@@ -172,6 +172,7 @@ class Question(Declared):
                 bounds = map(str, (grid.units(grid.low), grid.units(grid.high), Fraction(grid.step)))
                 payload["of"] = [grid.name, *bounds, grid.missing_code, sorted(grid.missing_as)]
                 payload["of"] += [] if grid.format == "1234.5" else [grid.format]
+                payload["of"] += [{"affixes": sorted(grid.affixes)}] if grid.affixes else []
             case Mode(of=column):
                 payload["of"] = Condition(column=column, labels=column.declared).payload
         if self.by:

@@ -155,10 +155,10 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     if any(not text.strip() for text in bounds.values()):
         faults.append(_("enter public bounds for {column}", column=name))
         return None
-    missing_as = () if column is None else column.missing_as
+    how = {} if column is None else column.model_dump(include={"missing_as", "format", "affixes"})
     ends = {end: with_point(text, faults) for end, text in bounds.items()}
     counts_as = with_point(absent, faults).strip() or None
-    grid: Grid | None = _try(faults, Grid, name=name, **ends, absent=counts_as, missing_as=missing_as)
+    grid: Grid | None = _try(faults, Grid, name=name, **ends, absent=counts_as, **how)
     return grid
 
 

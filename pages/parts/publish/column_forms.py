@@ -58,7 +58,7 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
     if has_found_bins(column):
         fields = ask_bins(column, _key("bins-found", name))
         _fill_in(f"state-{name}", name, label=_("State the edges instead"), edges=[], bins=None)
-        return fields | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+        return fields | (_numbers_written(name, column) if as_text else {})
     typed = st.text_input(
         _("Edges of the bins"),
         value=", ".join(str(edge) for edge in column.get("edges", [])),
@@ -90,7 +90,7 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
     _fill_in(f"find-bins-{name}", name, label=_("Nobody knows where values lie: find bins privately"), **TWENTY_BINS)
     levels = ask_levels(name, column)
-    return {"edges": edges} | levels | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+    return {"edges": edges} | levels | (_numbers_written(name, column) if as_text else {})
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
     knots = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
     if any(name in table.quantiles for table in plan_form.published(visit().entries)):
         _say_where_quantiles_end({**column, **typed, "knots": knots})
-    return {**typed, "knots": knots} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+    return {**typed, "knots": knots} | (_numbers_written(name, column) if as_text else {})
 
 
 def _say_where_quantiles_end(column: dict[str, Any]) -> None:
@@ -132,7 +132,9 @@ def _say_where_quantiles_end(column: dict[str, Any]) -> None:
     st.caption(f":material/info: {text}")
 
 
-def _numbers_written(name: str, now: str) -> dict[str, Any]:
+def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Ask how the numbers of a text column are written, and which texts stand beside them."""
+    now, affixes = column.get("format") or PLAIN, list(column.get("affixes", ()))
     written = st.segmented_control(
         _("How {number} is written in this column", number=PLAIN),
         list(get_args(NumberFormat)),
@@ -144,7 +146,22 @@ def _numbers_written(name: str, now: str) -> dict[str, Any]:
             "between thousands are read too."
         ),
     )
-    return {"format": "" if written == PLAIN else written}
+    typed = st.text_input(
+        _("Texts beside the numbers"),
+        notation.write({"kind": "category", "values": affixes}),
+        placeholder=_("€, +, days"),
+        key=_key("affixes", name),
+        help=_(
+            "Such as units and signs. They are left out and change no number: 85+ is read as 85, 12 % as 12, 2 weeks "
+            "as 2. A number beside any other text does not fit. The plan is published with them."
+        ),
+    )
+    try:
+        beside = notation.read(typed, "category", strict=True)["values"] if typed.strip() else []
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        beside = affixes
+    return {"format": "" if written == PLAIN else written} | ({"affixes": beside} if beside or affixes else {})
 
 
 def in_words(edges: list[str]) -> str:

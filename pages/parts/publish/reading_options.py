@@ -9,21 +9,26 @@ import streamlit as st
 
 from dpengine import TableError
 from dpengine.sources.several_answers import EXAMPLE, read_answers, write_answers
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, plural
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["PLAINLY", "add_answers", "ask", "leave_out", "set_option"]
+__all__ = ["PLAINLY", "add_answers", "ask", "differ", "in_words", "kept", "leave_out", "read_plainly", "set_option"]
 
 PLAINLY: dict[str, Any] = {
     "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
     "frequency": None, "answers": None,
 }  # fmt: skip
+KEPT = ("sheet", "skip_rows", "skip_last")  # what a file in place of another has in common with it, if it is alike
 
 
 def ask() -> dict[str, Any]:
-    """Ask for all options; what is left alone is as in `PLAINLY`, or as for the table of a plan that waits for one."""
+    """Ask for all options; what is left alone is as in `PLAINLY`, or as for the table of a plan that waits for one.
+
+    Sheet and rows to leave out are first those of the table that is open, for a file that comes in its place.
+    """
     _read_as_before()
+    _keep_from_open_table()
     with st.expander(_("Reading options, for unusual files"), icon=":material/tune:"):
         a, b, c = st.columns(3)
         encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=_key("encoding")) or None
@@ -61,6 +66,51 @@ def _read_as_before() -> None:
         if text and not (_key(name) in st.session_state and visit().recall("read-as-before", question)):
             st.session_state[_key(name)] = text
     visit().keep("read-as-before", question, True)
+
+
+def _keep_from_open_table() -> None:
+    here, question = visit(), visit().key("kept")
+    wanted: dict[str, Any] = {name: here.read_as[name] for name in KEPT if name in here.read_as}
+    if here.source is None or not wanted:
+        return
+    match here.recall("kept", question):
+        case None:
+            for name, value in wanted.items():  # but for what the owner has stated since
+                st.session_state.setdefault(_key(name), value)
+            here.keep("kept", question, "first")
+        case "unlike":
+            st.session_state.update({_key(name): PLAINLY[name] or "" if name == "sheet" else 0 for name in wanted})
+            here.keep("kept", question, "dropped")
+
+
+def kept(how: dict[str, Any]) -> dict[str, Any]:
+    """Return the options by which the open table was read and the next file would be, except plain ones."""
+    before = visit().read_as
+    return {name: how[name] for name in KEPT if how[name] != PLAINLY[name] and before.get(name) == how[name]}
+
+
+def differ(how: dict[str, Any]) -> bool:
+    """Return whether options are stated by which the open file was not read."""
+    before = PLAINLY | visit().read_as
+    return any(how[name] != before[name] and (how[name] != PLAINLY[name] or name in KEPT) for name in how)
+
+
+def in_words(options: dict[str, Any]) -> str:
+    """Say in words what `kept` returns."""
+    words = {
+        "sheet": _("sheet {name}", name=options.get("sheet")),
+        "skip_rows": plural("{n} row above the names left out", "{n} rows above the names left out",
+                            options.get("skip_rows", 0)),
+        "skip_last": plural("{n} row below the table left out", "{n} rows below the table left out",
+                            options.get("skip_last", 0)),
+    }  # fmt: skip
+    return ", ".join(words[name] for name in options)
+
+
+def read_plainly() -> None:
+    """Begin anew without the options of the table before, since the file that came is not like it."""
+    visit().keep("kept", visit().key("kept"), "unlike")
+    st.rerun()
 
 
 def _read(text: str) -> dict[str, list[str]] | None:

@@ -109,6 +109,8 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     sheets = _sheets(path, arrived)
     if sheets is None:
         return
+    if how["sheet"] not in (None, *sheets) and "sheet" in reading_options.kept(how):
+        how["sheet"] = None
     if len(sheets) > 1 and how["sheet"] is None:
         how["sheet"] = st.selectbox(
             _("Which sheet of {name}?", name=plain(arrived.name)),
@@ -122,6 +124,9 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     question = (arrived.token, arrived.arrivals, *how.values())
     table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
+        if reading_options.kept(how) and not _is_like_the_open_one(table):
+            table.close()
+            reading_options.read_plainly()
         _take_or_ask(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
         if lies_in_header(job.failure):
@@ -132,6 +137,12 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
                 "leave."
             )
         )
+
+
+def _is_like_the_open_one(table: Table) -> bool:
+    """Whether a file that came in place of the open table has the same columns."""
+    before = visit().table
+    return before is not None and {field.name for field in before.columns} == {field.name for field in table.columns}
 
 
 def _take_or_ask(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
@@ -146,8 +157,9 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     if sheets is None:
         return
     if len(sheets) > 1:
-        how["sheet"] = st.selectbox(_("Sheet to read instead"), sheets, index=None, key=visit().key("other-sheet"))
-    if not any(value for name, value in how.items() if name != "names_given") and how["names_given"]:
+        other = st.selectbox(_("Sheet to read instead"), sheets, index=None, key=visit().key("other-sheet"))
+        how["sheet"] = other or how["sheet"]
+    if not reading_options.differ(how):
         return
     question = (source.token, *how.values())
     st.caption(_("If it then has other columns, a new plan begins."))
@@ -179,7 +191,9 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
+    as_before = reading_options.kept(how)
     visit().begin_with(table, source, _first_entries(source.name.split(".")[0]))
+    visit().keep("as-before", visit().key("file"), as_before)
     visit().read_as = {name: value for name, value in how.items() if value != PLAINLY.get(name)}
     _go_on(table)
 
@@ -217,6 +231,8 @@ def summary() -> str:
     if table is None:
         return _("no table yet")
     head = f"{plain(visit().table_name)} · " + plural("{n} column", "{n} columns", len(table.columns))
+    if as_before := visit().recall("as-before", visit().key("file")):
+        head += " · " + _("read like the table before: {how}", how=plain(reading_options.in_words(as_before)))
     rows = background_read.glance("rows", lambda _progress: owner.row_count(table), table)
     if rows is not None:
         counted = plural("{n} row (only you see this number)", "{n} rows (only you see this number)", rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import reduce
 from unicodedata import bidirectional
 
 import pandas as pd
@@ -30,7 +29,7 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
-from dpengine.translation.catalogue import _, localised, mark
+from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
     "OURS",
@@ -118,8 +117,7 @@ def bound(entered: object) -> str:
     text = str(entered)
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            parts = zip(("YYYY", "MM", "DD"), text.split("-"), strict=True)
-            return reduce(lambda form, part: form.replace(*part), parts, _("YYYY-MM-DD"))
+            return day(text)
         edge = Decimal(text)
         return localised(f"{edge:,f}" if abs(edge) >= GROUPED_FROM else f"{edge:f}")
     except InvalidOperation:

@@ -47,6 +47,12 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_averages_are_offered_of_columns_that_can_hold_numbers(people: AppTest) -> None:
+    people.multiselect[0].set_value(["county", "sex", "income", "age"]).run()
+    settled(people)
+    assert labelled(people.multiselect, "Averaged or added up").options == ["income", "age"]
+
+
 def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: AppTest) -> None:
     labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
     labelled(people.button, "Go on").click().run()
@@ -70,18 +76,23 @@ def test_a_column_that_names_people_is_warned_of_before_it_is_published() -> Non
     assert "ResponseId may say who a person is" in "".join(each.value for each in page.warning)
 
 
-def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_told(people: AppTest) -> None:
-    box = labelled(people.multiselect, "Averaged or added up")
-    assert box.options == ["income", "county"], "a text file states no types; what looks like an amount is first"
-    box.set_value(["income", "county"]).run()
-    assert visit_of(people).entries.declared["county"]["kind"] == "amount"
-    labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
-    county = visit_of(people).entries.declared["county"]
-    assert county["kind"] == "category", "as its name suggests"
-    told = visit_of(people).entries.declared | {"county": county | {"values": ["Kern", "Napa", "Travis"]}}
-    visit_of(people).entries = visit_of(people).entries.with_(declared=told)
-    assert labelled(people.run().multiselect, "Averaged or added up").options == ["income"]
-    assert not people.exception
+def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_told() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("people.csv", PEOPLE.replace(",age,", ",q7,").encode()).run()
+    settled(page)
+    page.multiselect[0].set_value(["county", "q7", "income"]).run()
+    settled(page)
+    box = labelled(page.multiselect, "Averaged or added up")
+    assert box.options == ["income", "q7"], "a text file states no types; what looks like an amount is first"
+    box.set_value(["income", "q7"]).run()
+    assert visit_of(page).entries.declared["q7"]["kind"] == "amount"
+    labelled(page.multiselect, "Averaged or added up").set_value(["income"]).run()
+    answer = visit_of(page).entries.declared["q7"]
+    assert answer["kind"] == "category", "as its name suggests"
+    told = visit_of(page).entries.declared | {"q7": answer | {"values": ["20", "21", "22"]}}
+    visit_of(page).entries = visit_of(page).entries.with_(declared=told)
+    assert labelled(page.run().multiselect, "Averaged or added up").options == ["income"]
+    assert not page.exception
 
 
 def test_own_tables_can_have_averages_and_weights_and_can_be_removed(people: AppTest) -> None:

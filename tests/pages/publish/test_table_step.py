@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xlsxwriter
 
 from dpengine import PlanError
 from dpengine.owner import row_count
@@ -16,7 +17,7 @@ from dpengine.sources.files import isolated
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
 from tests.corpus.statistical import written
-from tests.pages.visits import press, settled, texts, visit, visit_of
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 
 def _text() -> bytes:
@@ -77,6 +78,55 @@ def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
     table = visit_of(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["town", "age"]
+
+
+def _sheets(**rows: list[list[object]]) -> bytes:
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file) as book:
+        for name, lines in rows.items():
+            sheet = book.add_worksheet(name)
+            for place, line in enumerate(lines):
+                sheet.write_row(place, 0, line)
+    return file.getvalue()
+
+
+def test_a_new_file_in_place_of_one_like_it_is_read_from_the_same_rows_and_sheet() -> None:
+    page = visit()
+    titled: list[list[object]] = [["Residents"], ["town", "age"], ["North", 34]]
+    page.get("file_uploader")[0].upload("2025.xlsx", _sheets(notes=[["x"]], data=titled)).run()
+    settled(page)
+    labelled(page.selectbox, "Which sheet of").select("data").run()
+    settled(page)
+    press(page, "A title stands above the names: skip a row")
+    settled(page)
+    here = visit_of(page)
+    assert here.read_as == {"sheet": "data", "skip_rows": 1}
+    here.open_step("table")
+    settled(page.run())
+    assert not [button for button in page.button if button.label == "Read the file again"], "nothing else is stated"
+    newer = [*titled, ["South", 50], ["West", 1]]
+    page.get("file_uploader")[0].upload("2026.xlsx", _sheets(notes=[["x"]], data=newer)).run()
+    settled(page)
+    assert here.table_name == "2026.xlsx"
+    assert here.read_as == {"sheet": "data", "skip_rows": 1}
+    assert row_count(here.table) == 3
+    assert "read like the table before: sheet data, 1 row above the names left out" in texts(page)
+
+
+def test_a_new_file_that_is_not_like_the_one_before_is_read_plainly() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("2025.csv", b"Residents;\n;\ntown;age\nNorth;34\n").run()
+    for _row in range(2):
+        press(settled(page), "A title stands above the names: skip a row")
+    here = visit_of(settled(page))
+    assert here.read_as == {"skip_rows": 2}
+    here.open_step("table")
+    settled(page.run())
+    page.get("file_uploader")[0].upload("pupils.csv", b"class;days\n7a;3\n7b;4\n7c;5\n").run()
+    settled(page)
+    assert (here.table_name, here.read_as) == ("pupils.csv", {})
+    assert row_count(here.table) == 3
+    assert "read like the table before" not in texts(page)
 
 
 TOTAL = b"class;days\n7a;3\n7b;4\nTotal;77001\n", "The last row looks like a total", "77001"

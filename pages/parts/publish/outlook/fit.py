@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
+from typing import Any
 
 import streamlit as st
 
@@ -16,6 +18,7 @@ from dpengine import PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Column, Number
+from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
@@ -56,7 +59,7 @@ OUTSIDE = (
 FEW = 0.01  # share of rows: if fewer lie in the upper half of a range, the range is too wide
 
 Shares = dict[str, float]
-Better = dict[str, NumberFormat]
+Better = dict[str, dict[str, Any]]  # by column, the fields of its entry that say how its numbers are written
 
 
 def warn(plan: Plan) -> None:
@@ -85,19 +88,25 @@ def warn(plan: Plan) -> None:
             continue
         with st.container(key=f"misfit-{name}"):
             much = _(how_many, column=plain(name))
-            if name in better:
+            if "affixes" in better.get(name, {}):
+                todo = _(
+                    "These numbers carry {texts}. Only that text is left out: 85+ is read as 85, 12 % as 12. The "
+                    "published plan names it.",
+                    texts=_listed(better[name]),
+                )
+            elif name in better:
                 todo = _("If this is not intended, numbers are written in another way than declared.")
             elif name in beyond or name in numbers:
                 todo = _(
-                    "A cell must hold a number alone, not 5 days, 85+ or >90. In a spreadsheet, *Find and replace* "
-                    "takes such texts away in the whole column; then bring the file again."
+                    "A cell must hold a number alone, not 5 days, 85+ or >90. Name such texts in step 3, under *Texts "
+                    "beside the numbers*, and the numbers are read without them."
                 )
                 todo += "" if name in beyond else " " + _("Or the bins in step 3 leave out numbers that occur.")
             else:
                 todo = _("If this is not intended, look for another format or spelling in step 3.")
             st.warning(f"{much} {todo}", icon=":material/rule:")
             if name in better:
-                _offer_format(name, better[name])
+                _offer_to_read(name, better[name])
 
 
 def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
@@ -109,20 +118,30 @@ def _amounts(plan: Plan) -> list[Amount]:
     return [column for column in plan.columns if isinstance(column, Amount)]
 
 
-def _offer_format(name: str, written: NumberFormat) -> None:
+def _offer_to_read(name: str, how: dict[str, Any]) -> None:
+    """Offer to read the numbers of a column as `how` says; nothing is read so before its owner clicks."""
     entries = visit().entries
+    words = (
+        _("Read {column} without {texts}", column=plain(name), texts=_listed(how))
+        if "affixes" in how
+        else _("Read {column} as written like {example}", column=plain(name), example=how["format"])
+    )
     st.button(
-        _("Read {column} as written like {example}", column=plain(name), example=written),
+        words,
         key=visit().key(f"format-of-{name}"),
         on_click=visit().change,
-        kwargs={"declared": entries.declared | {name: entries.declared[name] | {"format": written}}},
+        kwargs={"declared": entries.declared | {name: entries.declared[name] | how}},
     )
+
+
+def _listed(how: dict[str, Any]) -> str:
+    return ", ".join(_("“{text}”", text=plain(text)) for text in how["affixes"])
 
 
 def _misfits(
     table: Table, columns: Sequence[Column], amounts: Sequence[Amount] = ()
 ) -> tuple[Shares, Better, dict[str, owner.BeyondBounds]]:
-    """Return the share of rows that do not fit, the format that fits far better, if any, and what is out of bounds.
+    """Return the share of rows that do not fit, how to read them far better, if at all, and what is out of bounds.
 
     Such rows fall in *(other)*; those of an amount hold no number.
     """
@@ -130,14 +149,25 @@ def _misfits(
     shares = _shares(table, columns)
     shares |= {name: each.unread / max(each.rows + each.unread, 1) for name, each in beyond.items()}
     numbers = [*(column for column in columns if isinstance(column, Number)), *map(owner.around_bounds, amounts)]
-    doubtful = [column for column in numbers if shares[column.name] >= COARSE[-1][0]]
+    return shares, _read_better(table, numbers, shares), beyond
+
+
+def _read_better(table: Table, columns: Sequence[Number], shares: Shares) -> Better:
+    """Return how to read the numbers of columns so that twice as few do not fit, by column; the best way, if any."""
+    doubtful = [column for column in columns if shares[column.name] >= NOT_IN_BINS[-1][0]]
+    beside = owner.affixes_found(table, [column.name for column in doubtful]) if doubtful else {}
     better: Better = {}
     least = {column.name: shares[column.name] / 2 for column in doubtful}
-    for written in FORMATS if doubtful else ():
-        for name, share in _shares(table, [c.model_copy(update={"format": written}) for c in doubtful]).items():
+    for with_texts, written in product((False, True), FORMATS):
+        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= COARSE[-1][0])]
+        how: Better = {c.name: {} if with_texts and c.format == written else {"format": written} for c in tried}
+        if with_texts:
+            for c in tried:
+                how[c.name]["affixes"] = list(dict.fromkeys([*c.affixes, *beside[c.name]]))[:MAX_AFFIXES]
+        for name, share in _shares(table, [c.model_copy(update=how[c.name]) for c in tried]).items():
             if share < least[name]:
-                better[name], least[name] = written, share
-    return shares, better, beyond
+                better[name], least[name] = how[name], share
+    return better
 
 
 def _shares(table: Table, columns: Sequence[Column], progress: Progress | None = None) -> Shares:

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
@@ -19,6 +20,7 @@ from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
 from pages.parts.publish.tables.rows import Rows
 from pages.parts.shared.wording import plain
+from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form, table_measures
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.plan.table_measures import OF_AMOUNTS, Measure, in_words, named
@@ -250,7 +252,7 @@ def _offered(entries: Entries, names: list[str]) -> list[Measure]:
 def _numeric(entries: Entries) -> list[str]:
     """Return the chosen columns that can be amounts: first those that look like one, then the undeclared ones.
 
-    A text file states no types, so any undeclared column in it may hold numbers.
+    A text file states no types, so an undeclared column in it may hold numbers, unless its owner's rows hold none.
     """
     table = visit().table
     assert isinstance(table, Table)
@@ -260,6 +262,9 @@ def _numeric(entries: Entries) -> list[str]:
     undeclared = [
         name for name in entries.chosen if hints.get(name) == "category" and _is_undeclared(entries.declared[name])
     ]
+    if undeclared:
+        words = background_read.glance("words", lambda _progress: owner.columns_without_numbers(table), table) or ()
+        undeclared = [name for name in undeclared if name not in words]
     return [*dict.fromkeys([*amounts, *numbers, *undeclared])]
 
 

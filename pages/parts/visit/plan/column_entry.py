@@ -156,7 +156,7 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
     common = column.get("other", True), column.get("missing", True), column.get("source", "typed")
-    markers = tuple(column.get("missing_as", ()))
+    markers = tuple(column.get("missing_as", ())), tuple(column.get("affixes", ()))
     bins = str(column["bins"]) if has_found_bins(column) else ""
     return column["kind"], *lists, above, bins, *ends, *common, markers
 

@@ -103,6 +103,8 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
             return _(words, yes=_yes(new.get(key, True)))
     if old.get("missing_as", []) != new.get("missing_as", []):
         return _("texts that mean missing")
+    if old.get("affixes", []) != new.get("affixes", []):
+        return _("texts beside the numbers")
     if old.get("source", "typed") != new.get("source", "typed"):
         return _(WAYS.get(str(new.get("source", "typed")), CHANGED))
     if old.get("suggested") != new.get("suggested"):

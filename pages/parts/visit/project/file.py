@@ -57,6 +57,7 @@ class ColumnEntry(BaseModel):
     levels: list[str] | dict[str, str | list[str]] = []
     above: dict[str, list[str]] = {}
     format: str | None = None
+    affixes: list[str] = []
     suggested: bool = False
     written: str = ""
 

@@ -70,8 +70,36 @@ def test_numbers_with_units_or_signs_are_reported_with_what_to_do() -> None:
     of_stay, of_age = sorted((each.value for each in page.warning), key=lambda text: "age" in text)
     assert "**age**: more than one row in twenty falls in *(other)*" in of_age
     assert "**stay**: nearly all rows hold no number" in of_stay
-    assert "*Find and replace* takes such texts away" in of_stay
-    assert "bins in step 3 leave out numbers" in of_age
+    assert "These numbers carry “days”" in of_stay
+    labelled(page.button, "Read stay without “days”").click().run()
+    settled(page)
+    assert here.plan.column("stay").affixes == ("days",)
+    assert here.plan.column("age").affixes == (), "each column waits for its owner"
+    labelled(page.button, "Read age without").click().run()
+    settled(page)
+    assert here.plan.column("age").affixes == ("+",)
+    assert not page.warning
+    page.button(key="change-domain").click().run()
+    assert not page.exception
+
+
+def test_texts_beside_numbers_that_hardly_any_cell_has_are_not_offered() -> None:
+    """They may say something about a person, and a plan is published."""
+    page = visit()
+    rows = "".join(f"{k % 80}{f' (patient {chr(65 + k % 26)})' if k % 5 == 0 else ''};{k % 2}\n" for k in range(200))
+    page.get("file_uploader")[0].upload("visits.csv", f"age;sex\n{rows}".encode()).run()
+    here = visit_of(page)
+    declared = {
+        "age": {"name": "age", "kind": "number", "edges": ["0", "40", "120"]},
+        "sex": {"name": "sex", "kind": "yesno"},
+    }
+    here.entries = here.entries.with_(chosen=("age", "sex"), declared=declared, several_rows=False, rows_about=200)
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    told = "".join(each.value for each in page.warning if "**age**" in each.value)
+    assert "Name such texts in step 3, under *Texts beside the numbers*" in told
+    assert "bins in step 3 leave out numbers" in told
+    assert not [button for button in page.button if button.label.startswith("Read ")]
 
 
 def test_an_amount_that_is_written_in_another_way_is_reported_before_it_is_paid_for() -> None:

@@ -1,0 +1,85 @@
+"""Look at a table: which columns hold numbers in texts, and which texts, such as a unit, stand beside these?
+
+Nothing is changed by what is found here: the owner is asked, and declares the texts as public knowledge of how the
+numbers are written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from dpengine.counting.sample_rows import first_rows
+from dpengine.sources.mixed import holds_texts
+from dpengine.sources.table import LocalTable, Table
+from dpengine.spec.numeric.affixes import stands_after, stands_before
+
+__all__ = ["affixes_found", "columns_without_numbers"]
+
+_ROWS = 2_000  # that are looked at
+_LEAST, _ONE_IN = 3, 50  # cells that hold a text beside a number: as many at least, and one in so many
+_MOST, _LONGEST = 5, 20  # texts, and letters of one
+_BESIDE = re.compile(r"(?P<before>[^0-9]*?)[+-]?[0-9](?:[0-9.,' \u00a0\u202f]*[0-9])?(?P<after>[^0-9]*)")
+_PLAIN = re.compile(r"[+-]?[0-9.,' \u00a0\u202f]+")
+
+
+def affixes_found(table: Table, names: Collection[str]) -> dict[str, list[str]]:
+    """Return the frequent texts beside the numbers of some columns, by name, for the eyes of the owner only.
+
+    Texts that few cells hold, that are long or that hold digits are not among them, since they may say something about
+    a person. A table that stays in its database is not looked at.
+    """
+    found = {name: _frequent(cells) for name, cells in _texts(table).items() if name in names}
+    return {name: affixes for name, affixes in found.items() if affixes}
+
+
+def columns_without_numbers(table: Table) -> list[str]:
+    """Return the columns of texts of which hardly any is a number, for the eyes of the owner only.
+
+    A table that stays in its database is not looked at.
+    """
+    return [name for name, cells in _texts(table).items() if cells and _hold_no_numbers(cells)]
+
+
+def _texts(table: Table) -> dict[str, list[str]]:
+    """Return the cells of the first rows that are not blank, by column, of all columns of texts."""
+    places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
+    if not isinstance(table, LocalTable) or not places:
+        return {}
+    rows = first_rows(table, _ROWS)
+    return {table.columns[i].name: [row[i] for row in rows if row[i]] for i in places}
+
+
+def _hold_no_numbers(cells: Sequence[str]) -> bool:
+    """Whether fewer than one in ten cells are a number, with or without a text beside it.
+
+    >>> _hold_no_numbers(["North", "South", "7b"] * 9), _hold_no_numbers(["5 days", "n/a", "n/a"])
+    (False, False)
+    >>> _hold_no_numbers(["North", "South", "2024-01-05"])
+    True
+    """
+    return 10 * sum(bool(_PLAIN.fullmatch(cell) or _BESIDE.fullmatch(cell)) for cell in cells) < len(cells)
+
+
+def _frequent(cells: Sequence[str]) -> list[str]:
+    """Return the affixes that many of the cells hold, the most frequent one first.
+
+    >>> _frequent(["5 days", "1 day", "7 days", "2 days", "3", "85+ (Ann)"])
+    ['days']
+    """
+    times = Counter(affix for cell in cells for affix in set(_beside(unicodedata.normalize("NFC", cell))))
+    enough = max(_LEAST, len(cells) / _ONE_IN)
+    return [affix for affix, count in times.most_common(_MOST) if count >= enough]
+
+
+def _beside(cell: str) -> Iterator[str]:
+    match = None if _PLAIN.fullmatch(cell) else _BESIDE.fullmatch(cell)
+    if match is None:
+        return
+    before, after = match["before"].strip(), match["after"].strip()
+    if before and len(before) <= _LONGEST and stands_before(before):
+        yield before
+    if after and len(after) <= _LONGEST and stands_after(after):
+        yield after
