@@ -169,9 +169,11 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float, *, by_size: boo
     """Shrink a noisy table of two columns or more towards a model of its own sums; return non-negative counts.
 
     `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more accurate than its cells,
-    so cells are shrunk towards a model of the columns and pairs, unless they clearly differ from it. `by_size`, a table
-    of few cells under wide noise also follows how unequal its counts are (`dirichlet`), which takes longer: up
-    to 5 % less error on public tables (`benchmarks/columns_together.py`). This costs nothing: the sums are post-processing of the table.
+    so cells are shrunk towards a model of the columns and pairs, unless they clearly differ from it. This costs
+    nothing: the sums are post-processing of the table.
+
+    `by_size`, a table of few cells under wide noise also follows how unequal its counts are (`dirichlet`). That takes
+    longer; public tables have up to 5 % less error by it (`benchmarks/columns_together.py`).
     """
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
