@@ -65,14 +65,18 @@ def unguard(text: str) -> str:
 
 
 def from_frame(frame: pd.DataFrame) -> bytes:
-    """Write a small data frame as a CSV file, without its index.
+    """Write a small data frame as a CSV file, without its index. Numbers have at most 10 decimals.
 
     >>> import pandas as pd
     >>> from_frame(pd.DataFrame({"=title": ["=1+1", "-5"], "epsilon": [0.5, -2]}))
-    b"'=title,epsilon\\r\\n'=1+1,0.5\\r\\n-5,-2.0\\r\\n"
+    b"'=title,epsilon\\r\\n'=1+1,0.5\\r\\n-5,-2\\r\\n"
     """
     guarded = frame.map(lambda cell: guard(cell) if isinstance(cell, str) else cell).rename(columns=guard)
-    return guarded.to_csv(index=False, lineterminator="\r\n").encode()
+    return guarded.to_csv(index=False, lineterminator="\r\n", float_format=_decimal).encode()
+
+
+def _decimal(value: float) -> str:
+    return np.format_float_positional(round(value, 10), trim="-")
 
 
 def field(text: str) -> str:
