@@ -75,7 +75,7 @@ def from_frame(frame: pd.DataFrame) -> bytes:
     return guarded.to_csv(index=False, lineterminator="\r\n", float_format=_decimal).encode()
 
 
-def _decimal(value: float) -> str:
+def _decimal(value: Any) -> str:
     return np.format_float_positional(round(value, 10), trim="-")
 
 
