@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser import access
-from tests.browser.actions import choose_all, clinic_csv, press, publish, rest, upload
+from tests.browser.actions import choose_all, clinic_csv, load_plan, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
 CONTRAST = """selector => {
@@ -137,3 +137,16 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
     expect(page.get_by_role("heading", name="6 · Publish")).to_be_visible()
     rest(page)  # the old page is gone, the new one drawn
     assert page.evaluate(place) <= before + 1, "not at the end of the page"
+
+
+def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Path) -> None:
+    """A browser tells a choice by its words, which are other ones now."""
+    page = new_page(width=390, height=844, dark=True)
+    upload(page, clinic_csv(tmp_path, "language"))
+    load_plan(page, "language")
+    press(page.get_by_role("button", name="English"))
+    press(page.get_by_role("button", name="Deutsch"))
+    expect(page.get_by_role("button", name=re.compile("Einmal veröffentlichen"))).to_be_visible()
+    rest(page)
+    press(page.get_by_role("button", name="Verlauf"))
+    expect(page.get_by_text("Strategie auto")).to_have_count(0)

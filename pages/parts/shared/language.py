@@ -73,4 +73,17 @@ def offer(forget: Callable[[], None]) -> None:
 def _choose(code: str, forget: Callable[[], None]) -> None:
     forget()
     st.query_params.pop(KEY, None)  # otherwise a reload would return to the language in the address
+    _hold_choices()
     st.session_state[KEY] = code
+
+
+def _hold_choices() -> None:
+    """Set what was chosen in boxes once more, by its value.
+
+    A browser tells a choice by its words. Those of the old language are none of the options of the new one, and would
+    be taken for the value itself.
+    """
+    for key, value in st.session_state.items():
+        # An empty list may be that of an upload, which cannot be set.
+        if isinstance(value, str) or (isinstance(value, list) and value and all(isinstance(v, str) for v in value)):
+            st.session_state[key] = value

@@ -56,6 +56,23 @@ def test_a_part_that_is_drawn_anew_speaks_the_visitors_language_and_what_is_no_p
     assert catalogue.language() == said
 
 
+def test_what_was_chosen_in_boxes_is_set_again_by_its_value_with_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its words in the old language, which the browser tells, would be taken for the value."""
+    held = {
+        language.KEY: "en",
+        "strategy": "auto",
+        "columns": ["age", "ward"],
+        "files": [],
+        "pressed": True,
+        "rows": {},
+    }
+    written: dict[str, object] = {}
+    state = MagicMock(items=held.items, __setitem__=lambda _self, key, value: written.update({key: value}))
+    monkeypatch.setattr(language, "st", MagicMock(session_state=state))
+    language._choose("de", lambda: None)
+    assert written == {language.KEY: "de", "strategy": "auto", "columns": ["age", "ward"]}
+
+
 def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> None:
     with speaking("de"):
         history = History().noted(Entries(), set()).noted(Entries(epsilon="0.5"), set())
