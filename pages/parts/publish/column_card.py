@@ -8,9 +8,8 @@ import streamlit as st
 
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
-from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark
-from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
+from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_texts, ask_values
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_entry import finds_cells, is_found, listed
@@ -107,20 +106,17 @@ def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the texts that mean missing, and offer them to the other columns; {} if nothing was ever stated."""
     now = list(column.get("missing_as", ()))
     box, others = st.columns([2.4, 1], vertical_alignment="bottom")
-    typed = box.text_input(
-        _("Texts that mean missing"),
-        notation.write({"kind": "category", "values": now}),
-        placeholder="-99, k. A., n/a",
-        key=f"{visit().turned(f'markers-{name}')}-{visit().turns(f'card-{name}')}",
-        help=_(
-            "Beside empty cells, such as the codes of a survey for no answer. In quotes, a comma belongs to the text."
-        ),
-    )
-    try:
-        markers = notation.read(typed, "category", strict=True)["values"] if typed.strip() else []
-    except ValueError as error:
-        st.caption(f":material/report: {plain(str(error))}")
-        markers = now
+    with box:
+        markers = ask_texts(
+            _("Texts that mean missing"),
+            now,
+            placeholder="-99, k. A., n/a",
+            key=f"{visit().turned(f'markers-{name}')}-{visit().turns(f'card-{name}')}",
+            help=_(
+                "Beside empty cells, such as the codes of a survey for no answer. In quotes, a comma belongs to the "
+                "text."
+            ),
+        )
     if both := [value for value in listed(column) if value in markers]:
         text = _("{value} is in the list of values too. It counts as missing.", value=plain(both[0]))
         st.caption(f":material/info: {text}")

@@ -28,7 +28,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_entry import has_found_bins, is_found, listed, with_even_knots
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]
+__all__ = ["ask_amount", "ask_date", "ask_number", "ask_texts", "ask_values"]
 
 LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
 LIST_NAMES = {
@@ -132,6 +132,17 @@ def _say_where_quantiles_end(column: dict[str, Any]) -> None:
     st.caption(f":material/info: {text}")
 
 
+def ask_texts(label: str, now: list[str], **box: Any) -> list[str]:
+    """Ask for several texts in one box; return those of `now` where what is typed cannot be read, which is told."""
+    typed = st.text_input(label, notation.write({"kind": "category", "values": now}), **box)
+    try:
+        texts: list[str] = notation.read(typed, "category", strict=True)["values"] if typed.strip() else []
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return now
+    return texts
+
+
 def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask how the numbers of a text column are written, and which texts stand beside them."""
     now, affixes = column.get("format") or PLAIN, list(column.get("affixes", ()))
@@ -146,9 +157,9 @@ def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
             "between thousands are read too."
         ),
     )
-    typed = st.text_input(
+    beside = ask_texts(
         _("Texts beside the numbers"),
-        notation.write({"kind": "category", "values": affixes}),
+        affixes,
         placeholder=_("€, +, days"),
         key=_key("affixes", name),
         help=_(
@@ -156,11 +167,6 @@ def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:
             "as 2. A number beside any other text does not fit. The plan is published with them."
         ),
     )
-    try:
-        beside = notation.read(typed, "category", strict=True)["values"] if typed.strip() else []
-    except ValueError as error:
-        st.caption(f":material/report: {plain(str(error))}")
-        beside = affixes
     return {"format": "" if written == PLAIN else written} | ({"affixes": beside} if beside or affixes else {})
 
 
