@@ -4,7 +4,8 @@ The half-width of a cell is the root of a sum of squares, one for each column of
 
 * Noise of scale λ in a column changes a cell by λ times the fraction of all rows with its values in the other columns.
   This is known from the plan, and with few people it is nearly all of the error. The fitted counts of a column add up
-  to all rows and are never negative, so noise beyond these moves them by no more than they and their mean allow.
+  to all rows and are never negative, so a fitted count that is small beside the noise, or under noise that is wide
+  beside the column's mean, is off by less than the noise.
 * A model misses how counts vary around their expectations, and dependences that were not measured. No theory says by
   how much, so it follows from the audit (`marginals.measurement.Audit`). With few people, the audit is mostly noise,
   and the most that models miss of public tables is a better bound.
@@ -35,7 +36,8 @@ __all__ = ["believed_error", "error_by_size", "mean_errors", "model_half_widths"
 
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
-FITTED_TAIL = 3.0  # the same for a fitted column, times a count and the column's mean, if noise is beyond both
+SMALL_COUNT = 2.0, 1.0  # times the scale of the noise, and the count: the same for fitted counts that are small
+WIDE_NOISE = 1.0, 2.5  # times the column's mean, and the count: the same for fitted counts under wide noise
 BOTH_TAIL = 0.25  # of the product of two columns' half-widths: both are seldom far off at once
 MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
 POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
@@ -156,7 +158,7 @@ def _column_squares(expected: Floats, scales: Sequence[float], people: float | N
     total = max(float(expected.sum()), 1e-9)
     parts, most = _parts(expected), max(people or total, total)
     off = [
-        np.minimum(NOISE_TAIL * scale, FITTED_TAIL * (part * total + most / part.size))
+        _column_error(part * (total + most) / 2, most / part.size, scale)
         for part, scale in zip(parts, scales, strict=True)
     ]
     squares = np.zeros(expected.shape)
@@ -166,6 +168,19 @@ def _column_squares(expected: Floats, scales: Sequence[float], people: float | N
         product = math.prod(np.minimum(off[k] / most, 1.0) if k in both else part for k, part in enumerate(parts))
         squares += (BOTH_TAIL * most * product) ** 2
     return squares
+
+
+def _column_error(counts: Floats, mean: float, scale: float) -> Floats:
+    """Return what 95 % of the errors of a column's fitted `counts` are within; `scale` is that of its noise.
+
+    >>> _column_error(np.array([0.0, 50.0, 1_000.0]), 350.0, 100.0)
+    array([200., 250., 300.])
+    >>> _column_error(np.array([0.0, 50.0, 1_000.0]), 350.0, 1_000.0)
+    array([ 350.,  475., 2850.])
+    """
+    small = SMALL_COUNT[0] * scale + SMALL_COUNT[1] * counts
+    wide = WIDE_NOISE[0] * mean + WIDE_NOISE[1] * counts
+    return np.minimum(NOISE_TAIL * scale, np.minimum(small, wide))
 
 
 def of_95_in_100(half_widths: Floats) -> float:

@@ -695,6 +695,15 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "small fitted counts of a column are right whatever its noise",
+        "dpengine/estimate/model_intervals.py",
+        "    return np.minimum(NOISE_TAIL * scale, np.minimum(small, wide))\n",
+        "    return np.minimum(NOISE_TAIL * scale, counts)\n",
+        "tests/estimate/test_model_intervals.py"
+        "::test_fitted_counts_that_are_small_beside_the_noise_are_off_by_less_than_it",
+        quick=True,
+    ),
+    Fault(
         "two columns of a model are never off at once",
         "dpengine/estimate/model_intervals.py",
         "        squares += (BOTH_TAIL * most * product) ** 2\n",
