@@ -96,7 +96,7 @@ def test_noise_beyond_all_counts_of_a_column_widens_intervals_no_further() -> No
     moderate = model_half_widths(expected, [1.0, 0.0], error)
     assert (moderate < large).all()
     more = model_half_widths(expected, [1e9, 0.0], error, people=5_000.0)
-    # The mean of four counts grows by 1,000, and a count by half of its part of the 4,000; the other column halves both.
+    # The mean of four counts grows by 1,000, a count by half of its part of 4,000; the other column halves both.
     np.testing.assert_allclose(
         more[:, 0] - huge[:, 0], (1_000 + 2.5 * 2_000 * np.array([0.7, 0.2, 0.1, 0.0])) / 2, rtol=0.01
     )
