@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from dpengine.export import Published, published
     from dpengine.measure.strategy import Strategy, decide
+    from dpengine.percentages import percentages
     from dpengine.release import Release, release
     from dpengine.replicates.files import draw_replicates
     from dpengine.results.answer import Answer, Expected, expect
@@ -57,8 +58,8 @@ __all__ = [
     "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NotCompared", "Number", "Plan", "PlanError",
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
     "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
-    "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table", "predict",
-    "preview", "published", "release", "signed_by", "verify",
+    "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table",
+    "percentages", "predict", "preview", "published", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -81,6 +82,7 @@ _MODULES = {
     ),
     "export": ("Published", "published"),
     "measure.strategy": ("Strategy", "decide"),
+    "percentages": ("percentages",),
     "release": ("Release", "release"),
     "replicates.files": ("draw_replicates",),
     "results.answer": ("Answer", "Expected", "expect"),

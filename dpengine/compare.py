@@ -27,7 +27,7 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "NotCompared", "compare", "decimals", "not_compared", "shared_tables"]
+__all__ = ["COLUMNS", "NotCompared", "Readable", "compare", "decimals", "not_compared", "read", "shared_tables"]
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
 # Ends of intervals of counts are whole. So both ends may be the count itself, although it is off by one in nearly 5 of
@@ -44,12 +44,10 @@ class _Made(Protocol):
     def bundle(self) -> bytes: ...
 
 
-Comparable: TypeAlias = Published | _Made | str | Path | bytes
+Readable: TypeAlias = Published | _Made | str | Path | bytes
 
 
-def compare(
-    before: Comparable, after: Comparable, tables: Iterable[Columns] | None = None
-) -> dict[Columns, pd.DataFrame]:
+def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None = None) -> dict[Columns, pd.DataFrame]:
     """Return how each number changed from one release to another, by table.
 
     Each release is a file, which is verified first, a `Release`, or what `published` returned. The tables are those
@@ -69,7 +67,7 @@ def compare(
 
     Raises `ReleaseError` if a file is not whole, both are the same release, or they have nothing in common.
     """
-    first, second = map(_read, (before, after))
+    first, second = map(read, (before, after))
     if first.manifest["release_id"] == second.manifest["release_id"]:
         raise ReleaseError(_("both files are the same release; there is nothing to compare"))
     shared = {frozenset(table): table for table in shared_tables(first, second)}
@@ -88,12 +86,12 @@ def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Colum
             if frozenset(table) in earlier and not why_not(first.plan, second.plan, table)]  # fmt: skip
 
 
-def not_compared(before: Comparable, after: Comparable) -> list[NotCompared]:
+def not_compared(before: Readable, after: Readable) -> list[NotCompared]:
     """Return what of two releases `compare` leaves out, and why: tables, labels of columns, and numbers of tables.
 
     Raises `ReleaseError` if a file is not whole.
     """
-    first, second = map(_read, (before, after))
+    first, second = map(read, (before, after))
     return [*differences(first.plan, second.plan)]
 
 
@@ -107,7 +105,8 @@ def decimals(low: float, high: float) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(half_width)))) if half_width > 0 else 0
 
 
-def _read(release: Comparable) -> Published:
+def read(release: Readable) -> Published:
+    """Return the content of a release; a file is verified first. Raises `ReleaseError` if it is not whole."""
     if isinstance(release, Published):
         return release
     bundle: Any = getattr(release, "bundle", release)

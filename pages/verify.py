@@ -117,10 +117,12 @@ def numbers(manifest: dict[str, Any], headings: Mapping[str, str], content: byte
     if table is None:
         return
     from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+    from pages.parts.release.percentages import offer_percentages
 
     release = of_verified(manifest, content)
     frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
     show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    offer_percentages(release, table, key="verify")
 
 
 def offer_workbook(release: Published) -> None:

@@ -35,6 +35,7 @@ from dpengine.cli.common import (
 from dpengine.cli.compare import compare
 from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
+from dpengine.cli.percentages import percentages
 from dpengine.cli.release import release
 from dpengine.cli.replicates import replicates
 from dpengine.cli.rows_kept import rows_kept
@@ -67,6 +68,7 @@ main.add_command(codebook)
 main.add_command(compare)
 main.add_command(export)
 main.add_command(ledger)
+main.add_command(percentages)
 main.add_command(release)
 main.add_command(replicates)
 main.add_command(rows_kept)

@@ -97,6 +97,8 @@ def test_the_numbers_of_a_chosen_table_are_those_of_the_release(finished: Releas
     assert list(shown["region"]) == list(of["region"])
     for column in ("count", "low", "high"):
         assert list(shown[column]) == list(of[column])
+    at.session_state["verify-percentages"] = True
+    assert "percent" in at.run().dataframe[2].value
 
 
 @pytest.mark.parametrize(

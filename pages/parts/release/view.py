@@ -18,6 +18,7 @@ from dpengine.results.published_columns import measures
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
+from pages.parts.release.percentages import offer_percentages
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
@@ -51,6 +52,7 @@ def show_release(release: Release) -> None:
             st.title(plain(plan.title) or _("Release"), anchor=False)
         with st.container(border=True):
             shown, measure = chart.figure_with_choice(release, key="release")
+            offer_percentages(release, shown, key="release")
     with side:
         _downloads(release)
         _promise(release)

@@ -20,13 +20,13 @@ STATE = SEX | {"name": "state", "values": ["CA", "NY", "TX"]}
 COUNTY = SEX | {"name": "county", "values": {"CA": ["Kern", "Napa"], "NY": ["Kings"]}, "levels": ["state", "county"]}
 ROWS = pd.DataFrame({
     "sex": ["f", "m"] * 300, "state": ["CA"] * 400 + ["NY"] * 200, "pay": [20, 60] * 300,
-    "county": ["Kern"] * 300 + ["Napa"] * 100 + ["Kings"] * 200, "hours": [20, 40, 30] * 200,
+    "county": ["Kern"] * 300 + ["Napa"] * 100 + ["Kings"] * 200, "hours": [20, 40, 30] * 200, "who": [*range(300)] * 2,
 })  # fmt: skip
 
 
-def opened(tables: list[Any], *columns: dict[str, Any]) -> AppTest:
+def opened(tables: list[Any], *columns: dict[str, Any], **fields: Any) -> AppTest:
     """Open a release of `tables` at an ε that leaves next to no noise."""
-    plan = Plan(dataset="d", epsilon=900, columns=list(columns), tables=tables)
+    plan = Plan(dataset="d", epsilon=900, columns=list(columns), tables=tables, **fields)
     table = dpe.open_table(ROWS)
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
     at = visit()

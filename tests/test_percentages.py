@@ -1,0 +1,200 @@
+"""Percentages of published tables have intervals that hold the true ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpengine as dpe
+from dpengine.bundle.write import pack
+from dpengine.cli.commands import main
+from dpengine.lessons.success_rate import Rate
+from dpengine.measure.strategy import decide
+from dpengine.percentages import _ends, percentages, percentages_of
+from dpengine.results.result import Result, conclude
+from tests.binomial import within as holds_at_least
+from tests.plans import PAY
+
+COUNTS = np.array([[[60, 30, 10], [200, 500, 300]], [[20, 40, 40], [0, 9, 1]]])  # town × change × answer
+COLUMNS = [
+    dpe.Category(name="town", values=["A", "B"], other=False, missing=False),
+    dpe.YesNo(name="change", other=False, missing=False),
+    dpe.Category(name="answer", values=["good", "bad"], other=False, missing=True),
+]
+RELEASES = 500
+
+
+def plan(tables: list[list[str]], epsilon: str = "900", **fields: object) -> dpe.Plan:
+    return dpe.Plan.model_validate({"dataset": "d", "epsilon": epsilon, "columns": COLUMNS, "tables": tables,
+                                    "strategy": "direct", **fields})  # fmt: skip
+
+
+def released(of: dpe.Plan) -> Result:
+    """Return a release of the people in `COUNTS`, without a ledger."""
+    names = tuple(column.name for column in COLUMNS)
+    way = decide(of)
+
+    def exact(table: tuple[str, ...]) -> np.ndarray:
+        whole = COUNTS.sum(axis=tuple(k for k, name in enumerate(names) if name not in table))
+        left = [name for name in names if name in table]
+        return whole.transpose([left.index(name) for name in table])
+
+    return conclude(way.plan, way.measure(lambda tables: [exact(each) for each in tables]))
+
+
+def test_without_noise_to_speak_of_percentages_are_exact() -> None:
+    frame = percentages_of(released(plan([["town", "change"]])), ["change", "town"])
+    assert list(frame.columns) == ["town", "change", "count", "percent", "low", "high"]
+    assert frame["count"].tolist() == [100, 1_000, 100, 10], "in the order of the published table"
+    for name in ("percent", "low", "high"):
+        np.testing.assert_allclose(frame[name], 100 * frame["count"] / 1_210, atol=0.5)
+
+
+def test_percentages_within_columns_add_up_in_each_of_their_groups() -> None:
+    frame = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["town"])
+    np.testing.assert_allclose(frame.groupby("town")["percent"].sum(), 100)
+    assert frame["percent"].round(1).tolist() == [23.6, 48.2, 28.2, 18.2, 44.5, 37.3]
+    across = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["answer"])
+    np.testing.assert_allclose(across.groupby("answer")["percent"].sum(), 100)
+    assert across["town"].tolist() == frame["town"].tolist()
+
+
+def test_missing_answers_are_left_out_on_request() -> None:
+    frame = percentages_of(released(plan([["town", "answer"]])), ["town", "answer"], within=["town"], missing=False)
+    assert frame["answer"].tolist() == ["good", "bad"] * 2
+    np.testing.assert_allclose(
+        frame["percent"], [100 * 260 / 790, 100 * 530 / 790, 100 * 20 / 69, 100 * 49 / 69], atol=0.5
+    )
+    whole = percentages_of(released(plan([["answer"]])), ["answer"], missing=False)
+    np.testing.assert_allclose(whole["percent"], [100 * 280 / 859, 100 * 579 / 859], atol=0.5)
+
+
+@pytest.mark.parametrize(
+    ("tables", "table", "within", "missing"),
+    [
+        ([["town", "answer"]], ("town", "answer"), (), True),
+        ([["town", "answer"]], ("town", "answer"), ("town",), True),
+        ([["town", "answer"], ["town"]], ("town", "answer"), ("town",), True),
+        ([["town", "answer"], ["town", "change"]], ("town", "answer"), ("town",), False),
+        ([["town", "change", "answer"], ["town", "change"]], ("town", "change", "answer"), ("town", "change"), True),
+    ],
+)
+def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
+    tables: list[list[str]], table: tuple[str, ...], within: tuple[str, ...], missing: bool
+) -> None:
+    """Of one cell each of 500 releases; a false alarm has a probability of 1e-9 for each cell, 3e-8 in all.
+
+    Intervals of half the width would hold 67 in 100, and the alarm would be certain.
+    """
+    of = plan(tables, "0.2")
+    exact = percentages_of(released(plan(tables)), table, within=within, missing=missing)["percent"]
+    held = np.zeros(len(exact), dtype=int)
+    widths = np.zeros(len(exact))
+    for _ in range(RELEASES):
+        frame = percentages_of(released(of), table, within=within, missing=missing)
+        held += ((frame["low"] <= exact) & (exact <= frame["high"])).to_numpy()
+        widths += (frame["high"] - frame["low"]).to_numpy() / RELEASES
+    for each in held:
+        assert holds_at_least(Rate(RELEASES - int(each), RELEASES), 0.05)
+    assert (widths < 100).any(), "not all of them say nothing"
+
+
+def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:
+    cell, group, noise, none = (np.full((1, 1), value) for value in (8.0, 10.0, 10.0, 0.0))
+    assert [float(end[0, 0]) for end in _ends(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
+
+
+def test_an_empty_group_has_no_percentage() -> None:
+    empty = np.zeros((1, 2))
+    assert [end.tolist() for end in _ends(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
+        [[0, 0]], [[1, 1]],
+    ]  # fmt: skip
+    rows = pd.DataFrame({"town": ["A"] * 50, "answer": ["good"] * 50})
+    release = dpe.release(rows, plan([["town", "answer"]]), ledger=dpe.Ledger.in_memory())
+    frame = percentages(release, ["town", "answer"], within=["town"])
+    assert frame.loc[frame["town"] == "B", "percent"].isna().all()
+    assert frame.loc[frame["town"] == "B", ["low", "high"]].to_numpy().tolist() == [[0, 100]] * 3
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1e5), st.floats(0, 1e5), st.floats(0, 1), st.floats(1, 4))
+def test_limits_hold_the_ratio_and_grow_with_the_noise(
+    cell: float, others: float, of_cell: float, of_group: float, together: float, more: float
+) -> None:
+    def limits(times: float) -> tuple[float, float]:
+        sides = [np.full((1, 1), each * times) for each in (of_cell, of_group)]
+        shared = np.full((1, 1), together * of_cell * of_group * times**2)
+        group = np.full((1, 1), cell + others)
+        low, high = _ends(np.full((1, 1), cell), group, [sides[0]] * 2, [sides[1]] * 2, [shared] * 2)
+        return float(low[0, 0]), float(high[0, 0])
+
+    low, high = limits(1)
+    assert 0 <= low <= high <= 1
+    if cell + others > of_group:
+        assert low - 1e-6 <= cell / (cell + others) <= high + 1e-6
+    lower, higher = limits(more)
+    assert lower <= low + 1e-6
+    assert high <= higher + 1e-6
+
+
+def test_a_file_and_what_was_read_from_it_give_the_same(tmp_path: Path) -> None:
+    result = dpe.preview(plan([["town", "answer"], ["town"]], "1"))
+    (tmp_path / "r.zip").write_bytes(pack(result))
+    frames = [percentages(each, ("town", "answer"), within=("town",))
+              for each in (tmp_path / "r.zip", dpe.published(tmp_path / "r.zip"))]  # fmt: skip
+    pd.testing.assert_frame_equal(*frames)
+    pd.testing.assert_frame_equal(frames[0], percentages_of(result, ("town", "answer"), within=("town",)))
+
+
+def test_a_label_may_be_called_like_a_number() -> None:
+    columns = [dpe.YesNo(name=name, other=False, missing=False) for name in ("percent", "low")]
+    of = dpe.Plan(dataset="d", epsilon=9, columns=columns, tables=[["percent", "low"]])
+    assert list(percentages_of(dpe.preview(of), ["percent", "low"]).columns[:3]) == ["percent_", "low_", "count"]
+
+
+def test_tables_with_means_have_percentages_of_their_counts() -> None:
+    frame = percentages_of(dpe.preview(dpe.Plan.loads(PAY)), ["state", "sex"], within=["state"])
+    np.testing.assert_allclose(frame.groupby("state")["percent"].sum().round(6).unique(), [100])
+
+
+def test_what_has_no_percentages_is_refused() -> None:
+    result = released(plan([["town", "answer"]], "1"))
+    for table, within, message in (
+        (["town", "change"], [], "no table of these columns was published: town, change"),
+        ([], [], "no table"),
+        (["town", "answer"], ["answer", "town"], "not within all of them"),
+        (["town", "answer"], ["change"], "within some columns of the table"),
+        ("town", [], "by the names of its columns"),
+    ):
+        with pytest.raises(dpe.ReleaseError, match=message):
+            percentages_of(result, table, within=within)
+    unit = {"id": "who", "rows": 5}
+    of = dpe.Plan.model_validate(
+        {"dataset": "d", "epsilon": 1, "columns": COLUMNS, "unit": unit,
+         "tables": [{"columns": ["town"], "distinct": True, "cells_per_person": 2},
+                    {"columns": ["change"], "distinct": True}]}
+    )  # fmt: skip
+    assert percentages_of(dpe.preview(of), ["change"])["percent"].sum() == pytest.approx(100), "each in one cell"
+    with pytest.raises(dpe.ReleaseError, match="several cells"):
+        percentages_of(dpe.preview(of), ["town"])
+
+
+def test_the_command_prints_and_writes_percentages(tmp_path: Path) -> None:
+    file, output = tmp_path / "r.zip", tmp_path / "p.csv"
+    file.write_bytes(pack(released(plan([["town", "answer"]]))))
+    call = ["percentages", str(file), "town", "answer", "--within", "town", "--without-missing"]
+    printed = CliRunner().invoke(main, [*call, "-o", str(output)])
+    assert printed.exit_code == 0, printed.output
+    assert printed.output.splitlines()[0].startswith("A × good: 32.9 % (3")
+    written = pd.read_csv(output)
+    rows = json.loads(CliRunner().invoke(main, [*call, "--json"]).output)
+    assert [each["percent"] for each in rows] == pytest.approx(written["percent"].tolist())
+    refused = CliRunner().invoke(main, ["percentages", str(file), "town"])
+    assert refused.exit_code == 1
+    assert "no table of these columns was published: town" in refused.output
