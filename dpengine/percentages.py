@@ -117,25 +117,31 @@ def _limits(
     `cells` are estimates, and how far the ends of their intervals are below and above, of shape (groups, cells).
     """
     alike = resolved(release.plan).closed_form
-    if alike:  # the ends of intervals in the files are whole numbers
-        cells = (cells[0], *(np.full_like(cells[0], release.half_width(table)) for _side in range(2)))
     estimate, below, above = cells
+    if alike:  # the ends of intervals in the files are whole numbers
+        below = above = np.full_like(estimate, release.half_width(table))
     whole, size = estimate.sum(axis=1, keepdims=True), estimate.shape[1]
-    apart = [np.sqrt((side**2).sum(axis=1, keepdims=True)) for side in (below, above)]
-    own = None if group is None else release.plan.by_columns.get(frozenset(group))
-    known = own is not None and release.plan.tally_of(own) == release.plan.tally_of(table)
-    if known:
-        numbers = release.numbers(own)
-        apart = [np.abs(numbers["estimate"] - numbers[end])[:, None] for end in ("low", "high")]
-        if alike:
-            apart = [np.full_like(whole, release.half_width(own))] * 2
+    published = None if group is None else _published_noise(release, table, group, alike=alike)
+    apart = published or [np.sqrt((side**2).sum(axis=1, keepdims=True)) for side in (below, above)]
     shared = [side**2 / size * alike for side in apart]
     low, high = _ends(estimate, whole, (below, above), apart, shared)
-    if alike and not known:  # the group may have been measured otherwise too, and be less noisy
+    if alike and published is None:  # the group may have been measured otherwise too, and be less noisy
         none = np.zeros_like(whole)
         least, most = _ends(estimate, whole, (below, above), (none, none), (none, none))
         low, high = np.minimum(low, least), np.maximum(high, most)
     return low, high
+
+
+def _published_noise(release: PublishedTables, table: Columns, group: Columns, *, alike: bool) -> list[Floats] | None:
+    """Return how far the ends of the intervals of groups are below and above; None if these were not published."""
+    own = release.plan.by_columns.get(frozenset(group))
+    if own is None or release.plan.tally_of(own) != release.plan.tally_of(table):
+        return None
+    numbers, order = release.numbers(own), [own.index(name) for name in group]
+    if alike:
+        numbers |= dict.fromkeys(("low", "high"), numbers["estimate"] - release.half_width(own))
+    ends = (np.abs(numbers["estimate"] - numbers[end]).reshape(release.plan.shape(own)) for end in ("low", "high"))
+    return [end.transpose(order).reshape(-1, 1) for end in ends]
 
 
 def _ends(

@@ -28,7 +28,7 @@ COLUMNS = [
     dpe.YesNo(name="change", other=False, missing=False),
     dpe.Category(name="answer", values=["good", "bad"], other=False, missing=True),
 ]
-RELEASES = 500
+RELEASES = 250
 
 
 def plan(tables: list[list[str]], epsilon: str = "900", **fields: object) -> dpe.Plan:
@@ -89,7 +89,7 @@ def test_missing_answers_are_left_out_on_request() -> None:
 def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
     tables: list[list[str]], table: tuple[str, ...], within: tuple[str, ...], missing: bool
 ) -> None:
-    """Of one cell each of 500 releases; a false alarm has a probability of 1e-9 for each cell, 3e-8 in all.
+    """Of one cell each of 250 releases; a false alarm has a probability of 1e-9 for each cell, 3e-8 in all.
 
     Intervals of half the width would hold 67 in 100, and the alarm would be certain.
     """
@@ -104,6 +104,38 @@ def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
     for each in held:
         assert holds_at_least(Rate(RELEASES - int(each), RELEASES), 0.05)
     assert (widths < 100).any(), "not all of them say nothing"
+
+
+def test_intervals_hold_where_a_group_is_less_noisy_than_its_cells() -> None:
+    """The group may have been measured in other tables too, which are not known here."""
+    result = released(plan([["town", "answer"]], "20"))
+    frame = percentages_of(result, ["town", "answer"], within=["town"])
+    group = np.repeat(result.tables["town", "answer"].groupby("town")["estimate"].sum().to_numpy(), 3)
+    wide = (frame["high"] - frame["low"]) / 100 * group
+    assert (wide >= 2 * result.half_width(("town", "answer")) * 0.999).all()
+
+
+def test_each_limit_takes_the_sides_that_point_away_from_it() -> None:
+    cell, group, near, far = (np.full((1, 1), value) for value in (30.0, 100.0, 3.0, 9.0))
+    none = np.zeros((1, 1))
+    limits = [float(end[0, 0]) for end in _ends(cell, group, (near, far), (none, none), (none, none))]
+    assert limits == pytest.approx([0.27, 0.39])
+    limits = [float(end[0, 0]) for end in _ends(cell, group, (none, none), (far, near), (none, none))]
+    assert limits == pytest.approx([30 / 103, 30 / 91])
+
+
+def test_a_group_may_be_published_in_another_order_and_be_modelled() -> None:
+    columns = [{"name": name, "kind": "category", "values": [*"abcd"[: k + 2]]} for k, name in enumerate("xyz")]
+    tables = [["x", "y", "z"], ["y", "x"], ["x", "z"], ["y", "z"]]
+    of = dpe.Plan(dataset="d", epsilon=1, columns=columns, tables=tables, strategy="adaptive")
+    result = dpe.preview(of)
+    frame = percentages_of(result, ["x", "y", "z"], within=["x", "y"])
+    sums = result.tables["x", "y", "z"].groupby(["x", "y"], observed=True, sort=False)["estimate"].sum()
+    group = result.tables["y", "x"].set_index(["x", "y"])
+    hidden = (group["estimate"] - group["low"]).abs().loc[sums.index] >= sums  # the upper limit is then 100
+    most = frame.groupby(["x", "y"], sort=False)["high"].min()
+    assert hidden.any()
+    assert (most[hidden.to_numpy()] == 100).all()
 
 
 def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:

@@ -10,10 +10,12 @@ FREQUENCIES = "dpengine/sources/frequencies.py"
 ANSWERS = "dpengine/sources/several_answers.py"
 COMPARE = "dpengine/compare.py"
 COMPARABLE = "dpengine/comparable.py"
+PERCENTAGES = "dpengine/percentages.py"
 
 OF_FREQUENCIES = "tests/sources/test_frequencies.py"
 OF_ANSWERS = "tests/sources/test_several_answers.py"
 OF_COMPARE = "tests/test_compare.py"
+OF_PERCENTAGES = "tests/test_percentages.py"
 
 FAULTS = [
     # Tables that are summed up already
@@ -67,6 +69,56 @@ FAULTS = [
         "if holds_texts(field.type)]",
         'if field.type == "VARCHAR"]',
         "tests/counting/test_multiple_answers.py::test_files_are_looked_at_as_well",
+    ),
+    # Percentages of published tables
+    Fault(
+        "a group of a percentage is taken to be without noise",
+        PERCENTAGES,
+        "        square = group**2 - of_group[beyond] ** 2\n",
+        "        square = group**2\n",
+        OF_PERCENTAGES + "::test_intervals_of_directly_measured_tables_hold_at_least_95_in_100",
+    ),
+    Fault(
+        "a cell shares all of the noise of its group",
+        PERCENTAGES,
+        "    shared = [side**2 / size * alike for side in apart]\n",
+        "    shared = [side**2 * alike for side in apart]\n",
+        OF_PERCENTAGES + "::test_intervals_of_directly_measured_tables_hold_at_least_95_in_100",
+    ),
+    Fault(
+        "a group that was not published is as noisy as if it was measured by its cells alone",
+        PERCENTAGES,
+        "    if alike and published is None:",
+        "    if False:",
+        OF_PERCENTAGES + "::test_intervals_hold_where_a_group_is_less_noisy_than_its_cells",
+    ),
+    Fault(
+        "the sides of an interval are exchanged",
+        PERCENTAGES,
+        "for side, beyond, sign in ((0, 1, -1), (1, 0, 1)):",
+        "for side, beyond, sign in ((1, 0, -1), (0, 1, 1)):",
+        OF_PERCENTAGES + "::test_each_limit_takes_the_sides_that_point_away_from_it",
+    ),
+    Fault(
+        "groups are taken in the order in which their own table was published",
+        PERCENTAGES,
+        "    return [end.transpose(order).reshape(-1, 1) for end in ends]\n",
+        "    return [end.reshape(-1, 1) for end in ends]\n",
+        OF_PERCENTAGES + "::test_a_group_may_be_published_in_another_order_and_be_modelled",
+    ),
+    Fault(
+        "cells without a value are parts of the whole that they are left out of",
+        PERCENTAGES,
+        "transpose(axes).reshape(-1, size)[:, kept]",
+        "transpose(axes).reshape(-1, size)[:, kept | True]",
+        OF_PERCENTAGES + "::test_missing_answers_are_left_out_on_request",
+    ),
+    Fault(
+        "cells of persons who may be in several cells are parts of a whole",
+        PERCENTAGES,
+        "    if (plan.tallies[plan.tally_of(own)].cells or 1) > 1:",
+        "    if False:",
+        OF_PERCENTAGES + "::test_what_has_no_percentages_is_refused",
     ),
     # Changes from one release to the next
     Fault(
