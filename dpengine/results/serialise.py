@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -72,10 +73,13 @@ def pack(
         arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
     if stated is not None and stated.tables:
-        header["stated"] = [(columns, each.half_width) for columns, each in stated.tables.items()]
+        header["stated_tables"] = [
+            (columns, each.half_width, each.estimate.shape) for columns, each in stated.tables.items()
+        ]
         header["model_error"] = stated.model_error
-        for k, numbers in enumerate(stated.tables.values()):
-            arrays |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
+        # All tables in one array: each array takes as long to write and read as a thousand numbers.
+        for name in STATED:
+            arrays[f"stated_{name}"] = np.concatenate([getattr(each, name).ravel() for each in stated.tables.values()])
     for k, other in enumerate(apart):
         arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, provenance), dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
@@ -185,11 +189,7 @@ def unpack(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
-            # Releases of earlier versions state none: their numbers are derived again.
-            error = header.get("model_error")
-            tables = {tuple(columns): _numbers_in(arrays, k, half_width)
-                      for k, (columns, half_width) in enumerate(header.get("stated", ()))}  # fmt: skip
-            stated = Stated(tables, None if error is None else tuple(error))
+            stated = _stated_in(header, arrays)
             apart = tuple(
                 _model_in(arrays[f"apart{k}"]) for k in range(sum(name.startswith("apart") for name in arrays))
             )
@@ -267,8 +267,20 @@ def _boxes_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) ->
     return Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, unevenness=uneven, **fields)
 
 
-def _numbers_in(arrays: Mapping[str, Array], k: int, half_width: float) -> TableNumbers:
-    return TableNumbers(**{name: arrays[f"stated{k}_{name}"] for name in STATED}, half_width=half_width)
+def _stated_in(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Stated:
+    """Return what was stated first. Releases of earlier versions state nothing: their numbers are derived again."""
+    error = header.get("model_error")
+    tables = {
+        tuple(columns): TableNumbers(**{name: arrays[f"stated{k}_{name}"] for name in STATED}, half_width=half_width)
+        for k, (columns, half_width) in enumerate(header.get("stated", ()))  # of unpublished versions after 0.1.0
+    }
+    if "stated_tables" in header:
+        numbers, start = {name: arrays[f"stated_{name}"] for name in STATED}, 0
+        for columns, half_width, shape in header["stated_tables"]:
+            end = start + math.prod(shape)
+            own = {name: values[start:end].reshape(shape) for name, values in numbers.items()}
+            tables[tuple(columns)], start = TableNumbers(**own, half_width=half_width), end
+    return Stated(tables, None if error is None else tuple(error))
 
 
 def _keys_in(arrays: Mapping[str, Array], prefix: str, entry: Sequence[Any]) -> FoundKeys:

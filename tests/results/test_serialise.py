@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from dpengine import LedgerError, Plan, preview
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
-from dpengine.results.serialise import pack, plan_of, unpack
+from dpengine.results.serialise import STATED, pack, plan_of, unpack
+from dpengine.results.stated import state
 from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.plans import letters_plan
 
@@ -57,6 +59,28 @@ def test_a_stored_release_without_weights_has_every_row_once(unweighted: Result)
     for table in (*unweighted.plan.marginals, ()):
         assert np.array_equal(back.counts(table), unweighted.counts(table))
     assert all(np.array_equal(a, b) for a, b in zip(back.rows().values(), unweighted.rows().values(), strict=True))
+
+
+def test_stated_numbers_are_read_as_they_were_stored_at_first_with_arrays_of_their_own(unweighted: Result) -> None:
+    kept = replace(unweighted, stated=state(unweighted.plan, unweighted.derive_numbers, unweighted.model_error))
+    with np.load(io.BytesIO(kept.to_bytes())) as arrays:
+        earlier = {name: arrays[name] for name in arrays.files if not name.startswith("stated_")}
+        assert len(arrays.files) < 40, "an array takes as long to read as a thousand numbers"
+    header = json.loads(earlier["header"].tobytes())
+    header["stated"] = [(columns, half_width) for columns, half_width, _shape in header.pop("stated_tables")]
+    earlier["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    for k, numbers in enumerate(kept.stated.tables.values()):
+        earlier |= {f"stated{k}_{name}": getattr(numbers, name) for name in STATED}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **earlier)
+    for payload in (kept.to_bytes(), buffer.getvalue()):
+        stated = Result.from_bytes(payload).stated
+        assert stated.model_error == kept.stated.model_error
+        assert list(stated.tables) == list(kept.stated.tables)
+        for table, numbers in kept.stated.tables.items():
+            assert stated.tables[table].half_width == numbers.half_width
+            for name in STATED:
+                np.testing.assert_array_equal(getattr(stated.tables[table], name), getattr(numbers, name))
 
 
 def test_stored_bytes_do_not_grow_with_the_number_of_people() -> None:
