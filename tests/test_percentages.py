@@ -108,7 +108,7 @@ def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
 
 def test_intervals_hold_where_a_group_is_less_noisy_than_its_cells() -> None:
     """The group may have been measured in other tables too, which are not known here."""
-    result = released(plan([["town", "answer"]], "20"))
+    result = released(plan([["town", "answer"]], "1"))
     frame = percentages_of(result, ["town", "answer"], within=["town"])
     group = np.repeat(result.tables["town", "answer"].groupby("town")["estimate"].sum().to_numpy(), 3)
     wide = (frame["high"] - frame["low"]) / 100 * group
