@@ -203,7 +203,7 @@ FAULTS = [
     ),
     Fault(
         "what each of many releases may cost is rounded up",
-        "pages/parts/budget/planner.py",
+        "pages/parts/shared/epsilon_ladder.py",
         "return epsilon // step * step",
         "return -(-epsilon // step) * step",
         OF_BUDGET + "::test_the_planner_says_what_each_release_may_cost",
@@ -211,22 +211,22 @@ FAULTS = [
     Fault(
         "the budget lists what other entries bought",
         "pages/parts/budget/history.py",
-        "bought=[*map(_contents, history)]",
-        "bought=[*map(_contents, history[::-1])]",
+        "bought=[*map(_contents, entries)]",
+        "bought=[*map(_contents, entries[::-1])]",
         OF_BUDGET + "::test_an_answer_is_shown_here_too",
     ),
     Fault(
         "what a wrong statement of other people means leaves out what they spent",
-        "pages/budget.py",
-        "together = book.spent(dataset, alike=list(elsewhere.values()))",
-        "together = book.spent(dataset)",
+        "pages/parts/budget/same_people.py",
+        "together = ledger.spent(dataset, alike=list(elsewhere.values()))",
+        "together = ledger.spent(dataset)",
         OF_BUDGET + "::test_what_follows_if_a_statement_of_other_people_is_wrong_counts_all_that_was_spent",
     ),
     Fault(
         "a question under another name has a budget of its own on the page",
         "pages/ask.py",
-        "book.left(question.dataset, data, alike)",
-        "book.left(question.dataset)",
+        "ledger.left(question.dataset, data, alike)",
+        "ledger.left(question.dataset)",
         "tests/pages/test_ask_page.py::test_under_another_name_the_same_people_have_what_is_left_to_them",
     ),
     Fault(

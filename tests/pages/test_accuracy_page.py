@@ -20,7 +20,8 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
 from pages.parts.accuracy import numbers
-from pages.parts.accuracy.numbers import EPSILONS, rounded_up
+from pages.parts.accuracy.numbers import EPSILONS
+from pages.parts.shared.epsilon_ladder import rounded_up
 from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of

@@ -55,7 +55,7 @@ def _demonstration(candidates: Candidates) -> None:
 def _charged(candidates: Candidates, question: str) -> None:
     if not publishes():
         return
-    book = visit().ledger
+    ledger = visit().ledger
     dataset = st.text_input(
         _("Dataset whose budget is spent"),
         key="choose_dataset",
@@ -66,12 +66,12 @@ def _charged(candidates: Candidates, question: str) -> None:
         st.caption(_("Name the dataset that the scores come from. Nothing is spent until you draw."))
         return
     try:
-        before = published(candidates, dataset, book)
+        before = published(candidates, dataset, ledger)
         if before is not None:
             st.markdown(_("**Already drawn: costs 0.** The same choice on the same scores has one answer."))
             show_drawn(before)
             return
-        left, price = book.left(dataset), candidates.epsilon
+        left, price = ledger.left(dataset), candidates.epsilon
         after = (
             _("it has no cap")
             if left is None

@@ -15,7 +15,7 @@ from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
 from pages.parts.visit import background_read
@@ -182,7 +182,7 @@ def _from_error(plan: Plan) -> None:
 def _computed(plan: Plan, half_width: float) -> Fraction | None:
     question = (plan.at(1).key, half_width)
     try:
-        needed = visit().once("epsilon-for", question, lambda: _rounded_up(epsilon_for(plan, half_width)))
+        needed = visit().once("epsilon-for", question, lambda: rounded_up(epsilon_for(plan, half_width)))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
         return None
@@ -225,7 +225,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
 def _without_margins(half_width: float) -> Fraction | None:
     """Return the ε that would be enough if single columns were not published as tables of their own too."""
     try:
-        return _rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
+        return rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
     except PlanError:
         return None
 
@@ -261,11 +261,3 @@ def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | No
 
 def _try_ladder(plan: Plan, half_width: float, progress: Progress) -> tuple[Fraction | None]:
     return (epsilon_by_trials(plan, half_width, TRIED, partial(progress, "trying")),)
-
-
-def _rounded_up(epsilon: Fraction) -> Fraction:
-    """Round up to three digits: easy to say, and still large enough."""
-    unit = Fraction(1)
-    while epsilon < 100 * unit:
-        unit /= 10
-    return -(-epsilon // unit) * unit

@@ -34,6 +34,7 @@ from dpengine.translation.catalogue import _, day, localised, mark
 __all__ = [
     "OURS",
     "bound",
+    "briefly",
     "counted_noun",
     "decimal",
     "duration",
@@ -102,6 +103,16 @@ def exactly(value: Fraction) -> str:
     '0.5'
     """
     return localised(exact_text(value))
+
+
+def briefly(epsilon: Fraction) -> str:
+    """Write an ε as a decimal of at most four digits, with ≈ if that is not exact.
+
+    >>> briefly(Fraction(1, 2)), briefly(Fraction(1, 3))
+    ('0.5', '≈ 0.3333')
+    """
+    text = f"{float(epsilon):.4g}"
+    return localised(text if Fraction(text) == epsilon else f"≈ {text}")
 
 
 def bound(entered: object) -> str:
