@@ -912,7 +912,7 @@ FAULTS = [
     ),
     Fault(
         "an engine opens a text file that no process of its own has tried",
-        "dpengine/sources/open.py",
+        "dpengine/sources/open_file.py",
         '        if answer["untried"]:\n',
         "        if False:\n",
         "tests/sources/files/test_text_rows.py::test_a_simple_file_is_tried_by_the_engine_before_that_opens_it",
@@ -1019,7 +1019,7 @@ FAULTS = [
     ),
     Fault(
         "boxes in a bundle may have cost any ε",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "if cost != epsilon:",
         "if cost is None:",
         "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",

@@ -181,7 +181,7 @@ FAULTS = [
     ),
     Fault(
         "a value may be found twice",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "(np.diff(places) <= 0).any()",
         "(np.diff(places) < 0).any()",
         "tests/test_found_values.py::test_a_bundle_whose_search_was_changed_is_refused",
@@ -346,14 +346,14 @@ FAULTS = [
     ),
     Fault(
         "found bins may come from boxes that overlap",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "        and (begins[1:] == ends[:-1])[~begin[1:]].all()\n",
         "",
         OF_TREES,
     ),
     Fault(
         "found bins may come from boxes that leave steps out",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "[*first[root], *last[root]] != [0, steps]",
         "[*first[root]] != [0]",
         OF_TREES,

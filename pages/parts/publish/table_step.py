@@ -11,7 +11,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import open_table, owner
 from dpengine.sources.connections import Connection, list_tables, open_connection
-from dpengine.sources.open import EXCEL, sheet_names
+from dpengine.sources.open import sheet_names
+from dpengine.sources.read_options import EXCEL
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, language, mark, plural
 from pages.parts.publish import reading_options, table_questions
