@@ -28,8 +28,8 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, noun
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
-from pages.parts.visit.strategies import is_adaptive, show_strategies
-from pages.parts.visit.strategy import strategy_of
+from pages.parts.visit.strategy import is_adaptive, strategy_of
+from pages.parts.visit.strategy_comparison import show_strategies
 
 
 def choose_table(plan: Plan) -> tuple[tuple[str, ...], Plan]:

@@ -24,7 +24,7 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, plain, protected
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
-from pages.parts.visit.strategies import is_adaptive
+from pages.parts.visit.strategy import is_adaptive
 
 MAX_SHOWN = 100_000  # letters of a plan that are shown; a longer one can be downloaded
 ENDED = (mark("state"), mark("dataset"), mark("sent by"), mark("decided by"), mark("note"), mark("release"))

@@ -245,7 +245,7 @@ FAULTS = [
     ),
     Fault(
         "a measurement is listed with its scale as its part of ε",
-        "pages/verify.py",
+        "pages/parts/verify/contents.py",
         'if key != "columns"} | words | exact',
         'if key != "columns"} | words | dict(zip(exact, [*exact.values()][::-1], strict=True))',
         "tests/pages/test_verify_page.py::test_tables_measurements_and_files_are_listed",

@@ -21,8 +21,7 @@ from pages.parts.shared.wording import decimal, exactly, factor, heading_of, nam
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive
-from pages.parts.visit.strategy import why
+from pages.parts.visit.strategy import is_adaptive, why
 
 __all__ = ["choose_epsilon"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from unicodedata import bidirectional
@@ -35,6 +36,7 @@ __all__ = [
     "OURS",
     "bound",
     "briefly",
+    "bullets",
     "counted_noun",
     "decimal",
     "duration",
@@ -94,6 +96,16 @@ def plain(text: str) -> str:
     if line.isascii() or not any(bidirectional(c) in ("R", "AL") for c in line):
         return shown
     return f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return texts as a list in Markdown, each as it is.
+
+    >>> print(bullets(["a", "*b*"]))
+    - a
+    - \\*b\\*
+    """
+    return "\n".join(f"- {plain(line)}" for line in lines)
 
 
 def exactly(value: Fraction) -> str:

@@ -18,7 +18,7 @@ from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.release import chart
-from pages.parts.visit import strategies
+from pages.parts.visit import strategy
 from tests.pages.visits import settled, texts, visit, visit_of
 from tests.plans import CLINIC, letters_plan
 
@@ -26,7 +26,7 @@ from tests.plans import CLINIC, letters_plan
 def words(plan: Plan) -> str:
     """Return what the preview says of `plan`, outside of any visit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategies, "strategy_of", decide)  # it is remembered in the visit
+        patch.setattr(strategy, "strategy_of", decide)  # it is remembered in the visit
         return preview.in_words(plan)
 
 

@@ -33,8 +33,7 @@ from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive
-from pages.parts.visit.strategy import strategy_of
+from pages.parts.visit.strategy import is_adaptive, strategy_of
 
 __all__ = ["advise"]
 

@@ -26,7 +26,8 @@ from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive, show_strategies
+from pages.parts.visit.strategy import is_adaptive
+from pages.parts.visit.strategy_comparison import show_strategies
 
 __all__ = ["in_words", "show_consequence", "show_so_far"]
 
