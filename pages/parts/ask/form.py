@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -17,10 +16,11 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, plain, shown_labels
+from pages.parts.shared.typed_numbers import decimal, with_point
+from pages.parts.shared.wording import plain, shown_labels
 from pages.parts.visit.state import visit
 
-__all__ = ["build", "with_point"]
+__all__ = ["build"]
 
 STATISTICS = {
     "count": mark("How many rows there are"),
@@ -31,7 +31,6 @@ STATISTICS = {
     "quantile": mark("The median, or another quantile"),
     "mode": mark("The most common value"),
 }
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 VALUES, RANGE, MASK = mark("Values"), mark("From – to"), mark("Mask")
 
 
@@ -160,20 +159,6 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     counts_as = with_point(absent, faults).strip() or None
     grid: Grid | None = _try(faults, Grid, name=name, **ends, absent=counts_as, **how)
     return grid
-
-
-def with_point(typed: str, faults: list[str | Fault]) -> str:
-    """Return a typed number with a decimal point, if the page's language writes a comma.
-
-    There, 200.000 is two hundred thousand to some and two hundred to others: it is a fault.
-    """
-    if localised(".") == ".":
-        return typed
-    if THOUSANDS.fullmatch(typed.strip()):
-        whole = typed.strip().replace(".", "")
-        faults.append(_("{typed} can be read in two ways: leave out the point of thousands and write {whole}, or write "
-                        "a decimal comma", typed=typed.strip(), whole=whole))  # fmt: skip
-    return decimal(typed)
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:

@@ -10,7 +10,8 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.exact import rational
 from dpengine.translation.catalogue import _, mark
 from pages.parts.access.accounts import May
-from pages.parts.shared.wording import briefly, decimal, exactly, plain
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import briefly, exactly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["cap_form"]

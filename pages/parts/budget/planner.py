@@ -18,7 +18,8 @@ from pages.parts.shared.epsilon_ladder import rounded_down
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import decimal, exactly, factor, plain, sure
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, factor, plain, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["plan_ahead"]

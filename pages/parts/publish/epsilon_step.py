@@ -17,7 +17,8 @@ from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, factor, heading_of, name_of, people, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit

@@ -20,7 +20,8 @@ from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import bound, decimal, exactly, plain
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import bound, exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values

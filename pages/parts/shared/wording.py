@@ -38,7 +38,6 @@ __all__ = [
     "briefly",
     "bullets",
     "counted_noun",
-    "decimal",
     "duration",
     "exactly",
     "factor",
@@ -145,15 +144,6 @@ def bound(entered: object) -> str:
         return localised(f"{edge:,f}" if abs(edge) >= GROUPED_FROM else f"{edge:f}")
     except InvalidOperation:
         return text
-
-
-def decimal(typed: str) -> str:
-    """Return a typed number with a decimal point; many people write a half as 0,5.
-
-    >>> decimal(" 0,5 ")
-    '0.5'
-    """
-    return typed.strip().replace(",", ".")
 
 
 def duration(seconds: float) -> str:

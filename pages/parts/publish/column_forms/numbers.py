@@ -15,7 +15,8 @@ from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_forms.boxes import ask_texts, fill_in_button, filling_popover, key_for
 from pages.parts.publish.found_bins import TWENTY_BINS, ask_bins
 from pages.parts.publish.tables.levels_box import ask_levels
-from pages.parts.shared.wording import decimal, plain
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_entry import has_found_bins, with_even_knots
 from pages.parts.visit.state import visit
