@@ -11,7 +11,7 @@ from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
 from dpengine.translation.catalogue import _, number
 from pages.parts.release.answer_groups import show_groups
-from pages.parts.shared.answer_wording import answer_sentence
+from pages.parts.release.answer_sentence import answer_sentence
 from pages.parts.shared.wording import bound, exactly, plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
