@@ -165,21 +165,17 @@ def _show_rounding(tables: pd.DataFrame, rows: int, published: int) -> None:
             least=number(least),
         )
     )
-    st.plotly_chart(
-        _figure(tables, rows),
-        key="rows-figure",
-        theme=None,
-        config={**style.CONFIG, "displayModeBar": False},
-        alt=plural(
-            "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
-            "table below has the numbers of each table.",
-            "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
-            "the table below has the numbers of each table.",
-            rows,
-            mean=mean,
-            worst=worst,
-        ),
+    alt = plural(
+        "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
+        "table below has the numbers of each table.",
+        "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
+        "the table below has the numbers of each table.",
+        rows,
+        mean=mean,
+        worst=worst,
     )
+    config = {**style.CONFIG, "displayModeBar": False}
+    st.plotly_chart(_figure(tables, rows), key="rows-figure", theme=None, config=config, alt=alt)
 
 
 def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
