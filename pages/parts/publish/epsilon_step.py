@@ -61,7 +61,24 @@ def choose_epsilon(plan: Plan) -> None:
         key=visit().key("way"),
         label_visibility="collapsed",
     )
-    dict(zip(WAYS, (_slide, _type, _from_error), strict=True))[way](plan)
+    dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
+    _say_what_it_means(plan)
+    _choose_strategy(plan)
+    with st.expander(_("For the curious"), icon=":material/school:"):
+        st.markdown(
+            _(
+                "The guarantee is pure ε-differential privacy with ε = {epsilon}: adding or removing any one person "
+                "makes no release more than e^ε = {factor} times as likely. If the same people are in several "
+                "releases, add up the ε of all of them.",
+                epsilon=exactly(plan.epsilon),
+                factor=factor(plan.epsilon),
+            )
+        )
+        st.caption(_(KNOWN))
+
+
+def _say_what_it_means(plan: Plan) -> None:
+    """Say how sure anyone can become about a person, or about an answer of theirs, and caution against a large ε."""
     belief, of_answer = (sure(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
     st.markdown(
         _(
@@ -81,18 +98,6 @@ def choose_epsilon(plan: Plan) -> None:
     caution = next((words for least, words in CAUTIONS if plan.epsilon > least), None)
     if caution is not None:
         st.warning(_(caution), icon=":material/shield:")
-    _choose_strategy(plan)
-    with st.expander(_("For the curious"), icon=":material/school:"):
-        st.markdown(
-            _(
-                "The guarantee is pure ε-differential privacy with ε = {epsilon}: adding or removing any one person "
-                "makes no release more than e^ε = {factor} times as likely. If the same people are in several "
-                "releases, add up the ε of all of them.",
-                epsilon=exactly(plan.epsilon),
-                factor=factor(plan.epsilon),
-            )
-        )
-        st.caption(_(KNOWN))
 
 
 def _choose_strategy(plan: Plan) -> None:
@@ -111,7 +116,7 @@ def _choose_strategy(plan: Plan) -> None:
         st.caption(plain(why(plan)))
 
 
-def _slide(plan: Plan) -> None:
+def _ask_on_slider(plan: Plan) -> None:
     here = exact_text(plan.epsilon)
     if st.session_state.get(visit().turned("slider"), here) != here:  # ε was set in another way
         visit().turn("slider")
@@ -128,7 +133,7 @@ def _slide(plan: Plan) -> None:
     )
 
 
-def _type(plan: Plan) -> None:
+def _ask_exactly(plan: Plan) -> None:
     key = visit().key("exact")
     st.session_state.setdefault(key, exact_text(plan.epsilon))
     st.text_input(
@@ -155,7 +160,7 @@ def _typed(key: str) -> str:
     return decimal(st.session_state[key])
 
 
-def _from_error(plan: Plan) -> None:
+def _ask_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
     half_width = float(
         wanted.number_input(
