@@ -46,7 +46,7 @@ def people(chromium: Browser, closed: Served) -> Iterator[dict[str, Page]]:
         page.goto(closed.address)
         press(page.get_by_role("button", name="Sign in"))
         page.get_by_role("button", name=who, exact=True).click()
-        expect(page.locator(".st-key-corner")).to_contain_text("registry")
+        expect(page.locator(".st-key-account")).to_contain_text("registry")
     yield pages
     for context in contexts:
         context.close()

@@ -52,7 +52,7 @@ def test_a_part_that_is_drawn_anew_speaks_the_visitors_language_and_what_is_no_p
 ) -> None:
     monkeypatch.setattr(language, "st", SimpleNamespace(session_state={language.KEY: "de"}))
     monkeypatch.setattr(language, "get_script_run_ctx", lambda **_quietly: run)
-    language.speak_the_visitors()
+    language.use_visitors_language()
     assert catalogue.language() == said
 
 

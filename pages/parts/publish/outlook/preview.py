@@ -29,12 +29,12 @@ from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
 
-__all__ = ["in_words", "show_consequence", "show_so_far"]
+__all__ = ["in_words", "show_preview", "show_preview_so_far"]
 
 FEW = 10_000  # cells of a made-up table up to which several tables are kept
 
 
-def show_so_far(plan: Plan | None) -> None:
+def show_preview_so_far(plan: Plan | None) -> None:
     """Show a made-up release of what is declared so far; without a `plan`, say what is still to come."""
     with st.container(border=True):
         if plan is None:
@@ -49,7 +49,7 @@ def show_so_far(plan: Plan | None) -> None:
             _show_figure(drawn[1])
 
 
-def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
+def show_preview(plan: Plan, *, own: bool, curve: bool = True) -> None:
     """Show a made-up release, its error in words, and with `curve` a figure of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)
