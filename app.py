@@ -79,7 +79,7 @@ def _run(page: StreamlitPage) -> None:
     from pages.parts.visit import samples, sign_in, tour
 
     if lifespan.is_served():
-        from pages.parts.visit import focus, tab_storage  # their components need a running server
+        from pages.parts.visit import page_script, tab_storage  # their components need a running server
 
         tab_storage.recall()
     sign_in.show_account()
@@ -90,7 +90,7 @@ def _run(page: StreamlitPage) -> None:
     with speaking(spoken):  # otherwise each text would look up the language in the session
         page.run()
     if lifespan.is_served():
-        focus.follow(page.url_path)
+        page_script.run(page.url_path)
         tab_storage.remember(spoken)
 
 

@@ -247,14 +247,14 @@ def ask_rules(datasets: list[str], rules: Collection[str]) -> None:
         every = st.toggle(
             _("Every dataset of {group}", group=plain(visit().account.heading)),
             ALL in rules,
-            key=visit().turned("approval-every"),
+            key=visit().fresh_key("approval-every"),
         )
         single = st.multiselect(
             _("Or single datasets"),
             datasets,
             [name for name in rules if name != ALL],
             accept_new_options=True,
-            key=visit().turned("approval-single"),
+            key=visit().fresh_key("approval-single"),
             help=_("Type the name of a dataset that nothing was published of yet."),
         )
         if not st.form_submit_button(_("Save"), icon=":material/save:"):
@@ -265,7 +265,7 @@ def ask_rules(datasets: list[str], rules: Collection[str]) -> None:
         st.warning(all_faults(error), icon=":material/block:")
         return
     for name in ("approval-every", "approval-single"):
-        visit().turn(name)
+        visit().renew(name)
     st.toast(_("Saved."), icon=":material/check:")
     st.rerun()
 

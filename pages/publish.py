@@ -27,7 +27,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.checked import faulty
+from pages.parts.visit.plan.column_checks import faulty
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit

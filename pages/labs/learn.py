@@ -134,7 +134,7 @@ def show_numbers_of_run(runs: list[Run], chosen: Market, lowest: float) -> None:
 def show_run(name: str, chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction) -> None:
     """Show one run of every learner; it stays until the visitor asks for another."""
     private, shape = name not in MARKETS, chosen.losses.shape
-    inputs = (name, tuple(epsilons), rule, delta, visit().turns("learn"))
+    inputs = (name, tuple(epsilons), rule, delta, visit().renewals("learn"))
     runs = visit().once("learn", inputs, lambda: run(chosen.losses, rule, delta, epsilons))
     show_numbers_of_run(runs, chosen, float(chosen.losses.mean(axis=0).min()))
     unproved = [each for each in epsilons if rate(rule, each, delta, chosen.losses) is None]
@@ -150,7 +150,7 @@ def show_run(name: str, chosen: Market, epsilons: list[Fraction], rule: str, del
     draw_run(runs, rows, chosen, private=private)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            _("Run it again"), icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",)
+            _("Run it again"), icon=":material/replay:", key="learn_again", on_click=visit().renew, args=("learn",)
         )
         st.caption(_("New draws each time; the table stays the same."), width="content")
     with st.container(key="private-learners" if private else "learners"):

@@ -178,9 +178,9 @@ def lab() -> None:
         note = _("No share below 0, and all add up to 100 %.")
         fitted = st.checkbox(_("Fit to shares of a whole"), key="survey_fit", help=term("post-processing", note))
         st.button(
-            _("Run it again"), key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",)
+            _("Run it again"), key="survey_again", icon=":material/casino:", on_click=visit().renew, args=("survey",)
         )
-    run = visit().turns("survey")
+    run = visit().renewals("survey")
     with right:
         show_survey(respondents, protocol, run, fitted=fitted)
     st.header(_("What it costs, and what it hides"))

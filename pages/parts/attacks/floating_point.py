@@ -119,7 +119,7 @@ def _share(rate: Rate) -> str:
 def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
     """Show one output of the sampler, the doubles around it, and what they prove."""
     st.button(
-        _("Another output"), icon=":material/replay:", key="attacks_another", on_click=visit().turn, args=("output",)
+        _("Another output"), icon=":material/replay:", key="attacks_another", on_click=visit().renew, args=("output",)
     )
     doubles = DOUBLES[st.segmented_control(_("Doubles to look at"), list(DOUBLES), default="129", required=True,
                                            format_func=localised, key="attacks_reach")]  # fmt: skip
@@ -128,7 +128,7 @@ def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
         truth = int(np.random.default_rng().integers(0, 2))
         return truth, float(sampler.draw(np.array([float(truth)]), 1 / float(epsilon), None)[0])
 
-    truth, output = measure("output", (sampler.name, epsilon, visit().turns("output")), draw_one)
+    truth, output = measure("output", (sampler.name, epsilon, visit().renewals("output")), draw_one)
     try:
         seen = neighbourhood(sampler, output, epsilon, doubles)
     except PlanError as refused:

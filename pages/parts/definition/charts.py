@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import BoundedMean, Comparison
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import hatched, mark, tones
+from pages.parts.shared.figures import hatched, mark_current, tones
 
 __all__ = ["belief_figure", "bounds_figure", "distributions_figure"]
 
@@ -134,7 +134,7 @@ def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int)
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             hovertemplate=_("bound %{x}: %{y:.2f} inches") + f"<extra>{name}</extra>",
         )
-    mark(figure, now)
+    mark_current(figure, now)
     figure.update_xaxes(title_text=_("upper bound: heights above it count as the bound (inches)"))
     figure.update_yaxes(title_text=_("inches off"), rangemode="tozero")
     return figure

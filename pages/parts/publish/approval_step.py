@@ -82,7 +82,7 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
             why=why,
         )
     )
-    note = st.text_input(_("Note for the person who approves"), key=visit().turned("approval-note"), max_chars=2_000)
+    note = st.text_input(_("Note for the person who approves"), key=visit().fresh_key("approval-note"), max_chars=2_000)
     if st.button(
         _("Send for approval"),
         type="primary",
@@ -95,7 +95,7 @@ def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, ne
         except BudgetError as error:
             st.warning(all_faults(error), icon=":material/block:")
         else:
-            visit().turn("approval-note")
+            visit().renew("approval-note")
             st.rerun()
 
 

@@ -146,7 +146,7 @@ def _mark_missing(names: list[str], markers: list[str]) -> None:
     declared = visit().entries.declared
     visit().change(declared=declared | {name: declared[name] | {"missing_as": markers} for name in names})
     for name in names:
-        visit().turn(f"markers-{name}")
+        visit().renew(f"markers-{name}")
 
 
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:

@@ -118,9 +118,9 @@ def _choose_strategy(plan: Plan) -> None:
 
 def _ask_on_slider(plan: Plan) -> None:
     here = exact_text(plan.epsilon)
-    if st.session_state.get(visit().turned("slider"), here) != here:  # ε was set in another way
-        visit().turn("slider")
-    key = visit().turned("slider")
+    if st.session_state.get(visit().fresh_key("slider"), here) != here:  # ε was set in another way
+        visit().renew("slider")
+    key = visit().fresh_key("slider")
     st.select_slider(
         _("Privacy budget ε: more private on the left, more exact on the right"),
         sorted({*map(exact_text, rungs("0.01", "10")), here}, key=Fraction),

@@ -302,7 +302,7 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
             ),
             icon=":material/lock_open:",
         )
-    with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
+    with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().fresh_key(name), on_change="rerun"):
         typed = st.text_input(
             _("Total ε that this dataset may ever spend"), "4", key=visit().key("cap"), help=term("cap")
         )
@@ -312,7 +312,7 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
                 dataset=plain(dataset),
                 cap=plain(typed.strip()),
             ),
-            key=visit().turned("cap-sure"),
+            key=visit().fresh_key("cap-sure"),
         )
         if st.button(_("Set the cap"), key=visit().key("set-cap"), disabled=not sure):
             try:
@@ -320,8 +320,8 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
             except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {all_faults(error)}")
             else:
-                visit().turn(name)
-                visit().turn("cap-sure")
+                visit().renew(name)
+                visit().renew("cap-sure")
                 st.rerun()
 
 

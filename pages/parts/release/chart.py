@@ -21,7 +21,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import Drawn, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
@@ -110,7 +110,7 @@ def _show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> No
             st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
     with st.container(key=place):
         st.plotly_chart(
-            Drawn(drawing) if isinstance(drawing, Drawing) else drawing,
+            FigureOfDrawing(drawing) if isinstance(drawing, Drawing) else drawing,
             key=f"{key}-figure",
             theme=None,
             alt=alt,

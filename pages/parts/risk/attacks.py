@@ -36,11 +36,11 @@ def _seed(lesson: str) -> int:
         _("Run it again"),
         icon=":material/casino:",
         key=f"risk_again_{lesson}",
-        on_click=visit().turn,
+        on_click=visit().renew,
         args=(name,),
         help=note,
     )
-    return visit().turns(name)
+    return visit().renewals(name)
 
 
 def _share(rate: Rate) -> str:

@@ -6,7 +6,7 @@ once the first elements of a page have arrived. So the page names the files of t
 fetches and compiles them while the server draws the page. The largest file, which draws charts, is not named: on two
 busy processors, a page with a chart was drawn later by it. It begins with a comment that makes Chromium compile all of
 it in the background; other browsers ignore it. The first screen of Publish has no such chart: there, that file is
-fetched once the screen is drawn (`LATER`, `focus.js`).
+fetched once the screen is drawn (`LATER`, `page_script.js`).
 
 All of these are files of the Streamlit package. None belongs to a visitor.
 

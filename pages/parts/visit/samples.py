@@ -91,7 +91,7 @@ def bring_sample() -> None:
     sample = SAMPLES[key]
     here.begin(plan_form.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
     table = open_table(DATA / sample.file)
-    here.hold(table, sample.title, sample=key)
+    here.keep_table(table, sample.title, sample=key)
     waited = draft is not None and draft.sample == key
     if not waited or not saved_draft.restore(table):
         here.settle(*STEPS)

@@ -18,8 +18,8 @@ __all__ = ["ask_texts", "fill_in_button", "filling_popover", "key_for"]
 
 
 def key_for(what: str, name: str) -> str:
-    """Return the key of a widget about one column; `turn` renews it, as does a change of the column elsewhere."""
-    return f"{visit().turned(f'{what}-{name}')}-{visit().turns(f'card-{name}')}"
+    """Return the key of a widget about one column; `renew` changes it, as does a change of the column elsewhere."""
+    return f"{visit().fresh_key(f'{what}-{name}')}-{visit().renewals(f'card-{name}')}"
 
 
 def ask_texts(label: str, now: list[str], **box: Any) -> list[str]:
@@ -58,4 +58,4 @@ def _fill_in(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
     entries = visit().entries
     visit().change(declared=entries.declared | {name: plan_form.confirmed(entries.declared[name]) | entry})
     for widget in renewed:
-        visit().turn(widget)
+        visit().renew(widget)

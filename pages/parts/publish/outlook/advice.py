@@ -137,7 +137,7 @@ def _too_few(plan: Plan) -> str:
 
 def _take(changes: dict[str, Any]) -> None:
     visit().change(**changes)
-    visit().turn("slider")
+    visit().renew("slider")
 
 
 def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:

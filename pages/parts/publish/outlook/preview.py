@@ -21,7 +21,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
-from pages.parts.shared.figures import Drawn, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
@@ -92,7 +92,7 @@ def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | 
     drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
     drawing.layout["height"] = 340
     st.plotly_chart(
-        Drawn(drawing),
+        FigureOfDrawing(drawing),
         key="curve",
         theme=None,
         alt=figures.error_curve_alt(plan, numbers, measure),

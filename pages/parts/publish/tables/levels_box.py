@@ -65,7 +65,7 @@ def _ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
             list(PERIODS),
             index=list(PERIODS).index(column.get("by", "month")),
             format_func=lambda period: _(PERIODS[period]),
-            key=visit().turned(f"finest-{name}"),
+            key=visit().fresh_key(f"finest-{name}"),
         )
         column = column | {"by": by}
     return column | ask_levels(name, column)

@@ -139,7 +139,7 @@ def write(draft: Draft, history: History | None = None) -> str:
 
 def _project_part(draft: Draft, entries: Entries, history: History | None) -> dict[str, Any]:
     """Return what a plan does not say, without what is blank."""
-    decided = [] if history is None else [f"{each.at} {each.said}".strip() for each in history.past][-KEPT:]
+    decided = [] if history is None else [f"{each.at} {each.words}".strip() for each in history.past][-KEPT:]
     project = {
         "version": "1",
         "table": draft.table,
