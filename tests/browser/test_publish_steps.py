@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import choose_all, clinic_csv, load_plan, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
@@ -118,7 +118,7 @@ def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen
     expect(help_).to_have_accessible_name(re.compile("Wie eine Veröffentlichung aussieht"))
     page.get_by_test_id("stExpandSidebarButton").click()
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     page.get_by_test_id("stExpandSidebarButton").click()  # another size of the window has closed it
     rest(page)
     page.get_by_role("link", name="Budget").click()
