@@ -22,7 +22,7 @@ from dpengine.mechanisms.online_learning import (
 )
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.learn.charts import end_figure, time_figure
-from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, after_rounds, named, over_epsilon, rate, run, thinned
+from pages.parts.learn.runs import NO_PRIVACY, RATES, Run, after_rounds, named, over_epsilon, rate, run, thinned
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box

@@ -528,7 +528,7 @@ FAULTS = [
     ),
     Fault(
         "the table with the smallest error is shown as that with the largest",
-        "pages/parts/accuracy/numbers.py",
+        "pages/parts/accuracy/predictions.py",
         'widths = all_errors(plan)["half_width_95"][: len(plan.marginals)]',
         'widths = -all_errors(plan)["half_width_95"][: len(plan.marginals)]',
         "tests/pages/test_accuracy_page.py::test_the_largest_error_is_that_of_the_table_whose_counts_are_furthest_off",

@@ -11,7 +11,7 @@ from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
-from pages.parts.accuracy.numbers import EPSILONS, largest_error, wanted_epsilon
+from pages.parts.accuracy.predictions import EPSILONS, largest_error, wanted_epsilon
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import exactly, heading_of, plain, sure
 from pages.parts.visit.fault_text import all_faults

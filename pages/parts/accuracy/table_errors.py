@@ -15,7 +15,7 @@ from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.charts import error_figure, measure_figure
-from pages.parts.accuracy.numbers import curve, noise_shares, sample_like
+from pages.parts.accuracy.predictions import curve, noise_shares, sample_like
 from pages.parts.accuracy.wording import as_a_sample
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw

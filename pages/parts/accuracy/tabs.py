@@ -15,7 +15,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
-from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
+from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click

@@ -11,7 +11,7 @@ from dpengine.exact import exact_text
 from dpengine.lessons.deanonymisation import Search
 from dpengine.lessons.success_rate import Rate
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.risk import numbers
+from pages.parts.risk import made_up_people
 from pages.parts.risk.charts import curve_figure, rates_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
@@ -68,7 +68,7 @@ def two_tables() -> None:
     )
     k = st.select_slider("k", KS, value=3, key="risk_k")
     seed = _seed("two")
-    rates = numbers.given_away(seed, KS)
+    rates = made_up_people.given_away(seed, KS)
     one, two = rates[KS.index(k)]
     with st.grid(2, min_column_width=150):
         st.metric(_("By one table"), _share(one), border=True)
@@ -138,7 +138,7 @@ def _show_names_found(seed: int) -> None:
     born = st.segmented_control(
         _("Date of birth as"), list(COARSE), default="exact date", required=True, format_func=_, key="risk_birth"
     )
-    linked = numbers.names_found(seed, COARSE[born])
+    linked = made_up_people.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
         note = _("Rows that get their own name back.")
         st.metric(_("Names found"), _share(linked.rate), border=True, help=note)
@@ -153,7 +153,7 @@ def _show_guesses(seed: int, knowledge: int, k: int, epsilon: str) -> None:
         _("{k}-anonymous", k=k): ("k", str(k)),
         _("ours, ε = {epsilon}", epsilon=localised(epsilon)): ("release", epsilon),
     }
-    guesses = {name: numbers.guesses(seed, *which)[knowledge] for name, which in defences.items()}
+    guesses = {name: made_up_people.guesses(seed, *which)[knowledge] for name, which in defences.items()}
     _raw, anonymous, ours = guesses.values()
     line = _(
         "Right for {anonymous} of the people in the {k}-anonymous table, and for {ours} of those in our release "
@@ -192,24 +192,23 @@ def films() -> None:
         )
     )
     left, right = st.columns(2)
-    known = left.select_slider(_("Films known"), numbers.KNOWN, value=4, key="risk_known")
+    known = left.select_slider(_("Films known"), made_up_people.KNOWN, value=4, key="risk_known")
     wrong = right.select_slider(_("Wrong films among them"), (0, 1, 2), key="risk_wrong")
     epsilon = "1"
     seed = _seed("films")
-    searches = numbers.films(seed, epsilon, wrong)
+    searches = made_up_people.films(seed, epsilon, wrong)
     with st.grid(3, min_column_width=150):
         for name, each in searches.items():
             label, note = _(name), _("People whose record is found.")
-            st.metric(
-                label[0].upper() + label[1:], _share(each[numbers.KNOWN.index(known)].rate), border=True, help=note
-            )
+            rate = each[made_up_people.KNOWN.index(known)].rate
+            st.metric(label[0].upper() + label[1:], _share(rate), border=True, help=note)
     _draw_searches(searches, known)
     st.caption(
         _(
             "Scoreboard-RH of Narayanan & Shmatikov 2008, searching for {targets} people; a record is claimed if its "
             "score stands out. Our release counts films by stars at ε = {epsilon}, with up to 40 ratings a person. "
             "Records are made from its counts and belong to nobody, so a claim is right only by chance, 1 in 2,000.",
-            targets=numbers.TARGETS,
+            targets=made_up_people.TARGETS,
             epsilon=epsilon,
         )
     )
@@ -217,7 +216,7 @@ def films() -> None:
 
 def _draw_searches(searches: dict[str, list[Search]], known: int) -> None:
     """Draw how many people are found over the number of known films; `known` is the chosen one."""
-    at = numbers.KNOWN.index(known)
+    at = made_up_people.KNOWN.index(known)
     line = plural(
         "Knowing {n} film finds {removed} of people if only names were removed, and {ours} in our release",
         "Knowing {n} films finds {removed} of people if only names were removed, and {ours} in our release",
@@ -228,9 +227,9 @@ def _draw_searches(searches: dict[str, list[Search]], known: int) -> None:
     st.markdown(f"**{line}.**")
     rates = {name: [each.rate for each in of_one] for name, of_one in searches.items()}
     lines, axes = {_(name): each for name, each in rates.items()}, (_("films known"), _("people found"))
-    draw(curve_figure(numbers.KNOWN, lines, known, axes), f"{line}.", "risk-films", 340)
+    draw(curve_figure(made_up_people.KNOWN, lines, known, axes), f"{line}.", "risk-films", 340)
     rows = [
         {"films known": each, **{name: _interval(of_one[place]) for name, of_one in rates.items()}}
-        for place, each in enumerate(numbers.KNOWN)
+        for place, each in enumerate(made_up_people.KNOWN)
     ]
     twin(pd.DataFrame(rows), "risk-films", {"films known": _("films known")} | {name: _(name) for name in rates})

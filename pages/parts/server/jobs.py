@@ -22,7 +22,7 @@ from dpengine.sources.table import Table
 from dpengine.translation.catalogue import language, speaking
 from pages.parts.server import session_resources
 
-__all__ = ["Job", "Progress", "Stopped", "close", "end", "find", "start"]
+__all__ = ["Job", "Progress", "Stopped", "close", "find", "start", "stop_all"]
 
 T = TypeVar("T")
 
@@ -240,7 +240,7 @@ def close(table: Table) -> None:
         table.close()
 
 
-def end() -> None:
+def stop_all() -> None:
     """Stop every job, as the server stops."""
     for job in list(_live):
         job.stop()

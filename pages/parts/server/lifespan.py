@@ -1,4 +1,4 @@
-"""Start and stop of the server: one private folder for its files, removal of what visitors leave, a warm start.
+"""Start and stop of the server: a private folder for its files, a warm start, and removal of what visitors left.
 
 All temporary files of this process, such as uploads and copies of tables, are in one folder that only this account may
 enter. It is removed when the server stops; if a server was killed, the next one removes it.
@@ -56,7 +56,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         finally:
             _served = False
             watch.cancel()
-            jobs.end()
+            jobs.stop_all()
             for session in session_resources.sessions():
                 session_resources.clear(session)
 

@@ -33,30 +33,10 @@ from dpengine.spec.wording import (
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
-    "OURS",
-    "bound",
-    "briefly",
-    "bullets",
-    "counted_noun",
-    "duration",
-    "exactly",
-    "factor",
-    "headed",
-    "heading_of",
-    "headings_of",
-    "name_of",
-    "noun",
-    "people",
-    "percent",
-    "percent_at_least",
-    "percent_at_most",
-    "plain",
-    "protected",
-    "rows_counted",
-    "shown_labels",
-    "sure",
-    "why_measured",
-]
+    "OURS", "bound", "briefly", "bullets", "counted_noun", "duration", "exactly", "factor", "headed", "heading_of",
+    "headings_of", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "plain", "protected",
+    "rows_counted", "shown_labels", "sure", "why_measured",
+]  # fmt: skip
 
 OURS = mark("This engine")  # this engine's name among other methods in the labs
 

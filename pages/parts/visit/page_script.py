@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpengine.translation.catalogue import _
-from pages.parts.server.front_end import LATER
+from pages.parts.server.front_end import CHART_SCRIPTS
 from pages.parts.visit.state import visit
 
 __all__ = ["run"]
@@ -28,7 +28,14 @@ def run(page: str) -> None:
         "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
         "reload the page once the server answers again, and bring your table again."
     )
-    data = {"page": page, "at": at, "scroll": scroll, "away": away, "help": _("Help for {words}"), "later": LATER,
-            "ground": st.context.theme.type}  # fmt: skip
+    data = {
+        "page": page,
+        "at": at,
+        "scroll": scroll,
+        "away": away,
+        "help": _("Help for {words}"),
+        "later": CHART_SCRIPTS,
+        "ground": st.context.theme.type,
+    }
     with st.container(key="page-script"):
         _script(key="page-script-component", data=data, on_turned_change=lambda: None)

@@ -93,7 +93,7 @@ def test_a_job_is_stopped_before_its_binding_stage_or_not_at_all(table: Table) -
     job = jobs.start(work, table, binding="drawing")
     assert begun.wait(SOON)
     job.stop()
-    jobs.end()
+    jobs.stop_all()
     assert not job.stopping
     go.set()
     assert job.wait(SOON)

@@ -1,4 +1,4 @@
-"""Numbers of the Learn lab for one market: learners with their rates, losses and regrets, and proven bounds."""
+"""Runs of learners on one market: their rates, losses and regrets, and the bounds that are proven."""
 
 from __future__ import annotations
 
