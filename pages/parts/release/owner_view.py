@@ -248,16 +248,16 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
     if len(terms) < 2:
         st.caption(_("A regression on these columns has no one solution, or more terms than can be read."))
         return
-    turned = sum(np.sign(exact[term]) != np.sign(released[term]) for term in terms[1:])
+    turned = sum(exact[term] * released[term] < 0 for term in terms[1:])
     outcome = plain(_heading(plan, columns[0]))
     st.markdown(
-        _("Coefficients of the regression of {column}: **each has the same sign** as from your rows.", column=outcome)
+        _("Coefficients of the regression of {column}: **none has the opposite sign** of that from your rows.", column=outcome)
         if turned == 0
         else _(
-            "Coefficients of the regression of {column}: **{turned} of {terms} have the other sign** as from your "
-            "rows.",
+            "Coefficients of the regression of {column}: **{turned} of {terms} have the opposite sign** of those from "
+            "your rows.",
             column=outcome,
-            turned=number(int(turned)),
+            turned=number(turned),
             terms=number(len(terms) - 1),
         )
     )

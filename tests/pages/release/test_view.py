@@ -129,6 +129,30 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
     assert "sample" in texts(at) or "exact" in texts(at)
 
 
+def test_a_coefficient_of_0_has_no_sign_that_a_release_could_turn() -> None:
+    """Least squares gives some 1e-14 instead, whose sign is one of rounding."""
+    plan = Plan(
+        dataset="clinic", epsilon=1, tables=[["age", "region"]],
+        columns=[
+            {"name": "age", "kind": "number", "edges": [0, 18, 30, 45, 65, 120], "other": False, "missing": False},
+            {"name": "region", "kind": "category", "values": ["North", "South"], "other": False, "missing": False},
+        ],
+    )  # fmt: skip
+    ages = [k % 90 for k in range(300)]
+    table = dpe.open_table(pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300}))
+    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
+    at = visit()
+    visit_of(at).table = table
+    at.query_params["release"] = finished.release_id
+    at.run()
+    at.toggle(key="compare").set_value(True).run()
+    settled(at)
+    terms = next(each.value for each in at.dataframe if "term" in each.value)
+    assert terms["term"].tolist() == ["(constant)", "region = South"]
+    assert terms["true (private)"][1] == 0
+    assert "none has the opposite sign" in texts(at)
+
+
 def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
