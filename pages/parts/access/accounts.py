@@ -12,7 +12,7 @@ from pages.parts.access.person import LOCAL, Person
 from pages.parts.access.settings import Group, NoSignIn
 from pages.parts.shared.demo import is_demo
 
-__all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
+__all__ = ["LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):

@@ -18,7 +18,7 @@ from pages.parts.shared.wording import OURS, exactly, percent, percent_at_most
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "DEFENCES", "above_by_chance", "choose_defence", "measure", "rate_columns", "rate_rows", "run_again_button",
+    "DEFENCES", "choose_defence", "measure", "rate_columns", "rate_rows", "run_again_button",
     "show_rates", "verdict",
 ]  # fmt: skip
 

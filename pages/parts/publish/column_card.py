@@ -18,7 +18,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_entry import finds_cells, is_found, listed
 from pages.parts.visit.state import visit
 
-__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
+__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind"]
 
 KIND_NAMES = {
     "number": mark("number"),
@@ -62,7 +62,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the cells of a column of this kind; return these fields of its entry."""
-    as_text = holds_texts(stored_as(name))
+    as_text = holds_texts(_stored_as(name))
     match kind:
         case "number":
             return ask_number(name, column, as_text=as_text)
@@ -154,10 +154,10 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().recall(visit().key(f"typed-{name}-{kind}"), ())
     codes = [code for code, _word in field.words] if (field := _field(name)) else []
-    return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), codes=codes, keep_kind=True)
+    return typed or plan_form.suggestion(name, kind, stored_as=_stored_as(name), codes=codes, keep_kind=True)
 
 
-def stored_as(name: str) -> str:
+def _stored_as(name: str) -> str:
     """Return the type in which the open table holds a column."""
     return field.type if (field := _field(name)) else "VARCHAR"
 

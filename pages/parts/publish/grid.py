@@ -23,7 +23,7 @@ from pages.parts.visit.plan.column_entry import finds_cells
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
 
-__all__ = ["GRID", "show_grid", "take_typed", "typed_into"]
+__all__ = ["GRID", "show_grid", "take_typed"]
 
 GRID = "grid"
 NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (

@@ -22,7 +22,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_words", "with_edits"]
+__all__ = ["ask_words"]
 
 ABOUT = {
     "publisher": (mark("Publisher"), mark("Office of Statistics of Example City")),

@@ -251,7 +251,10 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
     turned = sum(exact[term] * released[term] < 0 for term in terms[1:])
     outcome = plain(_heading(plan, columns[0]))
     st.markdown(
-        _("Coefficients of the regression of {column}: **none has the opposite sign** of that from your rows.", column=outcome)
+        _(
+            "Coefficients of the regression of {column}: **none has the opposite sign** of that from your rows.",
+            column=outcome,
+        )
         if turned == 0
         else _(
             "Coefficients of the regression of {column}: **{turned} of {terms} have the opposite sign** of those from "

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.translation.catalogue import ENGLISH, language, localised
 
-__all__ = ["in_language", "lined_up", "show_numbers"]
+__all__ = ["in_language", "show_numbers"]
 
 SPAN = 1_000  # a column whose largest number is this many times the smallest keeps its significant digits
 THOUSAND = 1_000  # from here on such numbers become texts: Streamlit separates no thousands of significant digits

@@ -50,7 +50,7 @@ from pages.parts.visit.plan.tables import (
 )
 
 __all__ = [
-    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "coarser", "column_faults", "confirmed",
     "declared_name", "edges_of", "entry", "entry_without_words", "from_plan", "has_ranges", "is_from_file",
     "is_ordered", "published", "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of",
     "texts_from_file", "to_plan", "too_many", "used", "waits_for_a_list",
