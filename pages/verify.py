@@ -21,7 +21,7 @@ from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry
 
-READABLE = 680
+READABLE = 680  # pixels: the width of a column of text
 
 
 def show_promise(promised: dict[str, Any]) -> None:

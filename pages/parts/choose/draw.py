@@ -33,12 +33,13 @@ def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
             horizontal=True,
         )
         if way == DEMONSTRATION:
-            _demonstration(candidates)
+            _offer_free_draw(candidates)
         else:
-            _charged(candidates, question)
+            _offer_charged_draw(candidates, question)
 
 
-def _demonstration(candidates: Candidates) -> None:
+def _offer_free_draw(candidates: Candidates) -> None:
+    """Offer to draw as often as wanted, at no cost and without protection."""
     st.caption(
         _("Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like.")
     )
@@ -52,7 +53,8 @@ def _demonstration(candidates: Candidates) -> None:
 
 
 @ledger_faults_shown()
-def _charged(candidates: Candidates, question: str) -> None:
+def _offer_charged_draw(candidates: Candidates, question: str) -> None:
+    """Offer to draw once, charged to the budget of a dataset."""
     if not publishes():
         return
     ledger = visit().ledger

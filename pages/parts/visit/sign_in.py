@@ -7,7 +7,7 @@ from streamlit import runtime
 
 from dpengine.translation.catalogue import _
 from pages.parts.access import settings
-from pages.parts.access.accounts import May, accounts_of
+from pages.parts.access.accounts import Account, May, accounts_of
 from pages.parts.access.person import person
 from pages.parts.access.settings import NoSignIn, Oidc
 from pages.parts.server import lifespan, request_guard, session_resources
@@ -59,15 +59,20 @@ def show_account() -> None:
         label = f"{plain(name)} · {plain(here.heading)}"
         with st.popover(label, icon=":material/account_circle:", type="tertiary"):
             if len(accounts) > 1:
-                titles = [plain(each.heading) for each in accounts]
-                chosen = accounts[titles.index(st.radio(_("Group"), titles, index=accounts.index(here), key="group"))]
-                st.caption(_("Another group has tables, budgets and releases of its own. The table at hand is closed."))
-                if st.button(_("Change group"), key="change-group", disabled=chosen == here):
-                    change_account(chosen)
-                    st.rerun()
+                _ask_group(accounts, here)
             else:
                 st.caption(_("Everything here belongs to {group}.", group=plain(here.heading)))
             _offer_sign_out()
+
+
+def _ask_group(accounts: list[Account], here: Account) -> None:
+    """Ask for another of the person's groups, and change to it."""
+    titles = [plain(each.heading) for each in accounts]
+    chosen = accounts[titles.index(st.radio(_("Group"), titles, index=accounts.index(here), key="group"))]
+    st.caption(_("Another group has tables, budgets and releases of its own. The table at hand is closed."))
+    if st.button(_("Change group"), key="change-group", disabled=chosen == here):
+        change_account(chosen)
+        st.rerun()
 
 
 def _offer_sign_out() -> None:

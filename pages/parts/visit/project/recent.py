@@ -27,7 +27,8 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_LISTED = 12
-MIN_ALIKE, MAX_ALIKE = 2, 2  # equal columns that are no coincidence, datasets that are named
+MIN_COLUMNS = 2  # one column of the same name may be a coincidence
+MAX_DATASETS = 2  # datasets that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
             draft = draft_of(one) if one.release_id else None
             if draft is None or same_name(draft.entries.dataset) == same_name(dataset):
                 continue
-            if len(draft.entries.chosen) >= MIN_ALIKE and names >= set(draft.entries.chosen):
+            if len(draft.entries.chosen) >= MIN_COLUMNS and names >= set(draft.entries.chosen):
                 matching.append(draft.entries.dataset)
-        return matching[:MAX_ALIKE]
+        return matching[:MAX_DATASETS]
 
     return here.once("same-columns", (dataset, here.table_name, entries), look)
 
