@@ -25,7 +25,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, headed, heading_of, noun
+from pages.parts.shared.wording import exactly, heading_of, noun, with_headings
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
 from pages.parts.visit.strategy import is_adaptive, strategy_of
@@ -111,7 +111,7 @@ def show_trial(plan: Plan) -> None:
     st.markdown(
         _("**Every published table at ε = {epsilon}, tried out on made-up people**", epsilon=exactly(of.epsilon))
     )
-    show_numbers(headed(of, errors), predicted_columns() | measured_columns(of))
+    show_numbers(with_headings(of, errors), predicted_columns() | measured_columns(of))
 
 
 require_entry()

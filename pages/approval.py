@@ -21,7 +21,7 @@ from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, headed, heading_of, plain, protected
+from pages.parts.shared.wording import exactly, heading_of, plain, protected, with_headings
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategy import is_adaptive
@@ -139,7 +139,7 @@ def show_content(request: Request, plan: Plan) -> None:
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))
-    show_numbers(headed(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
+    show_numbers(with_headings(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
 
 
 def decide(request: Request) -> None:

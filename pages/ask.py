@@ -14,14 +14,14 @@ from dpengine.errors import Fault
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import bound, exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
@@ -166,7 +166,7 @@ def _say_what_is_there(entry: Entry | None) -> None:
         return
     text = _(
         "**Your release of {day} already holds this number**, at ε = {paid}. To look at it there costs nothing.",
-        day=bound(entry.created[:10]),
+        day=day(entry.created[:10]),
         paid=exactly(entry.epsilon),
     )
     st.info(text, icon=":material/inventory_2:")

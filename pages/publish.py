@@ -22,7 +22,7 @@ from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared import language
-from pages.parts.shared.example_plan import example
+from pages.parts.shared.example_plan import example_plan
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
@@ -84,7 +84,7 @@ def _show_preview(plan: Plan | None, *, wide: bool, example_too: bool) -> None:
     elif visit().table is not None:
         show_preview_so_far(_partial_plan())
     elif example_too:
-        show_preview(example(), own=False, curve=not wide)
+        show_preview(example_plan(), own=False, curve=not wide)
 
 
 def _where_to_go_on(*, under_way: bool) -> tuple[str, bool]:

@@ -12,11 +12,11 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import bound, bullets, exactly, plain, sure
+from pages.parts.shared.wording import bullets, exactly, plain, sure
 from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry
@@ -107,7 +107,7 @@ def show_outcome(
         facts = [
             *([plain(manifest["title"])] if manifest["title"] else []),
             _("dataset {name}", name=plain(manifest["dataset"])),
-            _("published on {day}", day=bound(manifest["created"][:10])),
+            _("published on {day}", day=day(manifest["created"][:10])),
             _("release {id}", id=manifest["release_id"]),
         ]
         st.caption(" · ".join(facts))

@@ -23,7 +23,6 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     exactly,
     factor,
-    headed,
     heading_of,
     noun,
     people,
@@ -34,6 +33,7 @@ from pages.parts.shared.wording import (
     protected,
     sure,
     why_measured,
+    with_headings,
 )
 from pages.parts.visit.state import visit
 
@@ -58,7 +58,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(_("**Every published table at ε = {epsilon}**", epsilon=exactly(plan.epsilon)))
-    show_numbers(headed(plan, frame), predicted_columns() | measured_columns(plan))
+    show_numbers(with_headings(plan, frame), predicted_columns() | measured_columns(plan))
     st.caption(
         _(
             "Errors of the unbiased *estimate*, counted in {unit}. {spread} The total is always published.",
@@ -236,7 +236,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ways = compare_allocations(plan)
         names = zip(ways.columns[1:], WAYS, strict=True)
         numbers = {each: st.column_config.NumberColumn(_(name), format="%.3g") for each, name in names}
-        shown = headed(plan, ways.assign(table=ways["table"].replace(ALL_CELLS, _(ALL_CELLS))))
+        shown = with_headings(plan, ways.assign(table=ways["table"].replace(ALL_CELLS, _(ALL_CELLS))))
         show_numbers(shown, {"table": st.column_config.TextColumn(_("table"))} | numbers)
         st.caption(
             _(

@@ -10,10 +10,10 @@ import streamlit as st
 from dpengine.accounting.entry import Entry, Kind
 from dpengine.accounting.ledger import Ledger
 from dpengine.exact import exact_text
-from dpengine.translation.catalogue import ENGLISH, _, localised, mark, plural, speaking
+from dpengine.translation.catalogue import ENGLISH, _, day, localised, mark, plural, speaking
 from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.entries_table import offer_files, show_entries
-from pages.parts.shared.wording import bound, exactly
+from pages.parts.shared.wording import exactly
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_history"]
@@ -87,7 +87,7 @@ def _offer_to_open(ledger: Ledger, entries: list[Entry]) -> None:
     entry = pick.selectbox(
         _("Open one again"),
         entries[::-1],
-        format_func=lambda e: f"{bound(e.created[:10])} · ε {exactly(e.epsilon)} · {e.title or _contents(e)}",
+        format_func=lambda e: f"{day(e.created[:10])} · ε {exactly(e.epsilon)} · {e.title or _contents(e)}",
         key="budget_release",
         help=_("What was paid for can be opened again, byte for byte the same, at no cost."),
     )

@@ -9,8 +9,8 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.accounting.ledger import Ledger
-from dpengine.translation.catalogue import _, number, plural
-from pages.parts.shared.wording import bound, exactly, plain, sure
+from dpengine.translation.catalogue import _, day, number, plural
+from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_other_names"]
@@ -73,4 +73,4 @@ def _in_words(entry: Entry, like: Resemblance) -> str:
     statement = (
         _("stated to be other people: no shared account") if like.other_people else _("the same people: one account")
     )
-    return f"{bound(entry.created[:10])}, **{plain(entry.dataset)}**: {rows}; {statement}."
+    return f"{day(entry.created[:10])}, **{plain(entry.dataset)}**: {rows}; {statement}."

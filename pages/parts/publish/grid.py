@@ -79,7 +79,7 @@ def take_typed() -> None:
     """Take what was typed into the grid into the entries; to be called before the entries are used."""
     here = visit()
     drawn: _Drawn | None = here.recall(GRID, ())
-    if drawn is None or _hides(drawn, here.entries):
+    if drawn is None or _is_outdated(drawn, here.entries):
         here.renew(GRID)
         drawn = _Drawn(here.entries, here.entries, {})
     edits: Edits = st.session_state.get(here.fresh_key(GRID), {}).get("edited_rows", {})
@@ -183,7 +183,7 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     return column | fields | {"source": "standard" if standard else "typed"}
 
 
-def _hides(drawn: _Drawn, entries: Entries) -> bool:
+def _is_outdated(drawn: _Drawn, entries: Entries) -> bool:
     """Whether the grid, with what was typed into it, no longer shows the entries as they are.
 
     Only then is it reset, because a reset loses what a browser is about to send.

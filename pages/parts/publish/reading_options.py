@@ -92,7 +92,7 @@ def kept(how: dict[str, Any]) -> dict[str, Any]:
 
 
 def differ(how: dict[str, Any]) -> bool:
-    """Return whether options are stated by which the open file was not read."""
+    """Whether options are stated by which the open file was not read."""
     before = PLAINLY | visit().read_as
     return any(how[name] != before[name] and (how[name] != PLAINLY[name] or name in KEPT) for name in how)
 

@@ -13,7 +13,7 @@ from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, day
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
@@ -21,7 +21,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import bound, exactly, plain
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
@@ -193,7 +193,7 @@ def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:
     text = _(
         "**Your release of {day} already holds all tables of this plan**, at ε = {paid}. To look at them again costs "
         "nothing. Publishing them anew spends ε = {price} more, for numbers of their own.",
-        day=bound(entry.created[:10]),
+        day=day(entry.created[:10]),
         paid=exactly(entry.epsilon),
         price=exactly(bill.price),
     )

@@ -1,4 +1,4 @@
-"""What only the owner can say of odd rows and cells, asked before the table is taken: nothing is decided by a guess."""
+"""Questions about odd rows and cells, asked before a table is taken: only its owner can answer them."""
 
 from __future__ import annotations
 

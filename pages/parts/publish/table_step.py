@@ -46,7 +46,7 @@ def choose_table() -> None:
     else:
         arrived = _place_of_upload(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
     how = reading_options.ask()
-    if databases := connections.known(visit().account.connections):
+    if databases := connections.databases(visit().account.connections):
         with st.expander(_("A table of a database"), icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:

@@ -15,13 +15,13 @@ from dpengine.bundle.guide import model_errors
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.wording import bound, counted_noun, exactly, plain, rows_counted, sure
+from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
@@ -37,7 +37,7 @@ def show_release(release: Release) -> None:
         _(
             "Published on {day} at {time} UTC. ε = {epsilon} of the budget of {dataset} is spent; looking and "
             "downloading cost nothing.",
-            day=bound(release.created[:10]),
+            day=day(release.created[:10]),
             time=release.created[11:16],
             epsilon=exactly(plan.epsilon),
             dataset=plain(plan.dataset),

@@ -9,10 +9,10 @@ import streamlit as st
 from dpengine.sources.connections import Connection
 from pages.parts.access.settings import CONNECTIONS
 
-__all__ = ["known"]
+__all__ = ["databases"]
 
 
-def known(allowed: Collection[str] | None = None) -> dict[str, Connection]:
+def databases(allowed: Collection[str] | None = None) -> dict[str, Connection]:
     """Return the databases by the operator's names for them; with `allowed`, only those with these names."""
     if not st.secrets.load_if_toml_exists():
         return {}

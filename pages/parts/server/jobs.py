@@ -116,7 +116,7 @@ class Job(Generic[T]):
 
     @property
     def failure(self) -> BaseException | None:
-        """What a job that is done has raised, if anything."""
+        """The exception that ended the job, if any."""
         return self._future.exception() if self._future.done() and not self._future.cancelled() else None
 
     @property

@@ -71,12 +71,12 @@ def _warm() -> None:
     from dpengine.charts import figures
     from pages.parts.server import connections
     from pages.parts.shared.demo import ledger_address
-    from pages.parts.shared.example_plan import example
+    from pages.parts.shared.example_plan import example_plan
 
     run.warm()
     for module in parts():
         import_module(module)
-    plan = example()
+    plan = example_plan()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
     predict(plan)
@@ -85,7 +85,7 @@ def _warm() -> None:
         ledger.spent(plan.dataset)
         if problem := unwritten(ledger.address):
             _log.warning("private-release: %s", problem)
-    if connections.known():
+    if connections.databases():
         import ibis  # noqa: F401  (takes a second or more, which the first visitor who uses a database would wait)
 
 

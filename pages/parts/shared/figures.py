@@ -92,9 +92,10 @@ class FigureOfDrawing(BaseFigure):  # type: ignore[misc]  # Plotly has no types
 
 
 def epsilon_axis(figure: go.Figure, *now: float, right: str = "", span: Sequence[float] | None = None) -> None:
-    """Make the x axis a logarithmic one for ε, with lines at `now`; `right` says what a larger ε gives: more exactness.
+    """Make the x axis a logarithmic one for ε, with lines at `now`.
 
-    `span` holds the ends of the axis as powers of ten; without it, they follow from the data.
+    `right` says what a larger ε gives, by default more exactness. `span` holds the ends of the axis as powers of ten;
+    without it, they follow from the data.
     """
     figure.update_xaxes(
         title_text=_("privacy budget ε (more private ← → {right})", right=right or _("more exact")),

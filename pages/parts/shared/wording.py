@@ -33,9 +33,29 @@ from dpengine.spec.wording import (
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
-    "OURS", "bound", "briefly", "bullets", "counted_noun", "duration", "exactly", "factor", "headed", "heading_of",
-    "headings_of", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "plain", "protected",
-    "rows_counted", "shown_labels", "sure", "why_measured",
+    "OURS",
+    "briefly",
+    "bullets",
+    "counted_noun",
+    "duration",
+    "edge_or_day",
+    "exactly",
+    "factor",
+    "heading_of",
+    "headings_of",
+    "name_of",
+    "noun",
+    "people",
+    "percent",
+    "percent_at_least",
+    "percent_at_most",
+    "plain",
+    "protected",
+    "rows_counted",
+    "shown_labels",
+    "sure",
+    "why_measured",
+    "with_headings",
 ]  # fmt: skip
 
 OURS = mark("This engine")  # this engine's name among other methods in the labs
@@ -47,8 +67,8 @@ _LIVELY = re.compile(
 _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what would begin a list or draw a line
 
 
-def headed(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose column `table` names tables, with their names for readers."""
+def with_headings(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the names of tables for readers, in place of those of the files in its column `table`."""
     heading = headings_of(plan)
     names = {name_of(table): heading(table) for table in (*plan.marginals, ())}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
@@ -106,14 +126,14 @@ def briefly(epsilon: Fraction) -> str:
     return localised(text if Fraction(text) == epsilon else f"≈ {text}")
 
 
-def bound(entered: object) -> str:
-    """Write an edge or a day that was entered as the page's language does; any other text stays as it is.
+def edge_or_day(entered: object) -> str:
+    """Write an entered edge or day as the page's language does; any other text stays as it is.
 
-    >>> bound("200000"), bound(1990), bound("0.5"), bound("2026-12-31"), bound("?")
+    >>> edge_or_day("200000"), edge_or_day(1990), edge_or_day("0.5"), edge_or_day("2026-12-31"), edge_or_day("?")
     ('200,000', '1990', '0.5', '2026-12-31', '?')
     >>> from dpengine.translation.catalogue import speaking
     >>> with speaking("de"):
-    ...     bound("200000"), bound("2026-12-31")
+    ...     edge_or_day("200000"), edge_or_day("2026-12-31")
     ('200.000', '31.12.2026')
     """
     text = str(entered)

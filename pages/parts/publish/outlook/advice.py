@@ -1,4 +1,4 @@
-"""Advice for a plan most of whose cells would be noise: what each way out would give, and a button to take it.
+"""Advice if most cells of a plan would be noise: what each way out would give, and a button to take it.
 
 A way out helps if it more than halves the share of cells that are mostly noise, or if a model fills in most cells. If a
 larger ε helps, the smallest step that helps is offered, since each step protects people less.

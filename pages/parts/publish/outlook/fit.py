@@ -22,7 +22,7 @@ from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import bound, percent, plain
+from pages.parts.shared.wording import edge_or_day, percent, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -246,7 +246,7 @@ def _looked_at(
 def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
     """Say how many rows lie outside the bounds of an amount, and whether its range is much wider than they need."""
     rows = max(beyond.rows, 1)
-    low, high = plain(bound(f"{amount.low:f}")), plain(bound(f"{amount.high:f}"))
+    low, high = plain(edge_or_day(f"{amount.low:f}")), plain(edge_or_day(f"{amount.high:f}"))
     st.markdown(
         _(
             "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "

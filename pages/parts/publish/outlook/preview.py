@@ -24,7 +24,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
+from pages.parts.shared.wording import exactly, heading_of, name_of, noun, people, plain, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -111,7 +111,7 @@ def _show_head(title: str) -> bool:
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
-    show_numbers(headed(plan, predict(plan)), predicted_columns() | measured_columns(plan))
+    show_numbers(with_headings(plan, predict(plan)), predicted_columns() | measured_columns(plan))
     st.caption(_("The curve in numbers: 95 in 100 are within ±, for each ε"))
     headings = {name_of(table): heading_of(plan, table) for table in plan.marginals}
     formats = {name: st.column_config.NumberColumn(headings.get(name, name), format="%.4g") for name in numbers}
@@ -119,7 +119,7 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 
 
 def _show_adaptive(plan: Plan, *, own: bool) -> None:
-    """Show the consequence of a plan whose errors are unknown before trials, which run in the background."""
+    """Show a made-up release of a plan whose errors are unknown before trials, which run in the background."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         last = trial.drawn(plan, _table_to_show(plan), afresh=redraw)

@@ -15,8 +15,7 @@ from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.spec.domain import cells_payload
 from dpengine.spec.query import Count, Question
-from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import bound
+from dpengine.translation.catalogue import _, day
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
@@ -173,4 +172,4 @@ def _published(entry: Entry) -> Draft | None:
 
 
 def _name(entry: Entry) -> str:
-    return _("{dataset}, published on {day}", dataset=entry.dataset, day=bound(entry.created[:10]))
+    return _("{dataset}, published on {day}", dataset=entry.dataset, day=day(entry.created[:10]))
