@@ -131,7 +131,7 @@ class _Offers:
 
 
 def _rows_to_draw(filled: int) -> range:
-    """Return the rows to draw, which the owner chooses where many are filled; an empty one is the last of all."""
+    """Return the rows to draw, the last one empty; if many are filled, the owner chooses which of them."""
     if filled <= MAX_DRAWN:
         return range(filled + 1)
     starts = [*range(0, filled - MAX_DRAWN, MAX_DRAWN), LAST]
