@@ -1,4 +1,4 @@
-"""The entry. A server imports it for its routes; each visit runs it for the page settings and the navigation."""
+"""The entry of the page: a server imports this file for its routes, and each visit runs it to draw the chosen page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
-LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
+SHARED = Path(__file__).parent / "pages" / "parts" / "shared"
 
 
 def main() -> None:
@@ -20,12 +20,12 @@ def main() -> None:
     from pages.parts.shared import language
     from pages.parts.visit import background_read, sign_in
 
-    st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
+    st.set_page_config(page_title="Private Release", page_icon=SHARED / "logo.svg", layout="wide")
 
-    language.speak_the_visitors()
+    language.use_visitors_language()
     admitted = sign_in.is_admitted()
-    st.logo(LOOK / "logo.svg", size="large")
-    st.html(LOOK / "look.css")
+    st.logo(SHARED / "logo.svg", size="large")
+    st.html(SHARED / "look.css")
 
     page = st.navigation(_menu(approval=admitted and sign_in.approves()), position="top" if admitted else "hidden")
     if lifespan.is_served():
@@ -39,11 +39,11 @@ def main() -> None:
     if admitted:
         _run(page)
     else:
-        sign_in.show_door()
+        sign_in.show_sign_in()
 
 
 def _menu(*, approval: bool) -> dict[str, list[StreamlitPage]]:
-    """Return the pages under their sections; that of approvals only for those who approve."""
+    """Return the pages by section; the page of approvals is for those who approve."""
     from dpengine.translation.catalogue import _
 
     def page(name: str, title: str, icon: str, folder: str = "pages", *, first: bool = False) -> StreamlitPage:
@@ -72,25 +72,25 @@ def _menu(*, approval: bool) -> dict[str, list[StreamlitPage]]:
 
 
 def _run(page: StreamlitPage) -> None:
-    """Draw a page with what stands above it on every page, and follow it in the visitor's tab."""
+    """Draw a page below what stands above every page, and tell the visitor's tab which page it is."""
     from dpengine.translation.catalogue import speaking
     from pages.parts.server import lifespan
     from pages.parts.shared import demo, language
     from pages.parts.visit import samples, sign_in, tour
 
     if lifespan.is_served():
-        from pages.parts.visit import focus, tab_storage  # their components need a running server
+        from pages.parts.visit import page_script, tab_storage  # their components need a running server
 
         tab_storage.recall()
-    sign_in.show_corner()
+    sign_in.show_account()
     demo.show_banner(short=tour.is_under_way())
     samples.bring_sample()
     tour.show(page.url_path)
     spoken = language.chosen()
-    with speaking(spoken):  # known at once; outside of it, each text asks the session
+    with speaking(spoken):  # otherwise each text would look up the language in the session
         page.run()
     if lifespan.is_served():
-        focus.follow(page.url_path)
+        page_script.run(page.url_path)
         tab_storage.remember(spoken)
 
 

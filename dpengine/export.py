@@ -20,7 +20,7 @@ import pyarrow as pa
 from dpengine import discovery, safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import opened
-from dpengine.bundle.checks.searches import plan_in
+from dpengine.bundle.found_file import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
 from dpengine.bundle.workbook import workbook

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 import pandas as pd
@@ -20,10 +21,10 @@ from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, headed, heading_of, plain, protected
+from pages.parts.shared.wording import exactly, heading_of, plain, protected, with_headings
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
-from pages.parts.visit.strategies import is_adaptive
+from pages.parts.visit.strategy import is_adaptive
 
 MAX_SHOWN = 100_000  # letters of a plan that are shown; a longer one can be downloaded
 ENDED = (mark("state"), mark("dataset"), mark("sent by"), mark("decided by"), mark("note"), mark("release"))
@@ -41,25 +42,25 @@ def main() -> None:
             "it, another decides. An approval is for exactly one plan, and is used once."
         )
     )
-    book = visit().ledger
-    requests = book.approvals.requests()
+    ledger = visit().ledger
+    requests = ledger.approvals.requests()
     waiting = [each for each in requests if each.state is State.WAITING]
     st.header(_("Waiting"), anchor=False)
     if waiting:
-        look_at(book, choose(waiting))
+        show_request(ledger, choose_request(waiting))
     else:
         st.markdown(_("No plan waits for a decision."))
     if approved := [each for each in requests if each.state is State.APPROVED]:
         st.header(_("Approved, not yet published"), anchor=False)
         for request in approved:
-            show_approved(book, request)
+            show_approved(ledger, request)
     if ended := [each for each in requests if each.state not in (State.WAITING, State.APPROVED)]:
         st.header(_("Earlier"), anchor=False)
         list_ended(ended)
-    set_rules(book)
+    show_rules(ledger)
 
 
-def choose(waiting: list[Request]) -> Request:
+def choose_request(waiting: list[Request]) -> Request:
     """Return the request to look at; the earliest one is offered first."""
     if len(waiting) == 1:
         return waiting[0]
@@ -74,9 +75,9 @@ def choose(waiting: list[Request]) -> Request:
     return request
 
 
-def look_at(book: Ledger, request: Request) -> None:
+def show_request(ledger: Ledger, request: Request) -> None:
     """Show a plan with its price and its predicted error, and the buttons to decide."""
-    text = book.approvals.plan_text(request.request_id)
+    text = ledger.approvals.plan_text(request.request_id)
     plan = Plan.loads(text)
     with st.container(border=True, key="approval-request"):
         st.markdown(f"**{plain(plan.title or plan.dataset)}**")
@@ -86,7 +87,7 @@ def look_at(book: Ledger, request: Request) -> None:
             if request.note
             else _("Sent by {whom}.", whom=who)
         )
-        show_price(book, request)
+        show_price(ledger, request)
         if request.other_people:
             st.warning(
                 _(
@@ -103,9 +104,9 @@ def look_at(book: Ledger, request: Request) -> None:
         decide(request)
 
 
-def show_price(book: Ledger, request: Request) -> None:
+def show_price(ledger: Ledger, request: Request) -> None:
     """Show what the release would cost, and how much of the budget it would leave."""
-    spent, left = book.spent(request.dataset), book.left(request.dataset)
+    spent, left = ledger.spent(request.dataset), ledger.left(request.dataset)
     after = _("no cap") if left is None else exactly(max(left - request.epsilon, Fraction(0)))
     bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(request.epsilon), _("Left after"): after}
     st.markdown(_("From the budget of **{dataset}**, in ε:", dataset=plain(request.dataset)))
@@ -138,7 +139,7 @@ def show_content(request: Request, plan: Plan) -> None:
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))
-    show_numbers(headed(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
+    show_numbers(with_headings(plan, frame), predicted_columns(), alt=_("Predicted errors of each table"))
 
 
 def decide(request: Request) -> None:
@@ -179,7 +180,7 @@ def offer_plan(request: Request, text: str) -> None:
     )
 
 
-def show_approved(book: Ledger, request: Request) -> None:
+def show_approved(ledger: Ledger, request: Request) -> None:
     """Show an approval that may still be withdrawn."""
     with st.container(border=True):
         st.markdown(
@@ -192,7 +193,7 @@ def show_approved(book: Ledger, request: Request) -> None:
             )
         )
         with st.container(horizontal=True):
-            offer_plan(request, book.approvals.plan_text(request.request_id))
+            offer_plan(request, ledger.approvals.plan_text(request.request_id))
             offer_withdrawal(request)
 
 
@@ -215,10 +216,10 @@ def list_ended(ended: list[Request]) -> None:
     show_entries(pd.DataFrame(rows), _("Earlier requests, the latest first"), named)
 
 
-def set_rules(book: Ledger) -> None:
+def show_rules(ledger: Ledger) -> None:
     """Say what needs approval; let stewards change it."""
     st.header(_("What needs approval"), anchor=False)
-    rules = book.approvals.rules()
+    rules = ledger.approvals.rules()
     group = plain(visit().account.heading)
     if ALL in rules:
         st.markdown(_("Every release of **{group}**. Single questions and private choices are refused.", group=group))
@@ -229,43 +230,54 @@ def set_rules(book: Ledger) -> None:
         )
     else:
         st.markdown(_("Nothing at present: owners publish by themselves."))
-    if May.RULE not in visit().account.may:
+    if May.RULE in visit().account.may:
+        ask_rules(sorted({*ledger.datasets(), *rules} - {ALL}), rules)
+    else:
         st.caption(
             _(
                 "Stewards who do not publish themselves set this, or whoever runs this server: who publishes could "
                 "lift it."
             )
         )
-        return
+
+
+def ask_rules(datasets: list[str], rules: Collection[str]) -> None:
+    """Ask which of the known `datasets`, or others, need approval, and save it."""
     with st.form("approval_rules", border=True):
         every = st.toggle(
-            _("Every dataset of {group}", group=group), ALL in rules, key=visit().turned("approval-every")
+            _("Every dataset of {group}", group=plain(visit().account.heading)),
+            ALL in rules,
+            key=visit().fresh_key("approval-every"),
         )
-        known = sorted({*book.datasets(), *rules} - {ALL})
         single = st.multiselect(
             _("Or single datasets"),
-            known,
+            datasets,
             [name for name in rules if name != ALL],
             accept_new_options=True,
-            key=visit().turned("approval-single"),
+            key=visit().fresh_key("approval-single"),
             help=_("Type the name of a dataset that nothing was published of yet."),
         )
         if not st.form_submit_button(_("Save"), icon=":material/save:"):
             return
-    wanted = {same_name(name): name for name in [*single, *([ALL] if every else [])]}
     try:
-        for name in rules:
-            if same_name(name) not in wanted:
-                visit().set_rule(name, needed=False)
-        for name in wanted.values():
-            visit().set_rule(name, needed=True)
+        save_rules(rules, [*single, *([ALL] if every else [])])
     except BudgetError as error:
         st.warning(all_faults(error), icon=":material/block:")
         return
     for name in ("approval-every", "approval-single"):
-        visit().turn(name)
+        visit().renew(name)
     st.toast(_("Saved."), icon=":material/check:")
     st.rerun()
+
+
+def save_rules(before: Collection[str], names: list[str]) -> None:
+    """Require approval for datasets of these names, and no more for others that needed it `before`."""
+    wanted = {same_name(name): name for name in names}
+    for name in before:
+        if same_name(name) not in wanted:
+            visit().set_rule(name, needed=False)
+    for name in wanted.values():
+        visit().set_rule(name, needed=True)
 
 
 require_entry()

@@ -14,14 +14,14 @@ from dpengine.errors import Fault
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import bound, exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
@@ -139,14 +139,14 @@ def _consequence(question: Question, table: Table) -> None:
     digest = digest_of_table()
     if digest is None:
         return
-    book, data = visit().ledger, visit().ledger.fingerprint(digest)
-    before = published(digest, question, book)
+    ledger, data = visit().ledger, visit().ledger.fingerprint(digest)
+    before = published(digest, question, ledger)
     if before is not None:
         st.markdown(_("**Answered: seeing it again costs 0.** The same question on the same data has one answer."))
         show_answer(before)
         return
-    resemblances = resembling(table, question, data, book)
-    if book.approvals.needed(question.dataset, data, resemblances):
+    resemblances = resembling(table, question, data, ledger)
+    if ledger.approvals.needed(question.dataset, data, resemblances):
         st.warning(
             _(
                 "The budget of {dataset} is spent only with a second person's approval, which is for plans of tables. "
@@ -156,7 +156,7 @@ def _consequence(question: Question, table: Table) -> None:
             icon=":material/how_to_reg:",
         )
         return
-    _say_what_is_there(recent.with_answer_to(question, data, book))
+    _say_what_is_there(recent.with_answer_to(question, data, ledger))
     _offer(question, table, data, resemblances)
 
 
@@ -166,7 +166,7 @@ def _say_what_is_there(entry: Entry | None) -> None:
         return
     text = _(
         "**Your release of {day} already holds this number**, at ε = {paid}. To look at it there costs nothing.",
-        day=bound(entry.created[:10]),
+        day=day(entry.created[:10]),
         paid=exactly(entry.epsilon),
     )
     st.info(text, icon=":material/inventory_2:")
@@ -196,16 +196,16 @@ def _show_expected(question: Question) -> None:
 
 def _offer(question: Question, table: Table, data: bytes, resemblances: list[Resemblance]) -> None:
     """Show the bill, and the button to pay it unless the ledger refuses."""
-    book, others = visit().ledger, other_people(data, resemblances)
+    ledger, others = visit().ledger, other_people(data, resemblances)
     alike = [] if others else resemblances
-    spent, left = book.spent(question.dataset, data, alike), book.left(question.dataset, data, alike)
+    spent, left = ledger.spent(question.dataset, data, alike), ledger.left(question.dataset, data, alike)
     bill = {_("Spent so far"): exactly(spent), _("This question"): exactly(question.epsilon)}
     bill[_("Left after")] = _("no cap") if left is None else exactly(max(left - question.epsilon, Fraction(0)))
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
     try:
-        book.check(question.dataset, data, question.epsilon, alike)
+        ledger.check(question.dataset, data, question.epsilon, alike)
     except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return

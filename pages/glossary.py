@@ -13,7 +13,7 @@ from pages.parts.shared.glossary.search import alphabetical, search
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import require_entry, visit
 
-READABLE = 760
+READABLE = 760  # pixels: the width of a column of text
 LONGEST = 200  # letters of a search
 SEARCH = "glossary_search"
 HERE = "pages/glossary.py"
@@ -97,9 +97,8 @@ def _list_terms(keys: Iterable[str], opened: str) -> None:
     with st.container(gap=None):
         for key in rest:
             name, meaning = _(GLOSSARY[key].name), _(GLOSSARY[key].meaning)
-            folded = st.expander(f"**{name}** · {meaning}", key=f"word-{key}", type="compact", on_change="rerun")
-            if folded.open:
-                with folded:
+            with st.expander(f"**{name}** · {meaning}", key=f"word-{key}", type="compact", on_change="rerun") as box:
+                if box.open:
                     _show_rest(key)
 
 

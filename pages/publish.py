@@ -1,4 +1,4 @@
-"""Publish: table → columns → what is known → whom → how private → release, on one page that grows step by step."""
+"""Publish page: from a table to its release in six steps, on one page that grows step by step."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pages.parts.publish.found_values import as_findable
 from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit
 from pages.parts.publish.outlook.advice import advise
-from pages.parts.publish.outlook.preview import in_words, show_consequence, show_so_far
+from pages.parts.publish.outlook.preview import in_words, show_preview, show_preview_so_far
 from pages.parts.publish.outlook.trial import KEPT
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared import language
-from pages.parts.shared.example_plan import example
+from pages.parts.shared.example_plan import example_plan
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.checked import faulty
+from pages.parts.visit.plan.column_checks import faulty
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
@@ -43,7 +43,7 @@ CHANGES = {
 
 def main() -> None:
     """Draw a finished release, or the steps on the left and a preview on the right."""
-    if (release := _release_of_the_address()) is not None:
+    if (release := _release_in_address()) is not None:
         show_release(release)
         visit().focus = "release-title", True
         return
@@ -51,7 +51,7 @@ def main() -> None:
         return
     job = progress.current()
     if job is None and visit().table is None:
-        _welcome()
+        _show_welcome()
     else:
         with st.container(key="page-title"):
             st.title(_title(), anchor=False)
@@ -66,28 +66,28 @@ def main() -> None:
         if job is not None:
             progress.follow(job)
         else:
-            _steps(plan, fault, refusal)
+            _show_steps(plan, fault, refusal)
             with above:
                 bar.show()
     with right, st.container(key="consequence"):
-        _show_on_the_right(plan if not refusal else None, wide=wide, example_too=job is None)
-    visit().focus = _focus(under_way=job is not None)
+        _show_preview(plan if not refusal else None, wide=wide, example_too=job is None)
+    visit().focus = _where_to_go_on(under_way=job is not None)
 
 
-def _show_on_the_right(plan: Plan | None, *, wide: bool, example_too: bool) -> None:
+def _show_preview(plan: Plan | None, *, wide: bool, example_too: bool) -> None:
     """Show what readers of `plan` will see; without one, what is known of it so far, or an example of another table.
 
     After a reload, a release under way has no plan here, and an example beside it would be taken for its own.
     """
     if plan is not None:
-        show_consequence(as_findable(plan), own=True, curve=not wide)  # each cell typed would redraw the curve
+        show_preview(as_findable(plan), own=True, curve=not wide)  # each cell typed would redraw the curve
     elif visit().table is not None:
-        show_so_far(_partial_plan())
+        show_preview_so_far(_partial_plan())
     elif example_too:
-        show_consequence(example(), own=False, curve=not wide)
+        show_preview(example_plan(), own=False, curve=not wide)
 
 
-def _focus(*, under_way: bool) -> tuple[str, bool]:
+def _where_to_go_on(*, under_way: bool) -> tuple[str, bool]:
     """Return where the keyboard goes on, and whether to scroll there: the open step, or why there is no release."""
     opened = visit().opened
     if under_way:
@@ -103,7 +103,7 @@ def _title() -> str:
 
 
 @ledger_faults_shown()
-def _release_of_the_address() -> Release | None:
+def _release_in_address() -> Release | None:
     """Return the release that the address names, so that a reload, another tab or the back button finds it again."""
     wanted = st.query_params.get("release")
     release = visit().release
@@ -127,7 +127,7 @@ def _release_of_the_address() -> Release | None:
     return release
 
 
-def _welcome() -> None:
+def _show_welcome() -> None:
     if (ended := progress.outcome()) is not None:
         st.info(" ".join([plain(_(str(ended))), _("Nothing was spent.")]), icon=":material/stop_circle:")
     st.title(_("Publish tables about people without exposing anyone"), anchor=False)
@@ -188,9 +188,9 @@ def _refusal(plan: Plan) -> str:
 
 
 @ledger_faults_shown()
-def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
+def _show_steps(plan: Plan | None, fault: str, refusal: str) -> None:
     """Fold each settled step into a line, show the controls of the open one, and only name the later ones."""
-    _reask()
+    _open_incomplete_steps()
     opened = visit().opened
     steps: list[tuple[str, Callable[[], None], Callable[[], str]]] = [
         (_("Table"), table_step.choose_table, table_step.summary),
@@ -201,11 +201,11 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     for number, (name, (title, body, summary)) in enumerate(zip(STEPS, steps, strict=True), start=1):
         if name == opened:
             with st.container(border=True):
-                _head(number, title)
+                _show_heading(number, title)
                 body()
         elif name in visit().settled:
             more = columns_step.all_tables() if name == "columns" else None
-            _folded(f"**{number} · {title}**  \n{summary()}", name, more)
+            _show_folded(f"**{number} · {title}**  \n{summary()}", name, more)
         else:
             st.caption(f"{number} · {title}")
     if opened:
@@ -214,25 +214,30 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     elif plan is None:
         _say_what_is_missing(fault)
     else:
-        with st.container(border=True):
-            _head(5, _("How private"))
-            choose_epsilon(plan)
-            if refusal:
-                st.warning(refusal, icon=":material/report:")
-                return
-            advise(plan)
-            with st.container(key="consequence-in-words"):  # shown on a phone, where the preview is out of sight
-                st.markdown(in_words(as_findable(plan)))
-        with st.container(border=True):
-            _head(6, _("Publish"))
-            fit.warn(plan)
-            publish_step(plan)
+        _show_last_steps(plan, refusal)
 
 
-def _reask() -> None:
-    """Open steps again that a change in another one made incomplete: a new column, or a published ID of persons.
+def _show_last_steps(plan: Plan, refusal: str) -> None:
+    """Show the choice of ε and, unless the plan is refused at it, the step to publish."""
+    with st.container(border=True):
+        _show_heading(5, _("How private"))
+        choose_epsilon(plan)
+        if refusal:
+            st.warning(refusal, icon=":material/report:")
+            return
+        advise(plan)
+        with st.container(key="consequence-in-words"):  # shown on a phone, where the preview is out of sight
+            st.markdown(in_words(as_findable(plan)))
+    with st.container(border=True):
+        _show_heading(6, _("Publish"))
+        fit.warn(plan)
+        publish_step(plan)
 
-    Steps are opened in order; if all were settled, `_say_what_is_missing` says what is missing, with a button.
+
+def _open_incomplete_steps() -> None:
+    """Open a step again if a change in another one made it incomplete: a new column, or a published ID of persons.
+
+    While no step is open, none is opened here: `_say_what_is_missing` then shows a button for the incomplete one.
     """
     entries = visit().entries
     if entries.id_column in plan_form.used(entries) and entries.several_rows:
@@ -257,13 +262,13 @@ def _say_what_is_missing(fault: str) -> None:
     st.button(label, key=visit().key("complete"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
 
 
-def _head(number: int, title: str) -> None:
+def _show_heading(number: int, title: str) -> None:
     with st.container(key=f"step-{number}"):
         st.header(f"{number} · {title}", anchor=False)
 
 
-def _folded(line: str, name: str, more: str | None = None) -> None:
-    """Show a settled step in one line, with the rest as its help, and a button to change it."""
+def _show_folded(line: str, name: str, more: str | None = None) -> None:
+    """Show a settled step in one line, with `more` as its help, and a button to change it."""
     with st.container(key=f"folded-{name}"):
         text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
         text.markdown(line, help=more)

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import Any
 
-import pandas as pd
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.accounting.composition import posterior
-from dpengine.bundle.isolated import examine_apart
-from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
-from dpengine.bundle.workbook import fitting, workbook
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
-from dpengine.export import Published, of_verified
-from dpengine.translation.catalogue import _, language, localised, mark
+from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import bound, exactly, name_of, people, plain, sure
-from pages.parts.verify.comparison import offer_comparison
+from pages.parts.shared.wording import bullets, exactly, plain, sure
+from pages.parts.verify.contents import show_contents
+from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry
 
-READABLE = 680
-MAX_SHOWN = 20_000  # cells of a table whose numbers are shown
-MEASURED = {  # headings of the list of measurements, by their names in a manifest
-    "table": mark("table"),
-    "epsilon": mark("epsilon"),
-    "mechanism": mark("mechanism"),
-    "sensitivity": mark("sensitivity"),
-    "scale": mark("scale"),
-    "cells": mark("cells"),
-    "purpose": mark("purpose"),
-    "cells_per_person": mark("cells per person"),
-}
+READABLE = 680  # pixels: the width of a column of text
 
 
-def promise(promised: dict[str, Any]) -> None:
+def show_promise(promised: dict[str, Any]) -> None:
     """Show in plain words what the release promises."""
     guarantee = promised["guarantee"]
     epsilon = rational(guarantee["epsilon"])
@@ -65,104 +45,7 @@ def promise(promised: dict[str, Any]) -> None:
     }
     st.markdown("\n".join(f"- **{name}**: {plain(text)}" for name, text in facts.items()))
     st.markdown(_("**What it does not protect**"))
-    st.markdown(_bullets(promised["not_protected"]))
-
-
-def contents(
-    manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any], content: bytes
-) -> None:
-    """Show what the bundle contains, and how it was measured; tables are called by their `headings`."""
-    st.header(_("What it contains"), help=term("bundle"))
-    tables = [
-        {
-            "table": headings[name_of(tuple(each["columns"]))],
-            "cells": each["cells"],
-            "within": people(each["half_width_95"]),
-        }
-        for each in manifest["tables"]
-    ]
-    text = st.column_config.TextColumn
-    columns = {
-        "table": text(_("table")),
-        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
-        "within": text(_("95 in 100 counts within ±"), alignment="right"),
-    }
-    show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
-    numbers(manifest, headings, content)
-    offer_workbook(of_verified(manifest, content))
-    offer_comparison(of_verified(manifest, content), headings, checked, MAX_SHOWN)
-    with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
-        measured = [_measured(each, headings) for each in manifest["measurements"]]
-        named = {key: text(_(name)) for key, name in MEASURED.items()}
-        alt = _("Measurements with their noise and their part of ε")
-        st.dataframe(measured, hide_index=True, column_config=named, alt=alt)
-        st.markdown(_bullets(promised["post_processing"]))
-    with st.expander(_("Files and their SHA-256"), icon=":material/folder_zip:"):
-        listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
-        st.dataframe(listed, hide_index=True, column_config={"file": text(_("file"))})
-
-
-def numbers(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:
-    """Show the numbers of one table, once it is chosen."""
-    tables = [(*each["columns"],) for each in manifest["tables"] if each["cells"] <= MAX_SHOWN]
-    table = st.selectbox(
-        _("Look at a table"),
-        tables,
-        index=None,
-        format_func=lambda each: headings[name_of(each)],
-        placeholder=_("choose a table to see its numbers"),
-        key=f"verify_table_{manifest['release_id']}",
-        help=_("Larger tables are in the file, for a spreadsheet or a program."),
-    )
-    if table is None:
-        return
-    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
-    from pages.parts.release.percentages import offer_percentages
-
-    release = of_verified(manifest, content)
-    frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
-    show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
-    offer_percentages(release, table, key="verify")
-
-
-def offer_workbook(release: Published) -> None:
-    """Offer all tables as a workbook, in the reader's language."""
-    if fitting(release.plan) == [()]:
-        return
-    release_id = release.manifest["release_id"]
-    name = f"tables-{release_id[:8]}.xlsx"
-    st.download_button(
-        _("All tables for a spreadsheet"), made_on_click(lambda: workbook(release, release_id), name, OCTETS), name,
-        OCTETS, on_click="ignore", icon=":material/table_view:", key="verify_workbook",
-    )  # fmt: skip
-
-
-def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:
-    """Return a measurement for readers: its table by its heading, its fractions with their decimal value."""
-    exact = {key: localised(f"{float(Fraction(entry[key])):.4g} ({entry[key]})" if "/" in entry[key] else entry[key])
-             for key in ("epsilon", "scale")}  # fmt: skip
-    words = {key: write(entry[key]) for key, write in (("mechanism", _), ("purpose", purpose_in_words)) if key in entry}
-    table = headings[name_of(tuple(entry["columns"]))]
-    return {"table": table} | {key: value for key, value in entry.items() if key != "columns"} | words | exact
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {plain(line)}" for line in lines)
-
-
-def checked(file: UploadedFile, kept_as: str = "verify_outcome") -> Verified | ReleaseError:
-    """Return the result of verifying a file or what is wrong with it; each file is verified once, not at each rerun."""
-    key = file.file_id, language()
-    known: tuple[tuple[str, str], Verified | ReleaseError] | None = st.session_state.get(kept_as)
-    if known is not None and known[0] == key:
-        return known[1]
-    outcome: Verified | ReleaseError
-    try:
-        outcome = examine_apart(file.getvalue())
-    except ReleaseError as refused:
-        outcome = refused
-    st.session_state[kept_as] = (key, outcome)
-    return outcome
+    st.markdown(bullets(promised["not_protected"]))
 
 
 def ask_for_key() -> tuple[str | None, bool]:
@@ -189,33 +72,19 @@ def ask_for_key() -> tuple[str | None, bool]:
         return None, True
 
 
-def examine(outcome: Verified | ReleaseError, name: str, content: bytes, expected: str | None, unread: bool) -> None:
-    """Show what a release file promises and holds, or why it is refused."""
+def show_outcome(
+    outcome: Verified | ReleaseError, name: str, content: bytes, expected: str | None, *, unreadable_key: bool
+) -> None:
+    """Show what a release file promises and holds, or why it is refused.
+
+    `expected` is the fingerprint of the publisher's key, if one was typed that could be read.
+    """
     if isinstance(outcome, ReleaseError):
-        with st.container(border=True):
-            st.markdown(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
-            st.markdown(_bullets(map(str, outcome.faults)))
-            st.markdown(_("Get the file again from its source, and do not rely on the numbers in this one."))
+        show_faults(outcome, name)
         return
     manifest, signer, headings, promised = outcome
     if expected is not None and signer != expected:
-        with st.container(border=True):
-            st.markdown(
-                _(":material/gpp_bad: **{name} is not signed.**", name=plain(name))
-                if signer is None
-                else _(
-                    ":material/gpp_bad: **{name} is signed by another key, `{signer}`.**",
-                    name=plain(name),
-                    signer=signer,
-                )
-            )
-            st.markdown(
-                _(
-                    "It was to be signed by the key `{expected}`. So it is not what the holder of that key published, "
-                    "or its signature was taken away. Get the file again from its source.",
-                    expected=expected,
-                )
-            )
+        show_wrong_key(name, signer, expected)
         return
     with st.container(border=True):
         st.markdown(
@@ -224,7 +93,7 @@ def examine(outcome: Verified | ReleaseError, name: str, content: bytes, expecte
                 "it cannot be read.**",
                 name=plain(name),
             )
-            if unread
+            if unreadable_key
             else _(":material/task_alt: **{name} is complete and consistent.**", name=plain(name))
         )
         st.markdown(
@@ -235,18 +104,44 @@ def examine(outcome: Verified | ReleaseError, name: str, content: bytes, expecte
             )
         )
         st.markdown(_signature(signer, expected))
-        st.caption(
-            " · ".join(
-                [
-                    *([plain(manifest["title"])] if manifest["title"] else []),
-                    _("dataset {name}", name=plain(manifest["dataset"])),
-                    _("published on {day}", day=bound(manifest["created"][:10])),
-                    _("release {id}", id=manifest["release_id"]),
-                ]
+        facts = [
+            *([plain(manifest["title"])] if manifest["title"] else []),
+            _("dataset {name}", name=plain(manifest["dataset"])),
+            _("published on {day}", day=day(manifest["created"][:10])),
+            _("release {id}", id=manifest["release_id"]),
+        ]
+        st.caption(" · ".join(facts))
+    show_promise(promised)
+    show_contents(manifest, headings, promised, content)
+
+
+def show_faults(refusal: ReleaseError, name: str) -> None:
+    """Show what is wrong with a release file, and what to do."""
+    with st.container(border=True):
+        st.markdown(_(":material/rule: **{name} is not a complete release.**", name=plain(name)))
+        st.markdown(bullets(map(str, refusal.faults)))
+        st.markdown(_("Get the file again from its source, and do not rely on the numbers in this one."))
+
+
+def show_wrong_key(name: str, signer: str | None, expected: str) -> None:
+    """Say that a release file is not signed by the expected key, and what that means."""
+    with st.container(border=True):
+        st.markdown(
+            _(":material/gpp_bad: **{name} is not signed.**", name=plain(name))
+            if signer is None
+            else _(
+                ":material/gpp_bad: **{name} is signed by another key, `{signer}`.**",
+                name=plain(name),
+                signer=signer,
             )
         )
-    promise(promised)
-    contents(manifest, headings, promised, content)
+        st.markdown(
+            _(
+                "It was to be signed by the key `{expected}`. So it is not what the holder of that key published, "
+                "or its signature was taken away. Get the file again from its source.",
+                expected=expected,
+            )
+        )
 
 
 def _signature(signer: str | None, expected: str | None) -> str:
@@ -284,5 +179,6 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
         st.caption(_("The file is read here and not kept. It goes nowhere else, and nothing is spent."))
         wanted, unreadable = ask_for_key()
     if bundle is not None:
-        examine(checked(bundle), bundle.name, bundle.getvalue(), wanted, unreadable)
+        outcome = verified(bundle, "verify_outcome")
+        show_outcome(outcome, bundle.name, bundle.getvalue(), wanted, unreadable_key=unreadable)
     show_code("verify", lambda: {"bundle": "release.zip" if bundle is None else bundle.name, "key": wanted})

@@ -45,7 +45,7 @@ def plan_of(regions: list[str]) -> dpe.Plan:
 PLAN = plan_of(["North", "South"])
 ROWS = pd.DataFrame({"region": ["North", "South", "South", "East"], "smokes": ["yes", "no", "no", "yes"]})
 RELEASE = import_module("dpengine.release")
-LEDGER: Any = import_module("dpengine.accounting.ledger")
+LEDGER_ACCESS: Any = import_module("dpengine.accounting.ledger_access")
 
 
 def shown_without_charge(folder: Path) -> bool:
@@ -54,7 +54,7 @@ def shown_without_charge(folder: Path) -> bool:
     ledger = dpe.Ledger(url)
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
-        LEDGER._crash_point = lambda point: os._exit(9) if point == "before_commit" else None
+        LEDGER_ACCESS.crash_point = lambda point: os._exit(9) if point == "before_commit" else None
         try:
             finished = dpe.release(ROWS, PLAN, ledger)
             os.write(writer, str(int(finished.tables[()]["count"].iloc[0])).encode())

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import dpengine as dpe
-from dpengine.results import result as results
+from dpengine.results.views import synthetic
 from dpengine.spec.plan import Plan
 from tests.whole_plans import rows_for, whole_plans
 
@@ -29,7 +29,7 @@ def test_every_charged_release_can_be_saved_verified_and_published_again(
 ) -> None:
     rows, ledger = data.draw(rows_for(plan)), dpe.Ledger.in_memory()
     with pytest.MonkeyPatch.context() as patch, dpe.open_table(rows) as table:
-        patch.setattr(results, "MAX_BLOCK_VALUES", block)
+        patch.setattr(synthetic, "MAX_BLOCK_VALUES", block)
         refused: tuple[str, list[dpe.Entry]] | None = None
         try:
             release = dpe.release(table, plan, ledger)

@@ -319,7 +319,7 @@ def test_law_2_a_decision_by_exact_numbers_is_noticed(monkeypatch: pytest.Monkey
         add_noise(narrower, allocation, *more)
         return add_noise(exact, allocation, *more)
 
-    monkeypatch.setattr("dpengine.measure.strategy.add_noise", peeking)
+    monkeypatch.setattr("dpengine.measure.direct_strategy.add_noise", peeking)
     with pytest.raises(AssertionError, match="control flow differs"):
         compared(plan_of("direct", "a row", "1"), PERSON[0])
 
@@ -331,7 +331,7 @@ def test_law_5_an_unpaid_second_measurement_is_noticed(monkeypatch: pytest.Monke
         add_noise(exact, allocation, *more)
         return add_noise(exact, allocation, *more)
 
-    monkeypatch.setattr("dpengine.measure.strategy.add_noise", twice)
+    monkeypatch.setattr("dpengine.measure.direct_strategy.add_noise", twice)
     assert cost(*compared(plan_of("direct", "a row", "1"), PERSON[0])) > 1.5
 
 

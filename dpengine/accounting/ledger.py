@@ -20,26 +20,22 @@ stops someone who may write to the ledger from forging a whole chain: protect th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from copy import copy
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from dpengine.accounting import hash_chain, recognition, witness
+from dpengine.accounting import hash_chain, ledger_access, recognition
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.approval.desk import Approvals
-from dpengine.accounting.database import Store, public_address
 from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.hash_chain import Book
+from dpengine.accounting.ledger_access import LedgerAccess
 from dpengine.accounting.sketch import Sketch
-from dpengine.accounting.upgrade import upgrade
-from dpengine.accounting.witness import Seen
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, ratio_text
 from dpengine.translation.catalogue import _, localised, mark
@@ -50,11 +46,7 @@ Exact = TypeVar("Exact")
 Result = TypeVar("Result", bound=Kept)
 
 
-def _crash_point(name: str) -> None:
-    """Do nothing; tests of faults replace this by a crash."""
-
-
-class Ledger:
+class Ledger(LedgerAccess):
     """The record of every ε spent.
 
     Parameters
@@ -79,69 +71,6 @@ class Ledger:
     A ledger of an earlier version is read as it is. The first change brings it up to date, in the same transaction;
     programs of that earlier version refuse it from then on.
     """
-
-    def __init__(self, url: str | None = None, owner: str = "", *, begin: bool = True) -> None:
-        self._address = public_address(url)
-        seen = witness.seen(self._address)
-        self._store = Store(
-            url, hash_chain.build, None if begin and seen is None else witness.missing(self._address, seen)
-        )
-        with self._store.reading() as connection:
-            hash_chain.check_continues(connection, seen, self._address)
-            self._secret = hash_chain.secret_of(connection)
-            if self._store.begun:
-                witness.note(self._address, hash_chain.state_of(connection))
-        self._see(owner)
-
-    def _see(self, owner: str) -> None:
-        check_texts(owner=owner)
-        self._owner = owner
-        self._snapshot: Book | None = None  # what `snapshot` has read
-        self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
-
-    def __repr__(self) -> str:
-        return f"<Ledger {self._address or 'in memory'}, owner {self._owner!r}>"
-
-    @property
-    def owner(self) -> str:
-        """Whose part of the ledger this is; "" is the local owner."""
-        return self._owner
-
-    @property
-    def address(self) -> str | None:
-        """The ledger's absolute address, without a password; None if it lives in memory. Never shown on the page."""
-        return self._address
-
-    @property
-    def begun(self) -> bool:
-        """Whether this object began a new ledger, since there was none."""
-        return self._store.begun
-
-    def for_owner(self, owner: str) -> Ledger:
-        """Return the part of this ledger that belongs to `owner`, in the same database."""
-        view = copy(self)
-        view._see(owner)
-        return view
-
-    @classmethod
-    def in_memory(cls) -> Ledger:
-        """Return a fresh ledger that lives as long as the object: for experiments and simulations.
-
-        >>> ledger = Ledger.in_memory()
-        >>> ledger.set_cap("clinic-2026", "2.5")
-        >>> ledger.spent("clinic-2026"), ledger.left("clinic-2026")
-        (Fraction(0, 1), Fraction(5, 2))
-        """
-        return cls("sqlite://")
-
-    def snapshot(self) -> Ledger:
-        """Return a snapshot of this ledger, which answers from one reading until it is written to.
-
-        For callers with many questions at once. A charge is still decided by the ledger's state when it is made.
-        """
-        view = copy(self)
-        view._snapshot = self._read()
-        return view
 
     @property
     def approvals(self) -> Approvals:
@@ -200,33 +129,6 @@ class Ledger:
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored result with this id; None if there is none."""
         return self._payload(self._read().named(release_id))
-
-    def fingerprint(self, digest: bytes) -> bytes:
-        """Return the fingerprint of data: HMAC-SHA256 of its content digest under the ledger's key for this owner.
-
-        Without that key a fingerprint confirms no guess about the data.
-        """
-        return hash_chain.keyed(self._key, "fingerprint", digest)
-
-    def derive_key(self, purpose: str, *parts: bytes) -> bytes:
-        """Return 32 bytes that are always the same for this ledger, owner, purpose and parts, and secret to it."""
-        return hash_chain.keyed(self._key, "derive", purpose, *parts)
-
-    def named_key(self, name: str) -> bytes | None:
-        """Return the key that the ledger keeps under `name`, for all owners; None if there is none yet."""
-        with self._reading() as (connection, _):
-            return hash_chain.named_key(connection, self._secret, name, None)
-
-    def keep_key(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """Return the key that the ledger keeps under `name`; if there is none yet, make it and keep it for good."""
-        check_texts(name=name)
-        known = self.named_key(name)
-        if known is not None:
-            return known
-        with self._writing() as (connection, _):
-            key = hash_chain.named_key(connection, self._secret, name, make)
-        assert key is not None
-        return key
 
     def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
         """Return the stored result of this plan on this data; None if there is none yet."""
@@ -313,12 +215,6 @@ class Ledger:
                   "and nothing is shown. This is a fault of the program: please report it.",
                   epsilon=localised(exact_text(epsilon)))
             )  # fmt: skip
-        fields = {
-            "release_id": outcome.release_id, "dataset": charge.dataset, "fingerprint": charge.fingerprint,
-            "plan_key": charge.plan_id, "created": outcome.created, "epsilon": ratio_text(epsilon),
-            "title": charge.title, "summary": charge.summary, "kind": charge.kind.value,
-            "payload_sha256": hashlib.sha256(outcome.payload).digest(),
-        }  # fmt: skip
         sealed = recognition.sealed(self._key, outcome.release_id, charge.sketch)
         check_texts(**_texts(charge), release_id=outcome.release_id, created=outcome.created)
         with self._writing() as (connection, book):
@@ -332,15 +228,15 @@ class Ledger:
             approval = _refuse(book, charge, alike)
             stated = recognition.stated(book, alike, charge.other_people)
             of_data = {"recognised": stated, "sketch_sha256": hashlib.sha256(sealed).digest() if sealed else b""}
-            number = hash_chain.add_charge(connection, book, fields | of_data)
+            number = hash_chain.add_charge(connection, book, _fields(charge, outcome) | of_data)
             if sealed:
                 hash_chain.add_sketch(connection, number, sealed)
             if approval is not None:
                 records.use(connection, approval, outcome)
                 hash_chain.reseal(connection, self._secret)
-            _crash_point("after_insert")
+            ledger_access.crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
-            _crash_point("before_commit")
+            ledger_access.crash_point("before_commit")
         return outcome.payload
 
     def verify_chain(self) -> None:
@@ -354,39 +250,15 @@ class Ledger:
         with self._store.reading() as connection:
             return hash_chain.payload_of(connection, charge)
 
-    def _read(self) -> Book:
-        if self._snapshot is not None:
-            return self._snapshot
-        with self._reading() as (_, book):
-            return book
 
-    @contextmanager
-    def _reading(self) -> Iterator[tuple[sa.Connection, Book]]:
-        """Yield a connection that sees one snapshot, and the ledger's state in it."""
-        seen = witness.seen(self._address)
-        with self._store.reading() as connection:
-            yield connection, self._snapshot or self._book(connection, seen)
-
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
-        """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
-        seen, self._snapshot = witness.seen(self._address), None
-        with self._store.writing() as connection:
-            _crash_point("after_begin")
-            book = self._book(connection, seen)
-            upgrade(connection, book.version)
-            _crash_point("after_upgrade")
-            yield connection, book
-            written = hash_chain.state_of(connection)
-        _crash_point("after_commit")
-        witness.note(self._address, written)
-        _crash_point("after_note")
-
-    def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
-        book = hash_chain.read(connection, self._secret, self._owner)
-        if self._address is not None:  # nothing is noted of a ledger in memory
-            witness.note_growth(self._address, seen, hash_chain.check_continues(connection, seen, self._address))
-        return book
+def _fields(charge: Charge, outcome: Outcome) -> dict[str, object]:
+    """Return the fields of an entry by their names in the ledger, except those that follow from the data."""
+    return {
+        "release_id": outcome.release_id, "dataset": charge.dataset, "fingerprint": charge.fingerprint,
+        "plan_key": charge.plan_id, "created": outcome.created, "epsilon": ratio_text(read_amount(charge.epsilon, "ε")),
+        "title": charge.title, "summary": charge.summary, "kind": charge.kind.value,
+        "payload_sha256": hashlib.sha256(outcome.payload).digest(),
+    }  # fmt: skip
 
 
 def _texts(charge: Charge) -> dict[str, object]:

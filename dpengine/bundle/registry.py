@@ -14,6 +14,7 @@ from typing import Any
 from dpengine.bundle.promises import slug
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import persons_counted
 from dpengine.translation.catalogue import ENGLISH, speaking
 
@@ -29,39 +30,12 @@ HEADING = """\
 @speaking(ENGLISH)  # the registry is in English, and the file is the same whatever page made it
 def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
     """Return the draft entry of `result`, which `manifest` describes, as YAML."""
-    guarantee, plan = manifest["guarantee"], result.plan
-    cells = "; ".join(f"{name}: {each['cells']} cells, {each['source']}" for name, each in manifest["domain"].items())
+    plan = result.plan
     deployment = {
-        "basic": {
-            "name": manifest["title"],
-            "data_curators": [plan.about.publisher or _blank("who publishes this")],
-            "intended_use": _blank("what the numbers are meant for"),
-            "data_product_type": "Summary statistics",
-            "data_product_region": _blank("the region that the data describe"),
-            "description": f"{plan.notes} {_tables(result)}".strip(),
-            "publication_date": manifest["created"][:10],
-        },
-        "dp_variant": {
-            "variant_name": "Pure DP",
-            "data_domain": f"{cells}. {manifest['coverage']}",
-            "unprotected_quantities": " ".join(manifest["not_protected"]),
-        },
-        "privacy_loss": {
-            "privacy_unit": "Row-level" if plan.unit.id is None else "Person-level",
-            "privacy_unit_details": f"{guarantee['unit']['text']}. Neighbouring: {guarantee['neighbours']}.",
-            "privacy_parameters": {"epsilon": _number(plan.epsilon), "delta": 0},
-            "privacy_parameters_details": f"ε is exactly {guarantee['epsilon']}, for the whole release. Other releases "
-            "about the same people add to it.",
-        },
-        "deployment_model": {
-            "model_name": "Central",
-            "model_name_details": guarantee["trust_model"],
-            "actors": _blank("who sees the data, who sees the release, and whom each of them must trust"),
-            "release_type": "One release",
-            "release_type_details": _blank("whether more releases about the same people are planned"),
-            "data_source_type": "Static",
-            "access_type": "Non-interactive",
-        },
+        "basic": _basic(result, manifest),
+        "dp_variant": _variant(manifest),
+        "privacy_loss": _privacy_loss(plan, manifest["guarantee"]),
+        "deployment_model": _deployment_model(manifest["guarantee"]),
         "accounting": {
             "post_processing": " ".join(manifest["post_processing"]),
             "composition": "Basic composition: the ε of all measurements adds up exactly, as rational numbers.",
@@ -78,6 +52,50 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
     }
     entry = {"url_slug": slug(plan.title) or slug(plan.dataset) or "release", "status": "Draft", "tier": 3}
     return HEADING + strict_yaml.dump(entry | {"deployment": deployment})
+
+
+def _basic(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    plan = result.plan
+    return {
+        "name": manifest["title"],
+        "data_curators": [plan.about.publisher or _blank("who publishes this")],
+        "intended_use": _blank("what the numbers are meant for"),
+        "data_product_type": "Summary statistics",
+        "data_product_region": _blank("the region that the data describe"),
+        "description": f"{plan.notes} {_tables(result)}".strip(),
+        "publication_date": manifest["created"][:10],
+    }
+
+
+def _variant(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    cells = "; ".join(f"{name}: {each['cells']} cells, {each['source']}" for name, each in manifest["domain"].items())
+    return {
+        "variant_name": "Pure DP",
+        "data_domain": f"{cells}. {manifest['coverage']}",
+        "unprotected_quantities": " ".join(manifest["not_protected"]),
+    }
+
+
+def _privacy_loss(plan: Plan, guarantee: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "privacy_unit": "Row-level" if plan.unit.id is None else "Person-level",
+        "privacy_unit_details": f"{guarantee['unit']['text']}. Neighbouring: {guarantee['neighbours']}.",
+        "privacy_parameters": {"epsilon": _number(plan.epsilon), "delta": 0},
+        "privacy_parameters_details": f"ε is exactly {guarantee['epsilon']}, for the whole release. Other releases "
+        "about the same people add to it.",
+    }
+
+
+def _deployment_model(guarantee: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "model_name": "Central",
+        "model_name_details": guarantee["trust_model"],
+        "actors": _blank("who sees the data, who sees the release, and whom each of them must trust"),
+        "release_type": "One release",
+        "release_type_details": _blank("whether more releases about the same people are planned"),
+        "data_source_type": "Static",
+        "access_type": "Non-interactive",
+    }
 
 
 def _blank(what: str) -> str:

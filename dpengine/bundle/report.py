@@ -171,35 +171,58 @@ def _item(text: str, label: str, width: int) -> str:
 
 def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values used by both templates."""
-    plan = result.plan
+    return _about(result.plan) | _promise(result.plan) | _numbers(result) | _how_made(result, manifest)
+
+
+def _about(plan: Plan) -> dict[str, Any]:
+    """Return what the plan says of its tables and columns."""
     worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
-        "manifest": manifest,
-        "promised": promises_for_readers(plan),
-        "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "about": {_(ABOUT[field]): text for field, text in plan.about.model_dump().items() if text},
+        "tables_published": len(plan.marginals),
+        "apart": len(plan.tallies) > 1,
         "has_bins": any(isinstance(plan.column(name), Number) for name in plan.released),
         "in_words": join_names(worded) if worded else "",
         "found": join_names([plan.column(name).heading for name in plan.finds]) if plan.finds else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
-        "total": count_texts(result.cells(()))[0],
-        "amounts": [(heading, *span[0]) for heading, span in measure_texts(result, (), None).items()],
+    }
+
+
+def _promise(plan: Plan) -> dict[str, Any]:
+    """Return the guarantee, and what it means for what a reader can believe."""
+    return {
+        "promised": promises_for_readers(plan),
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         # Changing a person's answer is removing one person and adding one: likelihoods differ by at most e^2ε.
         "odds": [
             (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
         ],
+    }
+
+
+def _numbers(result: Result) -> dict[str, Any]:
+    """Return the total, the amounts of all people together, and how to read the numbers of tables."""
+    return {
+        "total": count_texts(result.cells(()))[0],
+        "amounts": [(heading, *span[0]) for heading, span in measure_texts(result, (), None).items()],
         "number_columns": guide.column_entries(result),
         "reading": guide.reading_entries(result),
         "mostly_noise": guide.MOSTLY_NOISE.translated(),
-        "synthetic": guide.synthetic_entry(plan).translated(),
-        "tables_published": len(plan.marginals),
-        "apart": len(plan.tallies) > 1,
-        "day": day(result.created[:10]),
-        "moment": _("{day}T{time}+00:00", day=day(result.created[:10]), time=result.created[11:19]),
+        "synthetic": guide.synthetic_entry(result.plan).translated(),
+    }
+
+
+def _how_made(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when and by which measurements the release was made, and the files of its tables."""
+    plan, made_on = result.plan, day(result.created[:10])
+    return {
+        "manifest": manifest,
+        "strategy": resolved(plan, [one.allocation for one in result.measured.marginals]).why,
+        "day": made_on,
+        "moment": _("{day}T{time}+00:00", day=made_on, time=result.created[11:19]),
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {

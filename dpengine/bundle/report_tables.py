@@ -18,13 +18,7 @@ from dpengine.charts.grids import APART
 from dpengine.charts.heatmap import AXIS
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
-from dpengine.results.published_columns import (
-    NUMBERS,
-    Measure,
-    measures,
-    number_columns,
-    published_name,
-)
+from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
 from dpengine.results.result import Result
 from dpengine.results.spans import Span
 from dpengine.spec.domain import Column

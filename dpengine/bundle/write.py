@@ -21,9 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns
-from dpengine.bundle import archive, registry, signature
+from dpengine.bundle import archive, found_file, registry, signature
 from dpengine.bundle.archive import Piece
-from dpengine.bundle.checks import searches
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.portals.descriptions import json_text
 from dpengine.bundle.promises import file_names, parquet_name, table_files
@@ -120,7 +119,7 @@ def _contents(
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
     if result.plan.finds:
-        yield searches.FILE, [searches.to_text(result.plan, result.measured.searches).encode()]
+        yield found_file.FILE, [found_file.to_text(result.plan, result.measured.searches).encode()]
     facts = parquet.facts(manifest)
     for table, name in table_files(result.plan).items():
         cells = result.numbers(table)

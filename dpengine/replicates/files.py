@@ -18,7 +18,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle import archive
 from dpengine.bundle.archive import Archive, Piece, Source
 from dpengine.bundle.checks import sizes
-from dpengine.bundle.checks.searches import plan_in
+from dpengine.bundle.found_file import plan_in
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import read_manifest

@@ -19,6 +19,7 @@ from dpengine.spec.plan import Plan
 __all__ = ["MAX_TERMS", "coefficients", "exact_measure", "group_means", "numeric", "released_counts", "scores"]
 
 MAX_TERMS = 40  # of a regression
+ROUNDING = 1e-9  # part of the largest outcome: an effect below it is an error of rounding
 
 
 def numeric(plan: Plan) -> list[str]:
@@ -104,6 +105,11 @@ def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, flo
     >>> slopes = coefficients(plan, ("age", "smokes"), np.array([[0, 2], [2, 0]]))
     >>> {name: round(each, 6) for name, each in slopes.items()}
     {'(constant)': 5.0, 'smokes': 20.0}
+
+    What only rounding adds is 0:
+
+    >>> coefficients(plan, ("age", "smokes"), np.array([[3, 3], [7, 7]]))["smokes"]
+    0.0
     """
     grids = np.indices(counts.shape).reshape(len(columns), -1)
     weight = counts.ravel().astype(np.float64)
@@ -124,4 +130,6 @@ def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, flo
     x, y, w = np.stack(list(present.values()), axis=1), outcome[keep], weight[keep]
     root = np.sqrt(w)[:, None]
     solution, _, rank, _ = np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)
+    # A coefficient of 0 comes out as some 1e-14, with a sign that means nothing.
+    solution[np.abs(solution) * np.abs(x).max(axis=0) < ROUNDING * np.abs(y).max()] = 0
     return dict(zip(present, map(float, solution), strict=True)) if rank == len(present) else {}

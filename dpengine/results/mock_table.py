@@ -13,7 +13,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import round_to_total
-from dpengine.measure.strategy import ASSUMED_ROWS
+from dpengine.measure.quantile_choice import ASSUMED_ROWS
 from dpengine.spec.domain import Amount, Category, Column, Date, Number
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan

@@ -16,7 +16,8 @@ from dpengine.errors import PlanError, TableError
 from dpengine.isolation.scratch import ScratchFolder
 from dpengine.sources.files import isolated
 from dpengine.sources.files.text import as_utf8
-from dpengine.sources.open import STATISTICAL, columns_of
+from dpengine.sources.open import columns_of
+from dpengine.sources.read_options import STATISTICAL
 from dpengine.sources.table import Field
 from dpengine.spec import codebook, codebook_sheet
 from dpengine.spec.categories import level_sheet

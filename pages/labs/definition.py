@@ -75,7 +75,7 @@ def choose_question() -> Question:
     return questions(int(cap))[question]
 
 
-def two_tables(person: str) -> None:
+def show_tables(person: str) -> None:
     """Show D and D′ side by side, with dashes for the person who left."""
     without = PEOPLE.astype({"age": object, "income": object})
     without.loc[without["name"] == person, ["age", "income"]] = "—"
@@ -88,7 +88,7 @@ def two_tables(person: str) -> None:
                 st.dataframe(table.astype(str).rename(columns=named), hide_index=True, alt=alt)
 
 
-def sensitivity_control(question: Question) -> int:
+def choose_sensitivity(question: Question) -> int:
     """Return the sensitivity Δ that sets the noise: the true one, unless the visitor tries another."""
     with st.expander(_("Use another sensitivity Δ"), icon=":material/tune:"):
         st.markdown(
@@ -128,12 +128,12 @@ def lab() -> None:
         person: str = st.selectbox(
             _("Who leaves?"), PEOPLE["name"], index=2, key="definition_person", help=term("neighbours")
         )
-        two_tables(person)
-        delta = sensitivity_control(question)
+        show_tables(person)
+        delta = choose_sensitivity(question)
     first, second = question.answer(PEOPLE), question.answer(PEOPLE[PEOPLE["name"] != person])
-    seen = lesson.compare(first, second, delta, epsilon)
+    comparison = lesson.compare(first, second, delta, epsilon)
     with right:
-        show(seen, question, epsilon, person, (first, second))
+        show_comparison(comparison, question, epsilon, person, (first, second))
     st.header(_("Worked examples"))
     tabs = st.tabs(list(map(_, EXAMPLES)), on_change="rerun", key="definition_example")
     for tab, example in zip(tabs, EXAMPLES.values(), strict=True):
@@ -145,46 +145,33 @@ def lab() -> None:
         "definition",
         lambda: {"first": first, "second": second, "sensitivity": delta, "epsilon": exact_text(epsilon)},
     )
-    meaning(epsilon)
+    show_meaning(epsilon)
+    explain_definition()
 
 
-def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person: str, answers: tuple[int, int]) -> None:
+def show_comparison(
+    comparison: lesson.Comparison, question: Question, epsilon: Fraction, person: str, answers: tuple[int, int]
+) -> None:
     """Show the comparison as numbers, as a figure and as a table; `answers` are the true ones."""
-    most, bound = math.exp(min(float(seen.max_log_ratio), 700)), math.exp(float(epsilon))
-    holds = seen.max_log_ratio <= epsilon
     st.markdown(
         _(
             "How many times as likely is an answer on one table as on the other? ε promises that this ratio never "
             "exceeds e^ε. The smaller ε, the less an answer reveals about which table it came from."
         )
     )
-    with st.grid(3, min_column_width=150):
-        note = _("Over all possible answers, not only those in the figure.")
-        st.metric(_("Largest ratio"), number(most, ".3g"), border=True, help=note)
-        st.metric(_("Allowed: e^ε"), number(bound, ".3g"), border=True, help=term("odds"))
-        st.metric(
-            _("Best guess is right"),
-            percent((1 + seen.total_variation) / 2),
-            border=True,
-            help=_(
-                "For someone who sees one answer and guesses which of the two tables it came from. A coin is right "
-                "50 % of the time."
-            ),
-        )
+    show_numbers(comparison, epsilon)
     true = _("The true answers are {first} and {second}.", first=number(answers[0]), second=number(answers[1]))
-    line = outcome(seen, epsilon, answers)
+    line = outcome(comparison, epsilon, answers)
+    holds = comparison.max_log_ratio <= epsilon
     if not holds:
         st.error(f"{line}. " + _("The noise is too small for what one person can change."), icon=":material/gpp_bad:")
     st.markdown(f"**{line}.** {true}" if holds else true)
     names = _("D, with {person}", person=person), _("D′, without {person}", person=person)
-    draw(
-        distributions_figure(seen, question.unit, float(epsilon), names),
-        f"{line}. {true}",
-        "definition-distributions",
-        430,
-    )
+    figure = distributions_figure(comparison, question.unit, float(epsilon), names)
+    draw(figure, f"{line}. {true}", "definition-distributions", 430)
+    with_person, without = comparison.first, comparison.second
     frame = pd.DataFrame(
-        {"answer": seen.answers, "with": seen.first, "without": seen.second, "ratio": seen.first / seen.second}
+        {"answer": comparison.answers, "with": with_person, "without": without, "ratio": with_person / without}
     )
     column = st.column_config.NumberColumn
     columns = {
@@ -196,16 +183,34 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
     twin(frame, "definition-distributions", columns)
 
 
-def outcome(seen: lesson.Comparison, epsilon: Fraction, answers: tuple[int, int]) -> str:
+def show_numbers(comparison: lesson.Comparison, epsilon: Fraction) -> None:
+    """Show the largest ratio beside the one that ε allows, and how often the best guess is right."""
+    most, allowed = math.exp(min(float(comparison.max_log_ratio), 700)), math.exp(float(epsilon))
+    with st.grid(3, min_column_width=150):
+        note = _("Over all possible answers, not only those in the figure.")
+        st.metric(_("Largest ratio"), number(most, ".3g"), border=True, help=note)
+        st.metric(_("Allowed: e^ε"), number(allowed, ".3g"), border=True, help=term("odds"))
+        st.metric(
+            _("Best guess is right"),
+            percent((1 + comparison.total_variation) / 2),
+            border=True,
+            help=_(
+                "For someone who sees one answer and guesses which of the two tables it came from. A coin is right "
+                "50 % of the time."
+            ),
+        )
+
+
+def outcome(comparison: lesson.Comparison, epsilon: Fraction, answers: tuple[int, int]) -> str:
     """Say in a sentence how far apart the answers on the two tables are."""
-    most, bound = (number(math.exp(min(float(power), 700)), ".3g") for power in (seen.max_log_ratio, epsilon))
-    if seen.max_log_ratio > epsilon:
+    most, bound = (number(math.exp(min(float(power), 700)), ".3g") for power in (comparison.max_log_ratio, epsilon))
+    if comparison.max_log_ratio > epsilon:
         return _(
             "The promise is broken: some answers are {most} times as likely, and e^ε is {bound}", most=most, bound=bound
         )
-    if seen.gap == 0:
+    if comparison.gap == 0:
         return _("Both tables have the same true answer, so every noisy answer is equally likely from both")
-    if seen.max_log_ratio == epsilon:
+    if comparison.max_log_ratio == epsilon:
         return _(
             "No answer exceeds the factor e^ε = {bound}; every answer of {low} or less, and of {high} or more, "
             "reaches it",
@@ -216,7 +221,7 @@ def outcome(seen: lesson.Comparison, epsilon: Fraction, answers: tuple[int, int]
     return _("No answer exceeds the factor {most}, which is below e^ε = {bound}", most=most, bound=bound)
 
 
-def meaning(epsilon: Fraction) -> None:
+def show_meaning(epsilon: Fraction) -> None:
     """Say what ε means for the visitor's own release."""
     st.header(_("What this means for your release"))
     plan = visit().plan
@@ -239,6 +244,10 @@ def meaning(epsilon: Fraction) -> None:
     with st.container(horizontal=True):
         st.page_link("pages/publish.py", label=_("Publish"), icon=":material/publish:")
         st.page_link("pages/accuracy.py", label=_("What ε does to accuracy"), icon=":material/show_chart:")
+
+
+def explain_definition() -> None:
+    """Give the definition in symbols, for the curious."""
     with st.expander(_("For the curious"), icon=":material/school:"):
         st.markdown(
             _(

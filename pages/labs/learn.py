@@ -22,17 +22,7 @@ from dpengine.mechanisms.online_learning import (
 )
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.learn.charts import end_figure, time_figure
-from pages.parts.learn.numbers import (
-    NO_PRIVACY,
-    RATES,
-    Run,
-    after_rounds,
-    named,
-    over_epsilon,
-    rate,
-    run,
-    thinned,
-)
+from pages.parts.learn.runs import NO_PRIVACY, RATES, Run, after_rounds, named, over_epsilon, rate, run, thinned
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box
@@ -73,7 +63,7 @@ from random bits of the operating system. The market has a seed, so it is the sa
 """)
 
 
-def market() -> tuple[str, Market] | None:
+def choose_market() -> tuple[str, Market] | None:
     """Return the market to learn from and the name that identifies it in this session; None if none is chosen yet."""
     kind = st.segmented_control(
         _("Experts to learn from"),
@@ -109,7 +99,7 @@ def market() -> tuple[str, Market] | None:
     return hashlib.sha256(content).hexdigest(), own_market
 
 
-def settings() -> tuple[list[Fraction], str, Fraction]:
+def choose_settings() -> tuple[list[Fraction], str, Fraction]:
     """Return the values of ε, the rule for the learning rate, and δ."""
     left, middle, right = st.columns([3, 2, 1], gap="large", vertical_alignment="bottom")
     epsilons = left.pills(
@@ -129,7 +119,7 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
     return sorted(epsilons), rule, DELTAS[delta]
 
 
-def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
+def show_numbers_of_run(runs: list[Run], chosen: Market, lowest: float) -> None:
     """Show the average loss of the best expert and of the first learners."""
     best = plain(chosen.names[best_expert(on_grid(chosen.losses))])
     with st.grid(4, min_column_width=140):
@@ -141,13 +131,12 @@ def numbers(runs: list[Run], chosen: Market, lowest: float) -> None:
                 st.metric(label, number(each.loss, ".3f"), number(regret, "+.3f"), "inverse", border=True)
 
 
-def over_time(name: str, chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction) -> None:
+def show_run(name: str, chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction) -> None:
     """Show one run of every learner; it stays until the visitor asks for another."""
-    private = name not in MARKETS
-    inputs = (name, tuple(epsilons), rule, delta, visit().turns("learn"))
+    private, shape = name not in MARKETS, chosen.losses.shape
+    inputs = (name, tuple(epsilons), rule, delta, visit().renewals("learn"))
     runs = visit().once("learn", inputs, lambda: run(chosen.losses, rule, delta, epsilons))
-    shape = chosen.losses.shape
-    numbers(runs, chosen, float(chosen.losses.mean(axis=0).min()))
+    show_numbers_of_run(runs, chosen, float(chosen.losses.mean(axis=0).min()))
     unproved = [each for each in epsilons if rate(rule, each, delta, chosen.losses) is None]
     if unproved:
         st.caption(
@@ -157,34 +146,34 @@ def over_time(name: str, chosen: Market, epsilons: list[Fraction], rule: str, de
                 epsilons="; ".join(map(exactly, unproved)),
             )
         )
-    learners = [each for each in runs if each.name.startswith("ε")]
-    ends = [f"{named(each.name)}: {number(float(each.regret[-1]), '.3f')}".replace("-", "−") for each in learners]
-    results = "; ".join(ends) or _("no private learner chosen")
-    after = after_rounds(chosen.round, shape[0])
-    st.markdown(_("**Regret {after}, in this run: {results}**", after=after, results=results))
     rows = thinned(runs)
-    bound = regret_bound(free_rate(*shape), *shape)
-    draw(
-        time_figure(rows, chosen.round, bound),
-        _("Average regret over time. {results}.", results=results),
-        "learn-time",
-        380,
-        private=private,
-    )
+    draw_run(runs, rows, chosen, private=private)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            _("Run it again"), icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",)
+            _("Run it again"), icon=":material/replay:", key="learn_again", on_click=visit().renew, args=("learn",)
         )
         st.caption(_("New draws each time; the table stays the same."), width="content")
     with st.container(key="private-learners" if private else "learners"):
-        compared(runs, shape)
+        list_learners(runs, shape)
     column = st.column_config.NumberColumn
     columns = {each: column(named(each), format="%.4f") for each in rows.columns[1:]}
     columns["round"] = column(_(chosen.round), format="%,d")
     twin(rows, "learn-time", columns, private=private)
 
 
-def compared(runs: list[Run], shape: tuple[int, int]) -> None:
+def draw_run(runs: list[Run], rows: pd.DataFrame, chosen: Market, *, private: bool) -> None:
+    """Draw the regret of every learner over time, which `rows` hold; a `private` figure cannot be saved."""
+    shape = chosen.losses.shape
+    learners = [each for each in runs if each.name.startswith("ε")]
+    ends = [f"{named(each.name)}: {number(float(each.regret[-1]), '.3f')}".replace("-", "−") for each in learners]
+    results = "; ".join(ends) or _("no private learner chosen")
+    after = after_rounds(chosen.round, shape[0])
+    st.markdown(_("**Regret {after}, in this run: {results}**", after=after, results=results))
+    figure = time_figure(rows, chosen.round, regret_bound(free_rate(*shape), *shape))
+    draw(figure, _("Average regret over time. {results}.", results=results), "learn-time", 380, private=private)
+
+
+def list_learners(runs: list[Run], shape: tuple[int, int]) -> None:
     """Show the learners with their rate, loss, regret and the proven bound on it."""
     table = pd.DataFrame(
         {
@@ -210,7 +199,7 @@ def compared(runs: list[Run], shape: tuple[int, int]) -> None:
     show_numbers(table, columns, alt=_("Learners with their rate, loss, regret and bound"))
 
 
-def over_all_epsilons(chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction, *, private: bool) -> None:
+def show_over_epsilon(chosen: Market, epsilons: list[Fraction], rule: str, delta: Fraction, *, private: bool) -> None:
     """Show the expected regret after the last round over ε."""
     rows = over_epsilon(chosen.losses, rule, delta)
     steps = on_grid(chosen.losses)
@@ -241,14 +230,14 @@ def over_all_epsilons(chosen: Market, epsilons: list[Fraction], rule: str, delta
 @st.fragment
 def lab() -> None:
     """Show learners of the chosen market."""
-    known = market()
+    known = choose_market()
     if known is None:
         return
     name, chosen = known
     st.markdown(plain(chosen.story))
-    epsilons, rule, delta = settings()
-    over_time(name, chosen, epsilons, rule, delta)
-    over_all_epsilons(chosen, epsilons, rule, delta, private=name not in MARKETS)
+    epsilons, rule, delta = choose_settings()
+    show_run(name, chosen, epsilons, rule, delta)
+    show_over_epsilon(chosen, epsilons, rule, delta, private=name not in MARKETS)
     if name in MARKETS:
         show_code(
             "learn",

@@ -8,9 +8,10 @@ from dpengine.lessons import textbook_patients
 from dpengine.lessons.syntactic import profile
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, mark
-from pages.parts.risk.lessons import LESSONS, patients_frame
+from pages.parts.risk.lessons import LESSONS
 from pages.parts.risk.own_table import show_own_table
 from pages.parts.risk.profile import explain_measures, show_profile
+from pages.parts.risk.textbook import patients_frame
 from pages.parts.shared.code.show import show_code
 from pages.parts.visit.state import require_entry, visit
 
@@ -34,12 +35,6 @@ def choose_source() -> Table | None:
         _("Look at"), (OWN, SAMPLE), default=OWN, required=True, format_func=_, key="risk_source"
     )
     return table if chosen == OWN else None
-
-
-@st.fragment
-def show_own(table: Table) -> None:
-    """Show the owner's table."""
-    show_own_table(table)
 
 
 @st.fragment
@@ -101,8 +96,8 @@ def show_meaning() -> None:
 require_entry()
 st.title(_("Risk"))
 st.markdown(_("How many people stand out in a table, and why removing names or making values coarser is not enough."))
-if (mine := choose_source()) is not None:
-    show_own(mine)
+if (own := choose_source()) is not None:
+    show_own_table(own)
 else:
     show_sample()
 show_lessons()

@@ -115,7 +115,7 @@ def choose_protocol(answers: int) -> survey.Protocol:
     return survey.METHODS[method](answers, epsilon)
 
 
-def numbers(respondents: People, protocol: survey.Protocol, estimate: Estimate) -> None:
+def show_errors(respondents: People, protocol: survey.Protocol, estimate: Estimate) -> None:
     """Show ε, and the error of a count by coins and with a curator."""
     error = np.abs(estimate.shares * respondents.size - respondents.counts).mean()
     predicted = survey.local_error(protocol, respondents.counts / respondents.size, respondents.size)
@@ -129,7 +129,7 @@ def numbers(respondents: People, protocol: survey.Protocol, estimate: Estimate) 
         st.metric(_("With a curator"), people(survey.curator_error(protocol.epsilon)), border=True, help=note)
 
 
-def picture(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
+def show_estimates(respondents: People, estimate: Estimate, *, fitted: bool) -> None:
     """Draw the estimates of one survey beside the truth."""
     shares = estimate.fitted if fitted else estimate.shares
     counts, within = shares * respondents.size, estimate.half_widths() * respondents.size
@@ -178,22 +178,11 @@ def lab() -> None:
         note = _("No share below 0, and all add up to 100 %.")
         fitted = st.checkbox(_("Fit to shares of a whole"), key="survey_fit", help=term("post-processing", note))
         st.button(
-            _("Run it again"), key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",)
+            _("Run it again"), key="survey_again", icon=":material/casino:", on_click=visit().renew, args=("survey",)
         )
-    run = visit().turns("survey")
+    run = visit().renewals("survey")
     with right:
-        key, counts = (respondents.name, protocol_key(protocol), run), respondents.counts
-        estimate = visit().once("survey", key, lambda: survey.ask_people(protocol, counts))
-        with st.container(border=True, key="private") if respondents.private else st.container():
-            if respondents.private:
-                st.markdown(
-                    _(
-                        ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, "
-                        "without noise. Nothing is stored or spent."
-                    )
-                )
-            numbers(respondents, protocol, estimate)
-            picture(respondents, estimate, fitted=fitted)
+        show_survey(respondents, protocol, run, fitted=fitted)
     st.header(_("What it costs, and what it hides"))
     size = 10_000 if respondents.private else respondents.size  # the code on the page is passed on
     if respondents.private:
@@ -211,6 +200,22 @@ def lab() -> None:
         "epsilon": exact_text(st.session_state.get("survey_epsilon", protocol.epsilon)),
     }
     show_code("survey", lambda: code)
+
+
+def show_survey(respondents: People, protocol: survey.Protocol, run: int, *, fitted: bool) -> None:
+    """Show one survey of these people; what is counted from the owner's table is marked as private."""
+    key = respondents.name, protocol_key(protocol), run
+    estimate = visit().once("survey", key, lambda: survey.ask_people(protocol, respondents.counts))
+    with st.container(border=True, key="private") if respondents.private else st.container():
+        if respondents.private:
+            st.markdown(
+                _(
+                    ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, "
+                    "without noise. Nothing is stored or spent."
+                )
+            )
+        show_errors(respondents, protocol, estimate)
+        show_estimates(respondents, estimate, fitted=fitted)
 
 
 require_entry()

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy
 
-from dpengine.accounting import ledger as ledger_module
-from dpengine.accounting import upkeep
+from dpengine.accounting import ledger_access, upkeep
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.accounting.sketch import BINS, ROWS, Histogram, Sketch
@@ -161,7 +160,7 @@ def job_approved(url: str, digest: str, turn: int) -> list[int]:
 
 def job_die(url: str, plan: str, point: str, digest: str = "") -> list[str]:
     def work(show: Callable[[str], None]) -> None:
-        setattr(ledger_module, "_crash_point", die_at(point))  # noqa: B010 (a type checker forbids the plain way)
+        setattr(ledger_access, "crash_point", die_at(point))  # noqa: B010 (a type checker forbids the plain way)
         bystander = sqlalchemy.create_engine(url).connect()
         # Another open connection keeps the -wal beside the file when the ledger closes its own.
         bystander.exec_driver_sql("SELECT * FROM ledger_meta").fetchall()

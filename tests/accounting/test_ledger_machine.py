@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
 
-from dpengine.accounting import ledger as ledger_module
+from dpengine.accounting import ledger_access
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError
 from tests.accounting.test_ledger_faults import AFTER
@@ -103,7 +103,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.plans += 1
         granted = self.allowed(name, rows, epsilon)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ledger_module, "_crash_point", die)
+            patch.setattr(ledger_access, "crash_point", die)
             with pytest.raises((Crash, BudgetError)):
                 charge(self.ledger, f"plan {self.plans}", name, rows, epsilon)
         if granted and point in AFTER:

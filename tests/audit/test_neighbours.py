@@ -81,7 +81,7 @@ def levels_for_nothing(patch: MonkeyPatch) -> None:
         *coarse, finest = allocate_levels(plan, epsilon)
         return (*coarse, allocate(plan, finest.columns, epsilon))
 
-    patch.setattr("dpengine.measure.strategy.allocate_levels", planted)
+    patch.setattr("dpengine.measure.level_strategies.allocate_levels", planted)
     patch.setattr(Measurements, "cost", property(lambda self: self.marginals[-1].allocation.epsilon))
 
 

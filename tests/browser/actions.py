@@ -1,8 +1,8 @@
-"""What a person does on the page: press, choose, upload, plan, publish, download; each once the page is at rest.
+"""Actions of a person on the page: press, choose, upload, plan, publish, download.
 
-A person waits until a page stands still. A program does not, and what it presses while the page is drawn anew may be
-gone before it is let go. So each action first waits until every run that the page asked its server for has begun and
-ended, and is drawn. That holds however slow the machine is: nothing here counts on a time.
+A person waits until a page stands still. A program does not: a button that it presses while the page is drawn anew may
+be gone before the press is over. So each action first waits until every run that the page asked its server for has
+ended and is drawn. No action relies on how long that takes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANARY = "ZZ_CANARY_7f3a"
 STILL = "[data-test-script-state='notRunning'][data-test-connection-state='CONNECTED']"
 DRAWN = "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 
-_awaited: WeakKeyDictionary[Page, bool] = WeakKeyDictionary()  # has a page asked for a run that has not begun?
+_awaited: WeakKeyDictionary[Page, bool] = WeakKeyDictionary()  # whether a page waits for a run to begin
 
 
 def follow(page: Page) -> None:
@@ -86,7 +86,7 @@ def choose(box: Locator, option: str) -> None:
 
 
 def open_help(button: Locator) -> None:
-    """Tap on a help; one whose button a late redraw moves from under the pointer does not open, and is tapped again."""
+    """Open a help by a tap, and tap again if a late redraw has moved its button from under the pointer."""
     until = time.monotonic() + PATIENCE / 1000
     while True:
         button.page.mouse.move(0, 0)
@@ -107,9 +107,9 @@ def choose_all(page: Page, label: str, *options: str) -> None:
 def clinic_csv(
     folder: Path, name: str, people: int = 900, age: Draw = lambda k: k % 90, region: Draw = lambda k: k % 3
 ) -> Path:
-    """People with an age and a region; nothing random, so that the test says what it counts.
+    """Write a CSV file of people with an age and a region, and return its path; nothing in it is random.
 
-    With the same `age` and `region` they are taken for the same people, and share an account in the ledger.
+    Files with the same `age` and `region` are taken for the same people, and share an account in the ledger.
     """
     path = folder / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -121,13 +121,14 @@ def clinic_csv(
 
 
 def upload(page: Page, path: Path) -> None:
+    """Upload a file, and wait for the choice of its columns."""
     rest(page)
     page.locator("input[type=file]").first.set_input_files(path)
     expect(page.get_by_text("Columns that matter")).to_be_visible()
 
 
 def plan_clinic(page: Page) -> None:
-    """From the uploaded table to the bill."""
+    """Fill in all steps for the uploaded table, up to the button to publish."""
     choose_all(page, "Columns that matter", "age", "region")
     press(page.get_by_role("button", name="Go on to what is known"))
     values = page.get_by_role("textbox", name="Values, one a line")
@@ -170,7 +171,7 @@ def type_into_grid(page: Page, row: int, column: int, text: str | None) -> None:
 
 
 def load_plan(page: Page, dataset: str) -> None:
-    """From the uploaded table to the bill, by the plan that `plan_clinic` makes, out of a file."""
+    """Load the plan that `plan_clinic` makes from a file, up to the button to publish."""
     plan = Plan(
         title=dataset,
         dataset=dataset,
@@ -185,7 +186,7 @@ def load_plan(page: Page, dataset: str) -> None:
 
 
 def load(page: Page, plan: Plan) -> None:
-    """From the uploaded table to the bill, by this plan out of a file."""
+    """Load a plan from a file for the uploaded table, up to the button to publish."""
     press(page.get_by_role("button", name="Load a plan"))
     rest(page)  # opening it draws the page anew, and a file that is dropped before that is gone
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
@@ -195,6 +196,7 @@ def load(page: Page, plan: Plan) -> None:
 
 
 def publish(page: Page) -> None:
+    """Publish, and wait for the release."""
     press(page.get_by_role("button", name=BUY))
     expect(page.get_by_role("button", name="Download everything")).to_be_visible()
 

@@ -25,13 +25,13 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def address(app: Served) -> str:
-    """Where it is served."""
+    """The address of the served app."""
     return app.address
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """One browser; its tabs share a process, which has read what all pages share: most of what opening one costs."""
+    """One browser, whose tabs share a process: it then reads only once what all pages share."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=serving.chromium(), args=[*QUIET, "--process-per-site"])
         yield browser
@@ -40,16 +40,16 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def visitor(chromium: Browser) -> Iterator[BrowserContext]:
-    """Whoever visits the app; each tab is a session of its own, and what a tab keeps goes when it is closed."""
+    """A visitor of the app; each tab is a session of its own, and what a tab keeps goes when it is closed."""
     with chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce") as context:
         yield context
 
 
 @pytest.fixture
 def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterator[NewPage]:
-    """Opens the app in a new tab, or as a new visitor with own cookies.
+    """Return a function that opens the app in a new tab; as a `stranger`, in a browser with cookies of its own.
 
-    Nothing may be asked of another server meanwhile. Whatever was opened is closed after the test.
+    The test fails if a page asks another server for anything. All tabs are closed after it.
     """
     strangers: list[BrowserContext] = []
     pages: list[Page] = []

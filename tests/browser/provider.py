@@ -18,7 +18,7 @@ PATIENCE = 20.0
 
 @contextmanager
 def provided(people: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """Run an OpenID Connect provider that says this of people; yield its address."""
+    """Run an OpenID Connect provider with these claims about people, and yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -40,7 +40,7 @@ def provided(people: Sequence[Mapping[str, object]]) -> Iterator[str]:
 
 
 def secrets_for(provider: str, groups: str) -> str:
-    """Return what an operator writes to have people sign in there."""
+    """Return the secrets file of an operator whose people sign in at this provider."""
     return f"""
     [sign_in]
     way = "oidc"

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from dpengine import Ledger
 from dpengine.accounting.approval.request import State
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import clinic_csv, follow, load_plan, press, rest, upload
 from tests.browser.conftest import PATIENCE
 from tests.browser.provider import provided, secrets_for
@@ -46,7 +46,7 @@ def people(chromium: Browser, closed: Served) -> Iterator[dict[str, Page]]:
         page.goto(closed.address)
         press(page.get_by_role("button", name="Sign in"))
         page.get_by_role("button", name=who, exact=True).click()
-        expect(page.locator(".st-key-corner")).to_contain_text("registry")
+        expect(page.locator(".st-key-account")).to_contain_text("registry")
     yield pages
     for context in contexts:
         context.close()
@@ -82,7 +82,7 @@ def test_one_sends_another_looks_and_approves_and_the_first_publishes(
     expect(request).to_contain_text("a typical cell of age × region is off by about")
     expect(request).to_contain_text("This release")
     rest(sam)
-    access.check(sam)
+    accessibility.check(sam)
     request.get_by_role("textbox", name="Note with your decision").fill("fine")
     press(request.get_by_role("button", name="Approve"))
     expect(sam.get_by_role("heading", name="Approved, not yet published")).to_be_visible()

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import open_help, press, rest
 from tests.browser.conftest import NewPage, wait_until
 
@@ -21,7 +21,7 @@ def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -
     expect(page.get_by_text("Codebook ·")).to_be_hidden()
     press(page.get_by_text("Mostly noise · A mark"))
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     page.get_by_role("link", name="Half-width (±)").press("Enter")
     wait_until(page, "document.activeElement.textContent === 'Half-width (±)'")
     expect(page).to_have_url(re.compile("/glossary[?]term=half-width$"))  # it can be passed on

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import PATIENCE, follow, rest
 from tests.browser.conftest import wait_until
 
@@ -60,6 +60,6 @@ def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(
         visit.keyboard.press("ArrowRight")
     wait_until(visit, f"before => JSON.stringify({PICTURE}) !== JSON.stringify(before)", before)
     expect(visit.get_by_text("encountered an error")).to_have_count(0)
-    access.check(visit)
+    accessibility.check(visit)
     assert visit.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert [each.text for each in messages if each.type == "error" and RESOURCE not in each.text] == []

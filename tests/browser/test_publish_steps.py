@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import choose_all, clinic_csv, load_plan, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
@@ -118,7 +118,7 @@ def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen
     expect(help_).to_have_accessible_name(re.compile("Wie eine Veröffentlichung aussieht"))
     page.get_by_test_id("stExpandSidebarButton").click()
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     page.get_by_test_id("stExpandSidebarButton").click()  # another size of the window has closed it
     rest(page)
     page.get_by_role("link", name="Budget").click()
@@ -141,7 +141,7 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
 
 def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Path) -> None:
     """A browser tells a choice by its words, which are other ones now."""
-    page = new_page(width=390, height=844, dark=True)
+    page = new_page(width=390, height=844, dark=True, stranger=True)  # the language stays in its cookies
     upload(page, clinic_csv(tmp_path, "language"))
     load_plan(page, "language")
     press(page.get_by_role("button", name="English"))

@@ -58,7 +58,7 @@ def sign_in(page: Page, who: str) -> None:
 
 
 def corner(page: Page) -> None:
-    press(page.locator(".st-key-corner button").first)
+    press(page.locator(".st-key-account button").first)
 
 
 def sign_out(page: Page, app: Served) -> None:
@@ -78,14 +78,14 @@ def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
     upload(page, clinic_csv(tmp_path, "secret-clinic"))
     other = page.context.new_page()
     other.goto(closed.address)
-    expect(other.locator(".st-key-corner")).to_contain_text("clinic")
+    expect(other.locator(".st-key-account")).to_contain_text("clinic")
     sign_out(page, closed)
     assert not closed.uploads(), "the table is deleted at once"
     assert page.evaluate("sessionStorage.getItem('private-release-plan')") is None
     other.get_by_role("link", name="Budget").click()
     door(other)
     sign_in(page, "bea")
-    expect(page.locator(".st-key-corner")).to_contain_text("registry")
+    expect(page.locator(".st-key-account")).to_contain_text("registry")
     rest(page)
     expect(page.get_by_text("Drop a table here")).to_be_visible()
     assert "secret-clinic" not in page.inner_text("body")
@@ -97,7 +97,7 @@ def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
 @pytest.mark.nightly
 def test_an_address_that_nobody_has_checked_opens_no_group(page: Page) -> None:
     sign_in(page, "guest")
-    expect(page.locator(".st-key-corner")).to_contain_text("your own account")
+    expect(page.locator(".st-key-account")).to_contain_text("your own account")
 
 
 @pytest.mark.nightly

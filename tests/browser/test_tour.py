@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import BUY, PATIENCE, follow, press, rest
 from tests.browser.conftest import NewPage
 from tests.serving import served
@@ -31,7 +31,7 @@ def take_the_tour(page: Page, *, checked: bool) -> None:
         rest(page)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         if checked:
-            access.check(page)
+            accessibility.check(page)
         if number < len(stops):
             press(box.get_by_role("button", name="Next"))
     expect(box.get_by_role("button", name="Next")).to_be_hidden()

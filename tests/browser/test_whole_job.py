@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 import dpengine as dpe
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import (
     BUY,
     CANARY,
@@ -176,4 +176,4 @@ def test_a_direct_visit_to_any_page_comes_through_the_entry_and_is_for_everybody
         expect(page.get_by_role("link", name="Publish").first).to_be_visible()
         expect(page.get_by_role("heading", name=path.strip("/").capitalize(), level=1)).to_be_visible()
         rest(page)
-        access.check(page)
+        accessibility.check(page)

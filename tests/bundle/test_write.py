@@ -23,9 +23,9 @@ from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
 from dpengine.replicates.files import draw_replicates
-from dpengine.results import result as results
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
+from dpengine.results.views import synthetic
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people
 from dpengine.synthesis import cell_values
@@ -89,7 +89,7 @@ ALONE_NUMBER = Plan(dataset="d", epsilon=10, columns=HOSTILE.columns[1:2], table
 
 @pytest.mark.parametrize("plan", [HOSTILE, ALONE, ALONE_NUMBER], ids=["several", "a text", "a number"])
 def test_the_lines_are_those_of_the_values_one_by_one(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MAX_BLOCK_VALUES", 200)
+    monkeypatch.setattr(synthetic, "MAX_BLOCK_VALUES", 200)
     result = preview(plan)
     blocks = list(result.line_blocks())
     assert len(blocks) > 1

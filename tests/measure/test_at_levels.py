@@ -13,8 +13,10 @@ from dpengine.bundle.verify import verify
 from dpengine.bundle.write import pack
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.levels import LevelEstimates
+from dpengine.measure.level_strategies import Levels, LevelsApart
 from dpengine.measure.levels import allocate_levels
-from dpengine.measure.strategy import InParts, Levels, LevelsApart, decide, resolved
+from dpengine.measure.parts import InParts
+from dpengine.measure.strategy import decide, resolved
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.preview import preview
 from dpengine.translation.catalogue import speaking

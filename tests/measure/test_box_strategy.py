@@ -18,8 +18,9 @@ from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.marginals.measurement import PARTS
 from dpengine.measure.box_strategy import Hierarchical
+from dpengine.measure.direct_strategy import Direct
 from dpengine.measure.parts import InParts
-from dpengine.measure.strategy import Direct, decide
+from dpengine.measure.strategy import decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
 from tests.plans import letters_plan

@@ -16,8 +16,9 @@ from dpengine.array_types import Ints
 from dpengine.counting import count as counting
 from dpengine.marginals.plan_levels import level_of, measured_at, tree_of
 from dpengine.measure import measure
+from dpengine.measure.level_strategies import Levels
 from dpengine.measure.levels import allocate_levels
-from dpengine.measure.strategy import Levels, decide
+from dpengine.measure.strategy import decide
 from tests import ibis_tables
 from tests.plans import geography_plan
 
@@ -61,7 +62,7 @@ def test_a_level_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPat
     for k, level in enumerate(honest):
         cheap = (*honest[:k], replace(level, epsilon=level.epsilon + Fraction(1, 10**6)), *honest[k + 1 :])
         monkeypatch.setattr(
-            "dpengine.measure.strategy.allocate_levels", lambda plan, epsilon, allocation=cheap: allocation
+            "dpengine.measure.level_strategies.allocate_levels", lambda plan, epsilon, allocation=cheap: allocation
         )
         with pytest.raises(ArithmeticError, match="does not cost"):
             decide(plan).measure(lambda marginals: [np.zeros(plan.shape(each), dtype=np.int64) for each in marginals])

@@ -16,8 +16,9 @@ from dpengine.array_types import Ints
 from dpengine.bundle import write
 from dpengine.counting import count as counting
 from dpengine.marginals.plan_levels import of_counts
+from dpengine.measure.level_strategies import Levels
 from dpengine.measure.levels import allocate_levels
-from dpengine.measure.strategy import Levels, decide
+from dpengine.measure.strategy import decide
 from dpengine.results.result import Result
 
 TABLES: list[Any] = [{"columns": ["place@zone", "sex"], "mean": ["pay"]}, ["place"]]

@@ -22,8 +22,9 @@ from dpengine.counting import count as counting
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.exact import exact_text
 from dpengine.measure.box_strategy import Hierarchical
+from dpengine.measure.level_strategies import Levels, LevelsApart
 from dpengine.measure.parts import InParts
-from dpengine.measure.strategy import Levels, LevelsApart, decide
+from dpengine.measure.strategy import decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result
 from tests.bundle.test_verify import faults_of

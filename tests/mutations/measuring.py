@@ -742,7 +742,7 @@ FAULTS = [
     ),
     Fault(
         "tables with amounts are measured beside all of ε",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/adaptive_strategy.py",
         "measure_adaptively(self.workload, exact, self.for_counts, self.plan.unit.rows)",
         "measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
@@ -826,15 +826,17 @@ FAULTS = [
     ),
     Fault(
         "each table at its own levels has all of ε",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/level_strategies.py",
         "        return allocate_apart(self.plan)\n",
+        "        from dataclasses import replace\n"
         "        return tuple(replace(each, epsilon=self.plan.for_tables) for each in allocate_apart(self.plan))\n",
         "tests/measure/test_at_levels.py::test_each_table_is_paid_for_and_a_row_costs_epsilon",
     ),
     Fault(
         "all levels are measured at the price of the finest",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/direct_strategy.py",
         "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",
+        "        from dataclasses import replace\n"
         "        def drawn_for(exact: Ints, one: Allocation) -> Measurement:\n"
         "            finest = '@' not in ''.join(one.columns)\n"
         "            drawn = add_noise(exact, one if finest else replace(one, epsilon=self.plan.epsilon))\n"
@@ -844,8 +846,9 @@ FAULTS = [
     ),
     Fault(
         "a level is looked at once more and charged nothing",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/direct_strategy.py",
         "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n",
+        "        from dataclasses import replace\n"
         "        again = add_noise(counts[0], self.allocations[0]).values\n"
         "        noisy = tuple(add_noise(*each) for each in zip(counts[:tables], self.allocations, strict=True))\n"
         "        noisy = (replace(noisy[0], values=(noisy[0].values + again) // 2), *noisy[1:])\n",
@@ -853,7 +856,7 @@ FAULTS = [
     ),
     Fault(
         "levels have all of ε beside tables with amounts",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/level_strategies.py",
         "self.plan.for_tables - sum(each.epsilon for each in self._soft)",
         "self.plan.epsilon",
         "tests/measure/test_levels_and_amounts.py",

@@ -10,6 +10,7 @@ RELEASE = "dpengine/release.py"
 TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
+LEDGER_ACCESS = "dpengine/accounting/ledger_access.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
@@ -633,14 +634,14 @@ FAULTS = [
     ),
     Fault(
         "a ledger that is gone is begun anew",
-        LEDGER,
+        LEDGER_ACCESS,
         "None if begin and seen is None else witness.missing(self._address, seen)",
         "None",
         OF_WITNESS + "::test_a_ledger_that_is_gone_is_reported_and_not_replaced",
     ),
     Fault(
         "a ledger goes on as it was read after it was written to",
-        LEDGER,
+        LEDGER_ACCESS,
         "        seen, self._snapshot = witness.seen(self._address), None\n",
         "        seen = witness.seen(self._address)\n",
         OF_LEDGER + "::test_a_view_of_a_ledger_reads_it_once_and_charges_against_its_present_state",
@@ -648,7 +649,7 @@ FAULTS = [
     ),
     Fault(
         "what was charged is not noted",
-        LEDGER,
+        LEDGER_ACCESS,
         "        witness.note(self._address, written)\n",
         "",
         OF_WITNESS + "::test_an_old_copy_put_back_is_reported_even_to_processes_that_have_it_open",
@@ -912,7 +913,7 @@ FAULTS = [
     ),
     Fault(
         "an engine opens a text file that no process of its own has tried",
-        "dpengine/sources/open.py",
+        "dpengine/sources/open_file.py",
         '        if answer["untried"]:\n',
         "        if False:\n",
         "tests/sources/files/test_text_rows.py::test_a_simple_file_is_tried_by_the_engine_before_that_opens_it",
@@ -1019,7 +1020,7 @@ FAULTS = [
     ),
     Fault(
         "boxes in a bundle may have cost any ε",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "if cost != epsilon:",
         "if cost is None:",
         "tests/test_found_bins.py::test_a_bundle_whose_search_was_changed_is_refused",

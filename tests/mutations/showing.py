@@ -181,7 +181,7 @@ FAULTS = [
     ),
     Fault(
         "a value may be found twice",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "(np.diff(places) <= 0).any()",
         "(np.diff(places) < 0).any()",
         "tests/test_found_values.py::test_a_bundle_whose_search_was_changed_is_refused",
@@ -203,7 +203,7 @@ FAULTS = [
     ),
     Fault(
         "what each of many releases may cost is rounded up",
-        "pages/parts/budget/planner.py",
+        "pages/parts/shared/epsilon_ladder.py",
         "return epsilon // step * step",
         "return -(-epsilon // step) * step",
         OF_BUDGET + "::test_the_planner_says_what_each_release_may_cost",
@@ -211,22 +211,22 @@ FAULTS = [
     Fault(
         "the budget lists what other entries bought",
         "pages/parts/budget/history.py",
-        "bought=[*map(_contents, history)]",
-        "bought=[*map(_contents, history[::-1])]",
+        "bought=[*map(_contents, entries)]",
+        "bought=[*map(_contents, entries[::-1])]",
         OF_BUDGET + "::test_an_answer_is_shown_here_too",
     ),
     Fault(
         "what a wrong statement of other people means leaves out what they spent",
-        "pages/budget.py",
-        "together = book.spent(dataset, alike=list(elsewhere.values()))",
-        "together = book.spent(dataset)",
+        "pages/parts/budget/same_people.py",
+        "together = ledger.spent(dataset, alike=list(elsewhere.values()))",
+        "together = ledger.spent(dataset)",
         OF_BUDGET + "::test_what_follows_if_a_statement_of_other_people_is_wrong_counts_all_that_was_spent",
     ),
     Fault(
         "a question under another name has a budget of its own on the page",
         "pages/ask.py",
-        "book.left(question.dataset, data, alike)",
-        "book.left(question.dataset)",
+        "ledger.left(question.dataset, data, alike)",
+        "ledger.left(question.dataset)",
         "tests/pages/test_ask_page.py::test_under_another_name_the_same_people_have_what_is_left_to_them",
     ),
     Fault(
@@ -245,7 +245,7 @@ FAULTS = [
     ),
     Fault(
         "a measurement is listed with its scale as its part of ε",
-        "pages/verify.py",
+        "pages/parts/verify/contents.py",
         'if key != "columns"} | words | exact',
         'if key != "columns"} | words | dict(zip(exact, [*exact.values()][::-1], strict=True))',
         "tests/pages/test_verify_page.py::test_tables_measurements_and_files_are_listed",
@@ -346,14 +346,14 @@ FAULTS = [
     ),
     Fault(
         "found bins may come from boxes that overlap",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "        and (begins[1:] == ends[:-1])[~begin[1:]].all()\n",
         "",
         OF_TREES,
     ),
     Fault(
         "found bins may come from boxes that leave steps out",
-        "dpengine/bundle/checks/searches.py",
+        "dpengine/bundle/found_file.py",
         "[*first[root], *last[root]] != [0, steps]",
         "[*first[root]] != [0]",
         OF_TREES,
@@ -528,7 +528,7 @@ FAULTS = [
     ),
     Fault(
         "the table with the smallest error is shown as that with the largest",
-        "pages/parts/accuracy/numbers.py",
+        "pages/parts/accuracy/predictions.py",
         'widths = all_errors(plan)["half_width_95"][: len(plan.marginals)]',
         'widths = -all_errors(plan)["half_width_95"][: len(plan.marginals)]',
         "tests/pages/test_accuracy_page.py::test_the_largest_error_is_that_of_the_table_whose_counts_are_furthest_off",

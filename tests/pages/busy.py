@@ -1,4 +1,4 @@
-"""Jobs that go on until a test lets them end."""
+"""Jobs that run until a test lets them end."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def all_workers_busy() -> Iterator[None]:
         assert all(job.wait(SOON) for job in others)
 
 
-def held_up(table: Table) -> tuple[Job[None], threading.Event]:
-    """Start a job with `table` that is under way until the event is set."""
+def running_job(table: Table) -> tuple[Job[None], threading.Event]:
+    """Start a job with `table` that runs until the returned event is set."""
     begun, go = threading.Event(), threading.Event()
 
     def work(_: jobs.Progress) -> None:

@@ -1,4 +1,4 @@
-"""For tests of the pages."""
+"""Fixtures of the tests of the pages."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from pages.parts.visit import background_read
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page waits for what it reads, so that a busy machine shows it as a quiet one does."""
+    """Have pages wait for their readings, so that a test sees the same on a busy machine."""
     monkeypatch.setattr(background_read, "QUICK", 60.0)

@@ -1,4 +1,4 @@
-"""People for tests of the pages: an operator's settings, and somebody who is signed in."""
+"""People for tests of the pages: an operator's settings for sign-in, and somebody who is signed in."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ server_metadata_url = "{ISSUER}/.well-known/openid-configuration"
 
 
 def set_rules(monkeypatch: pytest.MonkeyPatch, secrets: str) -> Access:
-    """Have the app use an operator's settings, as text of the secrets file."""
+    """Have the app use the settings in this text of a secrets file."""
     rules = settings.read(tomllib.loads(secrets))
     monkeypatch.setattr(settings, "_read", rules)
     return rules
 
 
 def claims(email: str, **others: Any) -> dict[str, Any]:
-    """What a provider says of somebody who has just signed in."""
+    """Return the claims of a provider about somebody who has just signed in."""
     values = {"iss": ISSUER, "sub": f"subject of {email}", "iat": time.time(), "is_logged_in": True}
     return values | {"email": email, "email_verified": True} | others
 
 
 def sign_in(monkeypatch: pytest.MonkeyPatch, email: str | None, **others: Any) -> None:
-    """Have Streamlit say that this person has signed in; nobody for None."""
+    """Have Streamlit say that this person is signed in, or nobody for None."""
     values: Mapping[str, Any] = {"is_logged_in": False} if email is None else claims(email, **others)
     monkeypatch.setattr(UserInfoProxy, "to_dict", lambda _: dict(values))
 
 
 def always_by_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each run of a test's app begin with app.py, as a server does; else the files of pages run by themselves."""
+    """Have each run of a test's app begin with app.py, as on a server; otherwise files of pages run by themselves."""
     begin = PagesManager.__init__
 
     def begun(self: PagesManager, *given: Any, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""A tab without a browser: it speaks Streamlit's protocol to the served app, at a fraction of the price."""
+"""A tab without a browser: it speaks Streamlit's protocol to the served app, which is much faster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Answer:
 def ask(
     app: Served, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes = b""
 ) -> Answer:
-    """Send one request, with a `Host` of the test's choice among its headers if it likes."""
+    """Send one request; `headers` may hold a `Host` of the test's choice."""
     url = urlsplit(app.address)
     with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=PATIENCE)) as connection:
         connection.request(method, path, body or None, dict(headers or {}))
@@ -50,7 +50,7 @@ def cookie_of(app: Served) -> str:
 
 @dataclass
 class Tab:
-    """An open tab: its session, and all that the page has sent it as text."""
+    """An open tab: its session, and what the page has sent to it, as text."""
 
     app: Served
     socket: ClientConnection
@@ -60,7 +60,7 @@ class Tab:
     received: list[str] = field(default_factory=list)
 
     def run(self) -> Tab:
-        """Run the page, as a browser does first of all; wait until it is drawn."""
+        """Run the page, as a browser does when it opens, and wait until it is drawn."""
         request = BackMsg()
         request.rerun_script.query_string = ""
         self.socket.send(request.SerializeToString())
@@ -106,9 +106,9 @@ def opened(
     host: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[Tab]:
-    """Open a tab, in a new browser unless `cookie` is one's own; `session` is one that it asks to join.
+    """Open a tab; with a `cookie`, in the browser that has it, else in a new one.
 
-    `headers` are what a proxy adds to all that it sends.
+    `session` is one that the tab asks to join. `headers` are added to all requests, as a proxy does.
 
     Raises `websockets.exceptions.InvalidStatus` if the server refuses it.
     """

@@ -19,8 +19,9 @@ from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
-from pages.parts.accuracy import numbers
-from pages.parts.accuracy.numbers import EPSILONS, rounded_up
+from pages.parts.accuracy import predictions
+from pages.parts.accuracy.predictions import EPSILONS
+from pages.parts.shared.epsilon_ladder import rounded_up
 from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of
@@ -291,9 +292,9 @@ def test_every_view_can_be_had_of_means_and_of_levels(plan: Plan, view: str) -> 
 
 
 def test_the_largest_error_is_that_of_the_table_whose_counts_are_furthest_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "all_errors", predict)  # a page's cache is for pages
+    monkeypatch.setattr(predictions, "all_errors", predict)  # a page's cache is for pages
     for tables in ([["age", "region"], ["visit"]], [["visit"], ["age", "region"]]):
         plan = Plan.loads(CLINIC[: CLINIC.index("tables:")] + f"tables: {json.dumps(tables)}\n")
         widths = predict(plan).set_index("table")["half_width_95"].drop("total")
-        assert name_of(numbers.largest_error(plan)) == widths.idxmax()
+        assert name_of(predictions.largest_error(plan)) == widths.idxmax()
         assert widths.nunique() == 2

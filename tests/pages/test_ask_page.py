@@ -14,14 +14,14 @@ from dpengine import release
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from dpengine.errors import Fault
+from dpengine.results.answer_wording import number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Mean, Question, Sum
 from dpengine.translation.catalogue import speaking
-from pages.parts.ask.form import with_point
 from pages.parts.ask.history import as_rows
 from pages.parts.ask.wording import sensitivity_words
-from pages.parts.shared.answer_wording import number
 from pages.parts.shared.entries_table import contents
+from pages.parts.shared.typed_numbers import with_point
 from pages.parts.visit.plan.plan_form import to_plan
 from tests.pages.visits import texts, visit, visit_of
 

@@ -1,4 +1,4 @@
-"""Visits to the app, as a browser makes them: opened, read, pressed, and run again until nothing is under way."""
+"""Visits to the app without a browser: open it, read it, press buttons, and run it until no job is under way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0  # seconds
 
 
 def visit(**address: str) -> AppTest:
-    """Open the app, at an address with these parameters."""
+    """Open the app at an address with these parameters."""
     page = AppTest.from_file(str(ENTRY), default_timeout=60)
     for name, value in address.items():
         page.query_params[name] = value
@@ -27,7 +27,7 @@ def visit(**address: str) -> AppTest:
 
 
 def texts(page: AppTest) -> str:
-    """Return all that the page says, as a reader sees it."""
+    """Return all texts of the page, as a reader sees them."""
     kinds = (
         page.title, page.header, page.subheader, page.markdown, page.caption, page.info, page.success, page.warning,
         page.error, page.metric,
@@ -41,7 +41,7 @@ def metrics(page: AppTest) -> dict[str, str]:
 
 
 def whole(page: AppTest) -> AppTest:
-    """Return the page, which must have been drawn without a fault of the program."""
+    """Return the page, after asserting that it was drawn without an exception."""
     assert not page.exception
     return page
 
@@ -75,7 +75,7 @@ def _under_way(page: AppTest) -> bool:
 
 
 def visit_of(page: AppTest) -> VisitState:
-    """Return what the session of the page holds."""
+    """Return the state of the visit."""
     state: VisitState = page.session_state[VISIT]
     return state
 
@@ -86,5 +86,5 @@ def ledger() -> Ledger:
 
 
 def project_text(here: VisitState) -> str:
-    """Return the project file of what is entered."""
+    """Return the text of the project file that a visitor would save."""
     return file.write(Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries), here.history)

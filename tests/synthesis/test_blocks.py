@@ -18,9 +18,9 @@ from dpengine.bundle import write
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.marginal import Domain, Marginal
-from dpengine.results import result as results
 from dpengine.results.fidelity import compare
 from dpengine.results.result import Result
+from dpengine.results.views import synthetic
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows
@@ -76,7 +76,7 @@ def test_a_model_that_is_small_enough_stays_as_it_is() -> None:
 def test_rows_in_blocks_give_the_published_tables(plan: Plan, values: int) -> None:
     result = preview(plan.model_copy(update={"rows_about": 300}))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "MAX_BLOCK_VALUES", values)
+        patch.setattr(synthetic, "MAX_BLOCK_VALUES", values)
         frame = result.synthetic()
         assert (compare(result)["exact"] == 1).all()
         again = pd.concat(list(result.synthetic_blocks()), ignore_index=True)
@@ -91,7 +91,7 @@ def test_rows_in_blocks_give_the_published_tables(plan: Plan, values: int) -> No
 
 def test_a_bundle_of_many_blocks_verifies(monkeypatch: pytest.MonkeyPatch) -> None:
     result = preview(Plan.loads(CLINIC))
-    monkeypatch.setattr(results, "MAX_BLOCK_VALUES", 1000)
+    monkeypatch.setattr(synthetic, "MAX_BLOCK_VALUES", 1000)
     verify(io.BytesIO(write.pack(result)))
 
 
@@ -107,7 +107,7 @@ class Nowhere(io.RawIOBase):
 
 @pytest.mark.parametrize("tables", [[["a"], ["b"]], [["a", "b"], ["b", "c"], ["a", "c"]]], ids=["tables", "rows"])
 def test_writing_takes_no_more_memory_for_more_people(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MAX_BLOCK_VALUES", 40_000)
+    monkeypatch.setattr(synthetic, "MAX_BLOCK_VALUES", 40_000)
     pool = pa.default_memory_pool()
 
     def needed(people: int) -> int:

@@ -41,7 +41,7 @@ EXCEPT = {
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
     "pages/parts/publish/project/menu.py": {"private-release ledger approval send plan.yaml"},
-    "pages/parts/risk/lessons.py": {
+    "pages/parts/risk/attacks.py": {
         "one table",
         "both tables",
         "exact date",

@@ -10,7 +10,7 @@ import math
 
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import MAX_BYTES
-from dpengine.bundle.checks.searches import FILE, max_bytes
+from dpengine.bundle.found_file import FILE, max_bytes
 from dpengine.results.published_columns import NUMBERS, number_columns
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan

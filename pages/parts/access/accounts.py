@@ -12,7 +12,7 @@ from pages.parts.access.person import LOCAL, Person
 from pages.parts.access.settings import Group, NoSignIn
 from pages.parts.shared.demo import is_demo
 
-__all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
+__all__ = ["LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):
@@ -21,9 +21,8 @@ class May(StrEnum):
     PUBLISH = mark("publish")  # bring tables, look at rows, publish, ask and choose within the cap
     CAP = mark("set caps")
     APPROVE = mark("decide on plans that others have sent for approval")
-    RULE = mark(
-        "say what needs approval"
-    )  # not for those who publish: they could lift a rule, publish, and set it again
+    # Not for those who publish: they could lift a rule, publish, and set it again.
+    RULE = mark("say what needs approval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,9 @@ class Account:
             )
 
 
-# Without sign-in the page cannot tell people apart, so there is no second person who could approve.
 OF_A_PERSON = "person:"  # prefix of the owner of a person's own account; the identity follows
 OF_A_GROUP = "group:"  # prefix of the owner of a group's account; its name follows
+# Without sign-in the page cannot tell people apart, so there is no second person who could approve.
 LOCAL_ACCOUNT = Account("", mark("this server"), frozenset({May.PUBLISH, May.CAP}), connections=None)
 # A demonstration has a ledger for each visitor.
 DEMO_ACCOUNT = Account("", mark("this demonstration"), frozenset({May.PUBLISH, May.CAP}))

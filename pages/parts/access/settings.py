@@ -18,10 +18,21 @@ from streamlit.errors import StreamlitAuthError
 from dpengine.settings import check_temporary_folder, settings, variable
 from pages.parts.shared.demo import is_demo
 
-__all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
+__all__ = [
+    "CONNECTIONS",
+    "Access",
+    "AccessError",
+    "Group",
+    "Header",
+    "NoSignIn",
+    "Oidc",
+    "access",
+    "check_start",
+    "is_loopback",
+]
 
 VARIABLE = variable("sign_in")  # sets a way to sign in that needs no other settings
-CONNECTIONS = "connections_for_release"
+CONNECTIONS = "connections_for_release"  # the section with the databases that owners may use
 SECRET_LETTERS = 32  # fewest letters of the secret that signs cookies
 HELP = "docs/deploy.md says how"
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
-from dpengine.results.alternatives import (
-    ALL_CELLS,
-    allocations_of,
-    compare_allocations,
-    predict_table,
-    simulate_errors,
-)
+from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_allocations, predict_table, simulate_errors
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
-from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
+from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
@@ -27,7 +23,6 @@ from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     exactly,
     factor,
-    headed,
     heading_of,
     noun,
     people,
@@ -38,6 +33,7 @@ from pages.parts.shared.wording import (
     protected,
     sure,
     why_measured,
+    with_headings,
 )
 from pages.parts.visit.state import visit
 
@@ -62,7 +58,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(_("**Every published table at ε = {epsilon}**", epsilon=exactly(plan.epsilon)))
-    show_numbers(headed(plan, frame), predicted_columns() | measured_columns(plan))
+    show_numbers(with_headings(plan, frame), predicted_columns() | measured_columns(plan))
     st.caption(
         _(
             "Errors of the unbiased *estimate*, counted in {unit}. {spread} The total is always published.",
@@ -149,6 +145,11 @@ def small_cells(plan: Plan, table: Columns) -> None:
             "read."
         )
     )
+    _simulate(plan, table)
+
+
+def _simulate(plan: Plan, table: Columns) -> None:
+    """Simulate the errors of the three kinds of number on request, and show them by size of the cell."""
     asked = plan.model_dump_json(), table
     if st.button(
         _("Simulate both"),
@@ -161,18 +162,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
     if (simulated := visit().recall("simulation", asked)) is None:
         return
     errors, draws = simulated
-    size = number(plan.rows_about or ASSUMED_ROWS)
-    table_of = (
-        _("Simulated on a made-up table of about {rows} {unit}.", rows=size, unit=noun(plan))
-        if plan.rows_about
-        else _("Simulated on a made-up table of an assumed {rows} {unit}.", rows=size, unit=noun(plan))
-    )
-    drawn = plural(
-        "Noise was drawn once; another run differs a little.",
-        "Noise was drawn {n} times; another run differs a little.",
-        draws,
-    )
-    st.caption(f"{table_of} {drawn}")
+    st.caption(_how_simulated(plan, draws))
     left, right = st.columns(2)
     for place, column, axis, title in (
         (left, "off", _("off by, on average"), _("How far off, in either direction")),
@@ -191,6 +181,22 @@ def small_cells(plan: Plan, table: Columns) -> None:
     }
     words = {name: errors[name].map(_) for name in ("true size of the cell", "number")}
     twin(errors.assign(**words), "simulated", columns)
+
+
+def _how_simulated(plan: Plan, draws: int) -> str:
+    """Say on which made-up table, and how often, noise was drawn."""
+    size = number(plan.rows_about or ASSUMED_ROWS)
+    table_of = (
+        _("Simulated on a made-up table of about {rows} {unit}.", rows=size, unit=noun(plan))
+        if plan.rows_about
+        else _("Simulated on a made-up table of an assumed {rows} {unit}.", rows=size, unit=noun(plan))
+    )
+    drawn = plural(
+        "Noise was drawn once; another run differs a little.",
+        "Noise was drawn {n} times; another run differs a little.",
+        draws,
+    )
+    return f"{table_of} {drawn}"
 
 
 def _simulated(errors: pd.DataFrame, column: str, title: str) -> str:
@@ -230,7 +236,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ways = compare_allocations(plan)
         names = zip(ways.columns[1:], WAYS, strict=True)
         numbers = {each: st.column_config.NumberColumn(_(name), format="%.3g") for each, name in names}
-        shown = headed(plan, ways.assign(table=ways["table"].replace(ALL_CELLS, _(ALL_CELLS))))
+        shown = with_headings(plan, ways.assign(table=ways["table"].replace(ALL_CELLS, _(ALL_CELLS))))
         show_numbers(shown, {"table": st.column_config.TextColumn(_("table"))} | numbers)
         st.caption(
             _(
@@ -244,51 +250,62 @@ def measured_tables(plan: Plan, table: Columns) -> None:
 def meaning(plan: Plan, table: Columns) -> None:
     """Say what anyone can learn about one person, or about a group, at this ε."""
     epsilon = plan.epsilon
-    low, high = percent_at_least(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
-    most_sure = percent_at_most(posterior(0.5, epsilon))
     st.markdown(
         _(
             "Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the release, and "
             "at least {low} sure, whatever else they know. The release changes the odds by a factor of at most "
             "e^ε = {factor}.",
-            high=high,
-            low=low,
+            high=sure(posterior(0.5, epsilon)),
+            low=percent_at_least(posterior(0.5, -epsilon)),
             factor=factor(epsilon),
         )
     )
-    before = np.linspace(0.005, 0.995, 100)
-    most = np.array([posterior(p, epsilon) for p in before])
-    least = np.array([posterior(p, -epsilon) for p in before])
     picture, words = st.columns([3, 2], gap="large")
     with picture:
-        st.markdown(_("**How far the release can move anyone's belief about one person**"))
-        alt = _("Someone who was 50 % sure ends between {low} sure and {high} sure.", low=low, high=most_sure)
-        draw(meaning_figure(before, most, least), alt, "meaning-of-epsilon")
+        _draw_beliefs(epsilon)
     with words:
-        rows = [
-            (percent(p), percent_at_least(posterior(p, -epsilon)), percent_at_most(posterior(p, epsilon)))
-            for p in PRIORS
-        ]
-        heads = [_("sure before"), _("after, at least"), _("after, at most")]
-        st.table(pd.DataFrame(rows, columns=heads), hide_index=True)
-        size = st.number_input(
-            _("A family or group of"), min_value=2, max_value=1000, value=4, step=1, key="accuracy_group",
-            help=_("People who are either all in the table or all absent."),
-        )  # fmt: skip
-        together = size * epsilon
-        st.markdown(
-            _(
-                "For a group of {size} the factor is e^({size}·ε) = **{factor}**: 50 % sure becomes at most **{part}** "
-                "sure.",
-                size=number(size),
-                factor=factor(together),
-                part=percent_at_most(posterior(0.5, together)),
-            )
-        )
+        _list_beliefs(epsilon)
+        _ask_group(epsilon)
     st.caption(
         _(
             "The guarantee protects {whom}. It limits what anyone learns from that person's presence in the table, not "
             "what the table teaches about people in general.",
             whom=protected(plan),
+        )
+    )
+
+
+def _draw_beliefs(epsilon: Fraction) -> None:
+    before = np.linspace(0.005, 0.995, 100)
+    most = np.array([posterior(p, epsilon) for p in before])
+    least = np.array([posterior(p, -epsilon) for p in before])
+    st.markdown(_("**How far the release can move anyone's belief about one person**"))
+    low, high = percent_at_least(posterior(0.5, -epsilon)), percent_at_most(posterior(0.5, epsilon))
+    alt = _("Someone who was 50 % sure ends between {low} sure and {high} sure.", low=low, high=high)
+    draw(meaning_figure(before, most, least), alt, "meaning-of-epsilon")
+
+
+def _list_beliefs(epsilon: Fraction) -> None:
+    rows = [
+        (percent(p), percent_at_least(posterior(p, -epsilon)), percent_at_most(posterior(p, epsilon))) for p in PRIORS
+    ]
+    heads = [_("sure before"), _("after, at least"), _("after, at most")]
+    st.table(pd.DataFrame(rows, columns=heads), hide_index=True)
+
+
+def _ask_group(epsilon: Fraction) -> None:
+    """Ask for the size of a group, and say how far its people are protected together."""
+    size = st.number_input(
+        _("A family or group of"), min_value=2, max_value=1000, value=4, step=1, key="accuracy_group",
+        help=_("People who are either all in the table or all absent."),
+    )  # fmt: skip
+    together = size * epsilon
+    st.markdown(
+        _(
+            "For a group of {size} the factor is e^({size}·ε) = **{factor}**: 50 % sure becomes at most **{part}** "
+            "sure.",
+            size=number(size),
+            factor=factor(together),
+            part=percent_at_most(posterior(0.5, together)),
         )
     )

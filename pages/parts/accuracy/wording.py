@@ -13,7 +13,7 @@ ALMOST_ALL = 0.995  # largest sample that is named: a larger one would be rounde
 
 
 def as_a_sample(plan: Plan, like: float | None, rows: int) -> str:
-    """Say how large a random sample is whose counts are as far off; None if any is less far off."""
+    """Say that counts are as far off as those of a random sample of the share `like`; None if any sample is better."""
     size = _("on a made-up table of about {rows} {unit}", rows=number(rows), unit=noun(plan))
     if like is None:
         return _("Counts from any random sample would be less far off, {size}.", size=size)

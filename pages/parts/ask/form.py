@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -17,10 +16,11 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, plain, shown_labels
+from pages.parts.shared.typed_numbers import decimal, with_point
+from pages.parts.shared.wording import plain, shown_labels
 from pages.parts.visit.state import visit
 
-__all__ = ["build", "with_point"]
+__all__ = ["build"]
 
 STATISTICS = {
     "count": mark("How many rows there are"),
@@ -31,7 +31,6 @@ STATISTICS = {
     "quantile": mark("The median, or another quantile"),
     "mode": mark("The most common value"),
 }
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 VALUES, RANGE, MASK = mark("Values"), mark("From – to"), mark("Mask")
 
 
@@ -48,6 +47,22 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     st.markdown(_("**Which rows?**"))
     where = _conditions("ask-where", _("Only rows where"), plan, faults)
     by = () if kind in ("quantile", "mode") else _groups(plan)
+    epsilon, rows = _price_and_size(kind, plan)
+    if faults or statistic is None:
+        raise PlanError(faults or _("choose a column"))
+    return Question(
+        dataset=plan.dataset,
+        epsilon=decimal(epsilon),
+        statistic=statistic,
+        where=where,
+        by=by,
+        unit=plan.unit,
+        rows_about=rows,
+    )
+
+
+def _price_and_size(kind: str, plan: Plan) -> tuple[str, int | None]:
+    """Ask for ε, and for a rough number of rows if the error depends on it."""
     price, about = st.columns(2, vertical_alignment="bottom")
     epsilon = price.text_input(
         _("Price: ε of the budget"),
@@ -66,17 +81,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
             key=visit().key("ask-rows"),
             help=_("A rough size that is public knowledge, to predict the error. The answer does not depend on it."),
         )
-    if faults or statistic is None:
-        raise PlanError(faults or _("choose a column"))
-    return Question(
-        dataset=plan.dataset,
-        epsilon=decimal(epsilon),
-        statistic=statistic,
-        where=where,
-        by=by,
-        unit=plan.unit,
-        rows_about=rows,
-    )
+    return epsilon, rows
 
 
 def _groups(plan: Plan) -> tuple[Column, ...]:
@@ -130,21 +135,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         return None
     name = st.selectbox(_("Column"), names, key=visit().key("ask-number"))
     column = declared.get(name)
-    given = ("", "", "1") if column is None else tuple(localised(f"{bound.normalize():f}") for bound in _bounds(column))
-    low, high, step = st.columns(3)
-    bounds = {
-        "low": low.text_input(_("Lowest"), given[0], key=visit().key(f"ask-low-{name}"), placeholder=_("such as 0")),
-        "high": high.text_input(
-            _("Highest"), given[1], key=visit().key(f"ask-high-{name}"), placeholder=_("such as 120")
-        ),
-        "step": step.text_input(_("In steps of"), given[2], key=visit().key(f"ask-step-{name}")),
-    }
-    st.caption(
-        _(
-            "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and "
-            "values between two steps as the nearer one. Wider bounds need more noise."
-        )
-    )
+    bounds = _ask_bounds(name, column)
     absent = st.text_input(
         _("A missing value counts as"),
         "",
@@ -162,18 +153,24 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     return grid
 
 
-def with_point(typed: str, faults: list[str | Fault]) -> str:
-    """Return a typed number with a decimal point, if the page's language writes a comma.
-
-    There, 200.000 is two hundred thousand to some and two hundred to others: it is a fault.
-    """
-    if localised(".") == ".":
-        return typed
-    if THOUSANDS.fullmatch(typed.strip()):
-        whole = typed.strip().replace(".", "")
-        faults.append(_("{typed} can be read in two ways: leave out the point of thousands and write {whole}, or write "
-                        "a decimal comma", typed=typed.strip(), whole=whole))  # fmt: skip
-    return decimal(typed)
+def _ask_bounds(name: str, column: Number | Amount | None) -> dict[str, str]:
+    """Ask for the bounds and the step of a column; those that the plan declares are offered."""
+    given = ("", "", "1") if column is None else tuple(localised(f"{bound.normalize():f}") for bound in _bounds(column))
+    low, high, step = st.columns(3)
+    bounds = {
+        "low": low.text_input(_("Lowest"), given[0], key=visit().key(f"ask-low-{name}"), placeholder=_("such as 0")),
+        "high": high.text_input(
+            _("Highest"), given[1], key=visit().key(f"ask-high-{name}"), placeholder=_("such as 120")
+        ),
+        "step": step.text_input(_("In steps of"), given[2], key=visit().key(f"ask-step-{name}")),
+    }
+    st.caption(
+        _(
+            "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and "
+            "values between two steps as the nearer one. Wider bounds need more noise."
+        )
+    )
+    return bounds
 
 
 def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:

@@ -11,9 +11,9 @@ import streamlit as st
 from dpengine.ask import history
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer, Group
+from dpengine.results.answer_wording import answer_interval, answer_value
 from dpengine.results.batch_pricing import Batch, price_batch
 from dpengine.translation.catalogue import _, mark, plural
-from pages.parts.shared.answer_wording import answer_interval, answer_value
 from pages.parts.shared.entries_table import offer_files, show_entries
 from pages.parts.shared.wording import exactly, name_of, plain
 from pages.parts.visit.fault_text import ledger_faults_shown
@@ -46,7 +46,7 @@ def show_history(dataset: str) -> None:
     show_entries(frame, _("All answers, the latest first"), columns)
     details = [json.loads(answer.to_bytes()) for answer in answers for _part in _parts(answer)]
     offer_files(mark("answers"), "answers", as_rows(answers), details=details)
-    _instead(answers)
+    _compare_with_one_release(answers)
 
 
 def as_rows(answers: list[Answer]) -> list[dict[str, str | None]]:
@@ -73,7 +73,7 @@ def _parts(answer: Answer) -> Sequence[Answer | Group]:
     return answer.groups or [answer]
 
 
-def _instead(answers: list[Answer]) -> None:
+def _compare_with_one_release(answers: list[Answer]) -> None:
     """Compare what the counting questions cost one by one with the price of one release that answers all of them."""
     batch: Batch | None = price_batch([answer.question for answer in answers])
     if batch is None:

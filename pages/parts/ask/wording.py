@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dpengine.results.answer import Expected
+from dpengine.results.answer_wording import number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance, quantile_name
 from dpengine.translation.catalogue import _, localised, plural
-from pages.parts.shared.answer_wording import number
 
 __all__ = ["error_words", "sensitivity_words"]
 
@@ -26,6 +26,7 @@ def sensitivity_words(question: Question) -> str:
 
 
 def _change(question: Question, whose: str) -> str:
+    """Say by how much one person, called `whose`, changes what is measured for each kind of question."""
     k = localised(f"{question.unit.rows}")
     match question.statistic:
         case Count():
@@ -96,7 +97,12 @@ def error_words(question: Question, expected: Expected) -> str:
             )
     if expected.half_width is None or expected.mean_abs is None:
         return _("The error depends on the number of rows: enter roughly how many there are.")
-    off = {"typical": expected.mean_abs, "wide": expected.half_width}
+    return _numeric_error(question, expected.mean_abs, expected.half_width)
+
+
+def _numeric_error(question: Question, typical: float, wide: float) -> str:
+    """Say how far off a number will typically be, and how far at most 95 times in 100."""
+    off = {"typical": typical, "wide": wide}
     if isinstance(question.statistic, Proportion):
         errors = {name: _("**{part} %** points", part=number(100 * part, 100 * part)) for name, part in off.items()}
     else:

@@ -70,21 +70,7 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
 
     results = measure("sampler", (sampler.name, epsilon), run)
     theirs, bound = results[sampler.name], posterior(0.5, epsilon)
-    low, high = theirs.proved.interval()
-    with st.grid(3, min_column_width=170):
-        note = _(
-            "{right} of {tries}; 95 % interval {low} to {high}. Proofs that turned out wrong: {wrong}.",
-            right=number(theirs.proved.successes),
-            tries=number(GAMES),
-            low=percent(low),
-            high=percent(high),
-            wrong=theirs.mistaken,
-        )
-        st.metric(_("Proved"), _share(theirs.proved), border=True, help=note)
-        note = _("If nothing is proved, the guess is the nearer of the two.")
-        st.metric(_("Right in all"), _share(theirs.right), border=True, help=note)
-        note = _("e^ε/(1 + e^ε): what the formula promises on paper.")
-        st.metric(_("ε would allow"), percent_at_most(bound), border=True, help=note)
+    _show_numbers(theirs, bound)
     line = _(
         "{sampler}: {proved} of {tries} outputs prove the true answer at ε = {epsilon}. {ours}: {others}, since every "
         "whole number is possible for both",
@@ -107,6 +93,25 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
     twin(pd.DataFrame(rows), "attacks-bits", rate_columns() | {"noise": _("noise"), "proved": proved})
 
 
+def _show_numbers(verdicts: Verdicts, bound: float) -> None:
+    """Show how often the attack on a sampler was right, beside the `bound` that ε sets on paper."""
+    low, high = verdicts.proved.interval()
+    with st.grid(3, min_column_width=170):
+        note = _(
+            "{right} of {tries}; 95 % interval {low} to {high}. Proofs that turned out wrong: {wrong}.",
+            right=number(verdicts.proved.successes),
+            tries=number(GAMES),
+            low=percent(low),
+            high=percent(high),
+            wrong=verdicts.mistaken,
+        )
+        st.metric(_("Proved"), _share(verdicts.proved), border=True, help=note)
+        note = _("If nothing is proved, the guess is the nearer of the two.")
+        st.metric(_("Right in all"), _share(verdicts.right), border=True, help=note)
+        note = _("e^ε/(1 + e^ε): what the formula promises on paper.")
+        st.metric(_("ε would allow"), percent_at_most(bound), border=True, help=note)
+
+
 def _share(rate: Rate) -> str:
     return number(100 * rate.share, ".1f") + " %"
 
@@ -114,16 +119,16 @@ def _share(rate: Rate) -> str:
 def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
     """Show one output of the sampler, the doubles around it, and what they prove."""
     st.button(
-        _("Another output"), icon=":material/replay:", key="attacks_another", on_click=visit().turn, args=("output",)
+        _("Another output"), icon=":material/replay:", key="attacks_another", on_click=visit().renew, args=("output",)
     )
     doubles = DOUBLES[st.segmented_control(_("Doubles to look at"), list(DOUBLES), default="129", required=True,
                                            format_func=localised, key="attacks_reach")]  # fmt: skip
 
-    def run() -> tuple[int, float]:
+    def draw_one() -> tuple[int, float]:
         truth = int(np.random.default_rng().integers(0, 2))
         return truth, float(sampler.draw(np.array([float(truth)]), 1 / float(epsilon), None)[0])
 
-    truth, output = measure("output", (sampler.name, epsilon, visit().turns("output")), run)
+    truth, output = measure("output", (sampler.name, epsilon, visit().renewals("output")), draw_one)
     try:
         seen = neighbourhood(sampler, output, epsilon, doubles)
     except PlanError as refused:
@@ -131,6 +136,11 @@ def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
         return
     came = _("Out came **{output}**, in memory `{memory}`.", output=localised(repr(output)), memory=output.hex())
     st.markdown(f"{came} {_conclusion(seen, truth)}")
+    _show_doubles(seen)
+
+
+def _show_doubles(seen: Neighbourhood) -> None:
+    """Show which of the doubles around an output are possible for each true answer."""
     zeros, ones, both = (int(these.sum()) for these in (seen.zero, seen.one, seen.zero & seen.one))
     line = _(
         "Of {all} doubles around it, {zeros} are possible for 0, {ones} for 1, and {both} for both",

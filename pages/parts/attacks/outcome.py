@@ -18,7 +18,7 @@ from pages.parts.shared.wording import OURS, exactly, percent, percent_at_most
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "DEFENCES", "above_by_chance", "choose_defence", "measure", "rate_columns", "rate_rows", "run_again_button",
+    "DEFENCES", "choose_defence", "measure", "rate_columns", "rate_rows", "run_again_button",
     "show_rates", "verdict",
 ]  # fmt: skip
 
@@ -59,7 +59,7 @@ def run_again_button(caption: str) -> None:
             _("Run it again"),
             icon=":material/replay:",
             key="attacks_run_again",
-            on_click=visit().turn,
+            on_click=visit().renew,
             args=("attacks",),
         )
         st.caption(caption, width="content")
@@ -67,7 +67,7 @@ def run_again_button(caption: str) -> None:
 
 def measure(attack: str, settings: object, run: Callable[[], T]) -> T:
     """Return the result of `run` for an attack with these settings; it is kept until the visitor runs it again."""
-    return visit().once(f"attack-{attack}", (settings, visit().turns("attacks")), run)
+    return visit().once(f"attack-{attack}", (settings, visit().renewals("attacks")), run)
 
 
 def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
@@ -35,7 +36,7 @@ STEPS = {
 
 
 @dataclass(slots=True)
-class Job:
+class Run:
     """A run of the attack: its settings, the steps that remain, the results so far, and the fault that ended it."""
 
     settings: tuple[str, Fraction, int, str]
@@ -57,74 +58,88 @@ def reconstruction_tab() -> None:
     method = left.selectbox(_("Solve by"), list(METHODS), format_func=_, key="attacks_method")
     people = right.segmented_control(_("People"), PEOPLE, default=500, required=True, key="attacks_people")
     settings = name, epsilon, int(people), method
-    job: Job | None = visit().recall("reconstruction", settings)
+    run: Run | None = visit().recall("reconstruction", settings)
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = _("Run the attack") if job is None else _("Run it again")
+        label = _("Run the attack") if run is None else _("Run it again")
         st.button(
             label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(settings,)
         )
         st.caption(_("Least squares takes a few seconds, linear programs up to half a minute."), width="content")
-    if job is None:
+    if run is None:
         st.caption(_("Nothing has been run with these settings yet."))
         return
-    if job.left:
-        _work(job)
-    _show(job)
+    if run.left:
+        _work(run)
+    _show(run)
 
 
 def _begin(settings: tuple[str, Fraction, int, str]) -> None:
     name, _epsilon, people, method = settings
     steps = STEPS[METHODS[method] is least_squares]
     left = [(each, round(step * people)) for step in steps for each in dict.fromkeys([name, OURS])]
-    visit().keep("reconstruction", settings, Job(settings, left))
+    visit().keep("reconstruction", settings, Run(settings, left))
 
 
-def _work(job: Job) -> None:
+def _work(run: Run) -> None:
     """Run the remaining steps; a click of the visitor interrupts between two of them, and keeps the results so far."""
-    _name, epsilon, people, method = job.settings
-    total = job.steps
+    _name, epsilon, people, method = run.settings
+    total = run.steps
     place = st.empty()
     with place.container():
         bar = st.progress(0.0)
-        st.button(_("Stop"), icon=":material/stop:", key="attacks_stop", on_click=job.left.clear)
-    while job.left:
-        name, questions = job.left[0]
+        st.button(_("Stop"), icon=":material/stop:", key="attacks_stop", on_click=run.left.clear)
+    while run.left:
+        name, questions = run.left[0]
         doing = _("{name}: {n} questions", name=_(name), n=number(questions))
-        bar.progress(1 - len(job.left) / total, text=doing)
+        bar.progress(1 - len(run.left) / total, text=doing)
         try:
             reconstruction = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
         except PlanError as timeout:
-            job.fault = all_faults(timeout)
-            job.left.clear()
+            run.fault = all_faults(timeout)
+            run.left.clear()
             break
-        job.results.setdefault(name, {})[questions] = reconstruction
-        job.left[:1] = []
+        run.results.setdefault(name, {})[questions] = reconstruction
+        run.left[:1] = []
     place.empty()
 
 
-def _show(job: Job) -> None:
-    name, epsilon, people, _method = job.settings
-    if job.fault:
-        st.warning(_("It stopped: {fault}.", fault=job.fault), icon=":material/timer_off:")
-    if name not in job.results:
+def _show(run: Run) -> None:
+    name, epsilon, _people, _method = run.settings
+    if run.fault:
+        st.warning(_("It stopped: {fault}.", fault=run.fault), icon=":material/timer_off:")
+    if name not in run.results:
         st.caption(_("Stopped before anything was found."))
         return
     bound = posterior(0.5, epsilon)
-    lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in job.results.items()}
+    lines = {each: {k: one.rate for k, one in steps.items()} for each, steps in run.results.items()}
     show_rates(lines, bound, UNIT)
     line = verdict(name, lines[name], bound, UNIT, MORE)
     st.markdown(f"**{line}**")
     draw(rates_figure(lines, OURS, bound, _(ASKED)), line, "attacks-reconstruction", 380)
-    for place, (each, steps) in zip(st.columns(len(job.results)), job.results.items(), strict=True):
-        questions, last = list(steps.items())[-1]
-        title = _(
-            "{name}: {right} of {people} people guessed right from {answers} answers",
-            name=_(each),
-            right=last.rate.successes,
-            people=people,
-            answers=number(questions),
-        )
+    for place, (k, (each, steps)) in zip(st.columns(len(run.results)), enumerate(run.results.items()), strict=True):
         with place:
-            st.markdown(f"**{title}**")
-            draw(people_figure(last), title, f"attacks-people-{each}", 60 + 13 * people // ACROSS)
+            _show_people(each, steps, f"attacks-people-{k}")
     twin(rate_rows(lines, ASKED), "attacks-reconstruction", rate_columns(ASKED))
+
+
+def _show_people(name: str, steps: dict[int, Reconstruction], key: str) -> None:
+    """Show whom the attack on a defence guessed right from the most questions."""
+    questions, last = list(steps.items())[-1]
+    people = len(last.secret)
+    title = _(
+        "{name}: {right} of {people} people guessed right from {answers} answers",
+        name=_(name),
+        right=last.rate.successes,
+        people=people,
+        answers=number(questions),
+    )
+    st.markdown(f"**{title}**")
+    draw(people_figure(last), title, key, 60 + 13 * people // ACROSS)
+    rows = pd.DataFrame({"person": range(1, people + 1), "secret": last.secret, "guess": last.guess})
+    box = st.column_config.CheckboxColumn
+    columns = {
+        "person": st.column_config.NumberColumn(_("person"), format="%,d"),
+        "secret": box(_("in the register")),
+        "guess": box(_("guessed to be in it")),
+    }
+    twin(rows, key, columns)

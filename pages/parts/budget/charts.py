@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import mark, tones
+from pages.parts.shared.figures import mark_current, tones
 
 __all__ = ["allowance_figure", "spending_figure"]
 
@@ -64,7 +64,7 @@ def allowance_figure(rows: pd.DataFrame, now: int) -> go.Figure:
             marker={"symbol": symbol, "size": 6},
             hovertemplate=_("%{x:,} releases: ε = %{y:.3~g} each") + f"<extra>{name}</extra>",
         )
-    mark(figure, now)
+    mark_current(figure, now)
     figure.update_xaxes(title_text=_("number of releases"), type="log", dtick=1, tickformat=",~g")
     figure.update_yaxes(title_text=_("ε that each may cost"), type="log", dtick=1, tickformat="~g")
     return figure

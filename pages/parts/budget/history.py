@@ -10,10 +10,10 @@ import streamlit as st
 from dpengine.accounting.entry import Entry, Kind
 from dpengine.accounting.ledger import Ledger
 from dpengine.exact import exact_text
-from dpengine.translation.catalogue import ENGLISH, _, localised, mark, plural, speaking
+from dpengine.translation.catalogue import ENGLISH, _, day, localised, mark, plural, speaking
 from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.entries_table import offer_files, show_entries
-from pages.parts.shared.wording import bound, exactly
+from pages.parts.shared.wording import exactly
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_history"]
@@ -33,10 +33,10 @@ CHOICE = re.compile(r"one choice among ([\d,]+) candidates")
 TABLES = re.compile(r"(\d+) tables: (.+)", re.DOTALL)
 
 
-def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
-    """List every release with its contents, let the visitor open one again, and offer the ledger as a file."""
+def show_history(ledger: Ledger, entries: list[Entry], dataset: str) -> None:
+    """List all that was paid for, let the visitor open an entry again, and offer the list as files."""
     st.header(_("What was paid for"))
-    if not history:
+    if not entries:
         st.markdown(_("None yet."))
         return
     with speaking(ENGLISH):  # the files are the same in every language
@@ -50,12 +50,24 @@ def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
                 "recognised": _looks_like(entry),
                 "release_id": entry.release_id,
             }
-            for entry in history
+            for entry in entries
         ]
-    shown = pd.DataFrame(rows).rename(columns={"created": "when"})
+    _list(pd.DataFrame(rows), entries)
+    _offer_to_open(ledger, entries)
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
+    offer_files(mark("ledger"), f"{name}-budget", rows)
+
+
+def _list(rows: pd.DataFrame, entries: list[Entry]) -> None:
+    """Show the rows of all entries in the page's language, without columns that would say nothing."""
+    shown = rows.rename(columns={"created": "when"}).assign(
+        epsilon=rows["epsilon"].map(localised),
+        bought=[*map(_contents, entries)],
+        recognised=[*map(_looks_like, entries)],
+    )
     if shown["dataset"].nunique() == 1:
         shown = shown.drop(columns="dataset")
-    if not any(entry.recognised for entry in history):
+    if not any(entry.recognised for entry in entries):
         shown = shown.drop(columns="recognised")
     text = st.column_config.TextColumn
     columns = {
@@ -66,19 +78,20 @@ def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
         "recognised": text(_("looks like"), help=_("Earlier tables of the same people, recognised by their rows.")),
         "release_id": text(_("release"), help=_("The identifier in the release's own files.")),
     }
-    shown = shown.assign(epsilon=shown["epsilon"].map(localised), bought=[*map(_contents, history)])
-    if "recognised" in shown:
-        shown["recognised"] = [*map(_looks_like, history)]
     show_entries(shown, _("All entries, the latest first"), columns)
+
+
+def _offer_to_open(ledger: Ledger, entries: list[Entry]) -> None:
+    """Ask for an entry, and show it; a release of tables is shown on Publish."""
     pick, link = st.columns([3, 1], vertical_alignment="bottom")
     entry = pick.selectbox(
         _("Open one again"),
-        history[::-1],
-        format_func=lambda e: f"{bound(e.created[:10])} · ε {exactly(e.epsilon)} · {e.title or _contents(e)}",
+        entries[::-1],
+        format_func=lambda e: f"{day(e.created[:10])} · ε {exactly(e.epsilon)} · {e.title or _contents(e)}",
         key="budget_release",
         help=_("What was paid for can be opened again, byte for byte the same, at no cost."),
     )
-    payload = book.payload(entry.release_id)
+    payload = ledger.payload(entry.release_id)
     if payload is not None and entry.kind is not Kind.RELEASE:
         show_entry(entry.kind, payload)
     else:
@@ -88,8 +101,6 @@ def show_history(book: Ledger, history: list[Entry], dataset: str) -> None:
             icon=":material/open_in_new:",
             query_params={"release": entry.release_id},
         )
-    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
-    offer_files(mark("ledger"), f"{name}-budget", rows)
 
 
 def _contents(entry: Entry) -> str:

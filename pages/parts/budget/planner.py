@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pandas as pd
@@ -15,13 +14,15 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rounded_down
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import decimal, exactly, factor, plain, sure
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, factor, plain, sure
 from pages.parts.visit.state import visit
 
-__all__ = ["planner"]
+__all__ = ["plan_ahead"]
 
 NAMES = {Rule.BASIC: mark("added up"), Rule.ADVANCED: mark("advanced composition"), Rule.ZCDP: "zCDP"}
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
@@ -43,21 +44,46 @@ at most $e^{s\varepsilon}$.
 """)
 
 
-def _rounded_down(epsilon: Fraction) -> Fraction:
-    """Round down to three digits, which a person can type."""
-    if epsilon == 0:
-        return epsilon
-    step = Fraction(10) ** (math.floor(math.log10(epsilon)) - 2)
-    return epsilon // step * step
-
-
 @st.fragment
-def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, spent: Fraction = Fraction(0)) -> None:
+def plan_ahead(plan: Plan | None, dataset: str, left: Fraction | None, spent: Fraction) -> None:
     """Show what each of many releases may cost.
 
     `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it so far.
     """
     st.header(_("Plan ahead"), help=term("composition"))
+    times, typed = _ask(dataset, left)
+    if left == 0 and typed.strip() == "0":
+        st.info(_("0 is left under the cap. To plan for a larger cap, type a total."), icon=":material/edit:")
+        return
+    try:
+        total = rational(decimal(typed), "ε")
+        each = allowance(Rule.BASIC, total, times, Fraction(0))  # adding up needs no δ
+    except (ValueError, PlanError) as error:
+        st.warning(plain(str(error)), icon=":material/edit:")
+        return
+    usable = rounded_down(each)
+    st.markdown(
+        plural(
+            "**{n} release within ε = {total} in all: each may cost ε = {each}**",
+            "**{n} releases within ε = {total} in all: each may cost ε = {each}**",
+            times,
+            total=exactly(total),
+            each=exactly(usable),
+        )
+    )
+    _say_what_it_means(times, total, spent)
+    _ask_group(total, each)
+    if plan is not None and usable != plan.epsilon:
+        label = _("Use ε = {epsilon} in my plan", epsilon=exactly(usable))
+        if st.button(label, key="planner_adopt", icon=":material/edit_note:"):
+            visit().change(epsilon=exact_text(usable))
+            st.switch_page("pages/publish.py")
+    with st.expander(_("How costs add up, and rules that allow a δ"), icon=":material/school:"):
+        _compare_rules(times, total)
+
+
+def _ask(dataset: str, left: Fraction | None) -> tuple[int, str]:
+    """Ask how many releases there will be, and for the total ε, which begins at what is `left`."""
     first, second, third = st.columns(3, vertical_alignment="bottom")
     a_year = first.number_input(_("Releases a year"), 1, 366, 4, key="planner_a_year")
     years = second.number_input(_("For how many years"), 1, 100, 5, key="planner_years")
@@ -69,34 +95,7 @@ def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, 
         key="planner_total",
         help=_("The limit for all of them together. It starts at what is left under the cap."),
     )
-    times = a_year * years
-    if left == 0 and typed.strip() == "0":
-        st.info(_("0 is left under the cap. To plan for a larger cap, type a total."), icon=":material/edit:")
-        return
-    try:
-        total = rational(decimal(typed), "ε")
-        each = allowance(Rule.BASIC, total, times, Fraction(0))  # adding up needs no δ
-    except (ValueError, PlanError) as error:
-        st.warning(plain(str(error)), icon=":material/edit:")
-        return
-    usable = _rounded_down(each)
-    st.markdown(
-        plural(
-            "**{n} release within ε = {total} in all: each may cost ε = {each}**",
-            "**{n} releases within ε = {total} in all: each may cost ε = {each}**",
-            times,
-            total=exactly(total),
-            each=exactly(usable),
-        )
-    )
-    _meaning(times, total, each, spent)
-    if plan is not None and usable != plan.epsilon:
-        label = _("Use ε = {epsilon} in my plan", epsilon=exactly(usable))
-        if st.button(label, key="planner_adopt", icon=":material/edit_note:"):
-            visit().change(epsilon=exact_text(usable))
-            st.switch_page("pages/publish.py")
-    with st.expander(_("How costs add up, and rules that allow a δ"), icon=":material/school:"):
-        _compare_rules(times, total)
+    return a_year * years, typed
 
 
 def _compare_rules(times: int, total: Fraction) -> None:
@@ -113,16 +112,16 @@ def _compare_rules(times: int, total: Fraction) -> None:
                 rule=_(NAMES[best]),
             )
         )
-    _draw(times, total, delta, each)
-    _list(times, total, delta, each)
+    _draw_prices(times, total, delta, each)
+    _list_prices(times, total, delta, each)
     st.markdown(_(CURIOUS))
 
 
 def _as_epsilon(epsilon: Fraction) -> str:
-    return f"ε = {exactly(_rounded_down(epsilon))}"
+    return f"ε = {exactly(rounded_down(epsilon))}"
 
 
-def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _draw_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MAX_RELEASES, times})
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
@@ -140,7 +139,7 @@ def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     twin(rows, "planner", {"releases": column(_("releases"), format="%,d")} | columns)
 
 
-def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _list_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     rows = [
         {
             "rule": _(NAMES[rule]),
@@ -168,7 +167,8 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     show_numbers(pd.DataFrame(rows), columns, alt=_("What each release may cost, by three rules"))
 
 
-def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> None:
+def _say_what_it_means(times: int, total: Fraction, spent: Fraction) -> None:
+    """Say how sure anyone can become by all releases together."""
     meaning = plural(
         "All {n} release together multiply the odds that a person is in the data by at most **{factor}**: 50 % sure "
         "becomes **{belief}**.",
@@ -182,6 +182,10 @@ def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> No
         belief = sure(posterior(0.5, spent + total))
         meaning += _(" With the ε = {spent} that is spent already, **{belief}**.", spent=exactly(spent), belief=belief)
     st.markdown(meaning)
+
+
+def _ask_group(total: Fraction, each: Fraction) -> None:
+    """Ask for the size of a group, and say how far its people are protected together."""
     size = st.number_input(
         _("A family or group of"), 2, 1000, 4, key="planner_group", width=240,
         help=_("People who are either all in the data or all absent."),

@@ -33,12 +33,13 @@ def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
             horizontal=True,
         )
         if way == DEMONSTRATION:
-            _demonstration(candidates)
+            _offer_free_draw(candidates)
         else:
-            _charged(candidates, question)
+            _offer_charged_draw(candidates, question)
 
 
-def _demonstration(candidates: Candidates) -> None:
+def _offer_free_draw(candidates: Candidates) -> None:
+    """Offer to draw as often as wanted, at no cost and without protection."""
     st.caption(
         _("Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like.")
     )
@@ -52,10 +53,11 @@ def _demonstration(candidates: Candidates) -> None:
 
 
 @ledger_faults_shown()
-def _charged(candidates: Candidates, question: str) -> None:
+def _offer_charged_draw(candidates: Candidates, question: str) -> None:
+    """Offer to draw once, charged to the budget of a dataset."""
     if not publishes():
         return
-    book = visit().ledger
+    ledger = visit().ledger
     dataset = st.text_input(
         _("Dataset whose budget is spent"),
         key="choose_dataset",
@@ -66,12 +68,12 @@ def _charged(candidates: Candidates, question: str) -> None:
         st.caption(_("Name the dataset that the scores come from. Nothing is spent until you draw."))
         return
     try:
-        before = published(candidates, dataset, book)
+        before = published(candidates, dataset, ledger)
         if before is not None:
             st.markdown(_("**Already drawn: costs 0.** The same choice on the same scores has one answer."))
             show_drawn(before)
             return
-        left, price = book.left(dataset), candidates.epsilon
+        left, price = ledger.left(dataset), candidates.epsilon
         after = (
             _("it has no cap")
             if left is None

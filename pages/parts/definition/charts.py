@@ -11,36 +11,57 @@ from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import BoundedMean, Comparison
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import hatched, mark, tones
+from pages.parts.shared.figures import hatched, mark_current, tones
 
 __all__ = ["belief_figure", "bounds_figure", "distributions_figure"]
 
 MAX_BARS = 60
 
 
-def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, str]) -> go.Figure:
+def distributions_figure(comparison: Comparison, unit: str, epsilon: float, names: tuple[str, str]) -> go.Figure:
     """Draw the probability of each answer on two tables, and below it the ratio of the two."""
-    tone = tones()
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.06)
-    looks = (
-        (names[0], seen.first, "accent", "", "solid"),
-        (names[1], seen.second, "other", "/", "dash"),
-    )
-    few = len(seen.answers) <= MAX_BARS
-    for name, probabilities, colour, pattern, dash in looks:
+    few = len(comparison.answers) <= MAX_BARS
+    _add_probabilities(figure, comparison, names, few=few)
+    _add_ratio(figure, comparison, epsilon, few=few)
+    figure.update_xaxes(title_text=unit, row=2, col=1)
+    figure.update_layout(bargap=0.15, barmode="group")
+    return figure
+
+
+def _add_probabilities(figure: go.Figure, comparison: Comparison, names: tuple[str, str], *, few: bool) -> None:
+    """Add the probabilities on both tables: as bars if there are few answers, else as lines."""
+    tone, looks = tones(), ((comparison.first, "accent", "", "solid"), (comparison.second, "other", "/", "dash"))
+    for name, (probabilities, colour, pattern, dash) in zip(names, looks, strict=True):
         hover = _("answer %{x:,}: %{y:.3~p}") + f"<extra>{name}</extra>"
         if few:
             marker = hatched(tone[colour], pattern)
-            figure.add_bar(x=seen.answers, y=probabilities, name=name, marker=marker, hovertemplate=hover, row=1, col=1)
+            figure.add_bar(
+                x=comparison.answers, y=probabilities, name=name, marker=marker, hovertemplate=hover, row=1, col=1
+            )
         else:
             line = {"color": tone[colour], "width": 2.5, "dash": dash}
             figure.add_scatter(
-                x=seen.answers, y=probabilities, name=name, mode="lines", line=line, hovertemplate=hover, row=1, col=1
+                x=comparison.answers,
+                y=probabilities,
+                name=name,
+                mode="lines",
+                line=line,
+                hovertemplate=hover,
+                row=1,
+                col=1,
             )
-    ratio = np.exp(np.clip(seen.log_ratio, -700, 700))
+    figure.update_yaxes(title_text=_("probability"), rangemode="tozero", tickformat=".0%", row=1, col=1)
+    if comparison.first.max() < 0.02:
+        figure.update_yaxes(tickformat=".2~%", row=1, col=1)
+
+
+def _add_ratio(figure: go.Figure, comparison: Comparison, epsilon: float, *, few: bool) -> None:
+    """Add the ratio of the probabilities, between lines at e^ε and e^−ε."""
+    tone = tones()
     figure.add_scatter(
-        x=seen.answers,
-        y=ratio,
+        x=comparison.answers,
+        y=np.exp(np.clip(comparison.log_ratio, -700, 700)),
         name=_("ratio"),
         showlegend=False,
         mode="lines+markers" if few else "lines",
@@ -50,13 +71,10 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
         row=2,
         col=1,
     )
-    ends = sorted({-epsilon, 0.0, epsilon, float(seen.log_ratio.max()), float(seen.log_ratio.min())})
     for power in (epsilon, -epsilon):
         figure.add_hline(y=math.exp(power), line={"color": tone["accent"], "width": 1.5, "dash": "dot"}, row=2, col=1)
-    span = max(epsilon, float(np.abs(seen.log_ratio).max()), 0.05) * 1.45 / math.log(10)
-    figure.update_yaxes(title_text=_("probability"), rangemode="tozero", tickformat=".0%", row=1, col=1)
-    if seen.first.max() < 0.02:
-        figure.update_yaxes(tickformat=".2~%", row=1, col=1)
+    ends = sorted({-epsilon, 0.0, epsilon, float(comparison.log_ratio.max()), float(comparison.log_ratio.min())})
+    span = max(epsilon, float(np.abs(comparison.log_ratio).max()), 0.05) * 1.45 / math.log(10)
     figure.update_yaxes(
         title_text=_("D over D′"),
         type="log",
@@ -66,9 +84,6 @@ def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tup
         row=2,
         col=1,
     )
-    figure.update_xaxes(title_text=unit, row=2, col=1)
-    figure.update_layout(bargap=0.15, barmode="group")
-    return figure
 
 
 def _factor(power: float, epsilon: float) -> str:
@@ -119,7 +134,7 @@ def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int)
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             hovertemplate=_("bound %{x}: %{y:.2f} inches") + f"<extra>{name}</extra>",
         )
-    mark(figure, now)
+    mark_current(figure, now)
     figure.update_xaxes(title_text=_("upper bound: heights above it count as the bound (inches)"))
     figure.update_yaxes(title_text=_("inches off"), rangemode="tozero")
     return figure

@@ -100,8 +100,7 @@ def giant(epsilon: Fraction) -> None:
         )
     )
     upper = st.slider(_("Upper bound (inches)"), 66, 120, 78, key="definition_upper")
-    heights, bounds = [*MEN, GIANT], list(range(66, 121, 2))
-    now = lesson.bounded_mean(heights, LOWER, upper, epsilon)
+    now = lesson.bounded_mean([*MEN, GIANT], LOWER, upper, epsilon)
     with st.grid(3, min_column_width=150):
         st.metric(_("True mean"), _inches(now.true), border=True)
         cut = number(now.bias, ".2f") if now.bias else None
@@ -116,13 +115,14 @@ def giant(epsilon: Fraction) -> None:
         noise=number(now.noise, ".2f"),
     )
     st.markdown(f"**{line}.** " + _("Bounds must come from public knowledge about men, never from this table."))
-    means = [lesson.bounded_mean(heights, LOWER, bound, epsilon) for bound in bounds]
-    draw(
-        bounds_figure(bounds, means, upper),
-        _("{line}; a higher bound cuts less and needs more noise.", line=line),
-        "definition-bounds",
-        320,
-    )
+    _draw_bounds(epsilon, upper, _("{line}; a higher bound cuts less and needs more noise.", line=line))
+
+
+def _draw_bounds(epsilon: Fraction, upper: int, alt: str) -> None:
+    """Draw what is cut off and the typical noise over all upper bounds; `upper` is the chosen one."""
+    bounds = list(range(66, 121, 2))
+    means = [lesson.bounded_mean([*MEN, GIANT], LOWER, bound, epsilon) for bound in bounds]
+    draw(bounds_figure(bounds, means, upper), alt, "definition-bounds", 320)
     frame = pd.DataFrame(
         {
             "upper bound": bounds,

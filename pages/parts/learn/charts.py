@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpengine.translation.catalogue import _, mark
-from pages.parts.learn.numbers import LEADER, NO_PRIVACY, named
+from pages.parts.learn.runs import LEADER, NO_PRIVACY, named
 from pages.parts.shared.figures import epsilon_axis, tones
 
 __all__ = ["end_figure", "time_figure"]

@@ -21,22 +21,15 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
     If approval is not `needed`, the plan can still be sent to a colleague.
     """
     request = visit().ledger.approvals.find(plan, other_people=other_people)
-    approved = request is not None and request.state is State.APPROVED
     if not visit().person.identity:
-        if approved:
-            return True
-        st.warning(
-            _(
-                "This release needs a second person's approval. Nobody signs in here, so nobody can approve on this "
-                "page: save the plan and send it on the command line: `{command}`.",
-                command="private-release ledger approval send plan.yaml",
-            ),
-            icon=":material/how_to_reg:",
-        )
-        return False
+        approved = request is not None and request.state is State.APPROVED
+        if not approved:
+            _say_that_nobody_signs_in()
+        return approved
     if request is None or request.state not in OPEN:
-        _offer(plan, request, other_people=other_people, needed=needed)
+        _offer_to_send(plan, request, other_people=other_people, needed=needed)
         return False
+    approved = request.state is State.APPROVED
     if approved:
         st.success(
             _("{decision} Exactly this plan may now be published, once.", decision=decision(request)),
@@ -59,7 +52,19 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
     return approved
 
 
-def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bool) -> None:
+def _say_that_nobody_signs_in() -> None:
+    """Say how to have a plan approved on a server without sign-in, where the page cannot tell people apart."""
+    st.warning(
+        _(
+            "This release needs a second person's approval. Nobody signs in here, so nobody can approve on this "
+            "page: save the plan and send it on the command line: `{command}`.",
+            command="private-release ledger approval send plan.yaml",
+        ),
+        icon=":material/how_to_reg:",
+    )
+
+
+def _offer_to_send(plan: Plan, before: Request | None, *, other_people: bool, needed: bool) -> None:
     """Offer to send the plan, and say what was decided if it was sent before."""
     if before is not None:
         st.info(decision(before), icon=":material/history:")
@@ -77,7 +82,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
             why=why,
         )
     )
-    note = st.text_input(_("Note for the person who approves"), key=visit().turned("approval-note"), max_chars=2_000)
+    note = st.text_input(_("Note for the person who approves"), key=visit().fresh_key("approval-note"), max_chars=2_000)
     if st.button(
         _("Send for approval"),
         type="primary",
@@ -90,7 +95,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
         except BudgetError as error:
             st.warning(all_faults(error), icon=":material/block:")
         else:
-            visit().turn("approval-note")
+            visit().renew("approval-note")
             st.rerun()
 
 

@@ -111,7 +111,7 @@ def _take(found_books: Sequence[ReadCodebook]) -> None:
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
     declared, texts = visit().entries.declared, visit().entries.texts
-    entries = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
+    entries = {c.name: plan_form.entry_without_words(c) for c in columns if c.name in declared}
     if not entries and not about.keys() & declared.keys():
         names = ", ".join(plain(column.name) for column in columns[:5])
         text = _("This codebook declares {names}: none of your columns.", names=names)

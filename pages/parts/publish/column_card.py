@@ -9,13 +9,16 @@ import streamlit as st
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
-from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_texts, ask_values
+from pages.parts.publish.column_forms.boxes import ask_texts, key_for
+from pages.parts.publish.column_forms.dates import ask_date
+from pages.parts.publish.column_forms.numbers import ask_amount, ask_number
+from pages.parts.publish.column_forms.values import ask_values
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_entry import finds_cells, is_found, listed
 from pages.parts.visit.state import visit
 
-__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
+__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind"]
 
 KIND_NAMES = {
     "number": mark("number"),
@@ -38,68 +41,74 @@ SOURCE_HELP = mark(
 
 def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Show all questions about a column, and return its entry; the same object while nothing is changed."""
-    turn = visit().turns(f"card-{name}")
+    before = column
     kind = st.segmented_control(
         _("Kind"),
         list(KIND_NAMES),
         default=column["kind"],
         format_func=lambda key: _(KIND_NAMES[key]),
         required=True,
-        key=visit().key(f"kind-{name}-{turn}"),
+        key=key_for("kind", name),
         help=_("An *amount* is averaged or added up in the tables; a *number* is put into bins."),
     )
-    before = column
     if kind != column["kind"]:
         column = of_kind(name, kind, column)
-    as_text = holds_texts(stored_as(name))
+    cells = _ask_cells(name, kind, column)
+    after = column | cells | _ask_settings(name, kind, column, cells) | _ask_for_markers(name, column)
+    if plan_form.same_cells(column, after):
+        return column if kind != before["kind"] else before
+    return plan_form.confirmed(after)
+
+
+def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Ask for the cells of a column of this kind; return these fields of its entry."""
+    as_text = holds_texts(_stored_as(name))
     match kind:
         case "number":
-            entered = ask_number(name, column, as_text=as_text)
+            return ask_number(name, column, as_text=as_text)
         case "category":
-            entered = ask_values(name, column)
+            return ask_values(name, column)
         case "amount":
-            entered = ask_amount(name, column, as_text=as_text)
+            return ask_amount(name, column, as_text=as_text)
         case "date":
-            entered = ask_date(name, column, as_text=as_text)
-        case _:
-            entered = {}
-            st.caption(
-                _(
-                    "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "
-                    "ja and nein, are a *category* with two values."
-                )
-            )
+            return ask_date(name, column, as_text=as_text)
+    st.caption(
+        _(
+            "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "
+            "ja and nein, are a *category* with two values."
+        )
+    )
+    return {}
+
+
+def _ask_settings(name: str, kind: str, column: dict[str, Any], cells: dict[str, Any]) -> dict[str, Any]:
+    """Ask which further cells the column has, and how its owner knows its `cells`."""
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-    now, by_release = column.get("source", "typed"), finds_cells(entered)
+    now, by_release = column.get("source", "typed"), finds_cells(cells)
     sources = {now: FOUND} if by_release else SEEN if now in SEEN else SOURCE_NAMES
-    settings = {
+    return {
         "other": other.checkbox(
             _("cell *(other)*"),
             value=kind != "amount" and column.get("other", True),
-            disabled=kind == "amount" or is_found(entered),
-            key=visit().key(f"other-{name}-{turn}"),
+            disabled=kind == "amount" or is_found(cells),
+            key=key_for("other", name),
             help=_(
                 "For values that you did not list. Without this cell, people with such a value are not counted at all."
             ),
         ),
         "missing": missing.checkbox(
-            _("cell *(missing)*"), value=column.get("missing", True), key=visit().key(f"missing-{name}-{turn}")
+            _("cell *(missing)*"), value=column.get("missing", True), key=key_for("missing", name)
         ),
         "source": source.selectbox(
             _("How you know"),
             list(sources),
             index=list(sources).index(now),
             format_func=lambda key: _(sources[key]),
-            key=visit().key(f"{'found' if by_release else 'source'}-{name}-{now}-{turn}"),
+            key=key_for(f"{'found' if by_release else 'source'}-{now}", name),
             help=_(SOURCE_HELP),
             disabled=by_release,
         ),
     }
-    settings |= _ask_for_markers(name, column)
-    after = column | entered | settings
-    if plan_form.same_cells(column, after):
-        return column if kind != before["kind"] else before
-    return plan_form.confirmed(after)
 
 
 def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +120,7 @@ def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
             _("Texts that mean missing"),
             now,
             placeholder="-99, k. A., n/a",
-            key=f"{visit().turned(f'markers-{name}')}-{visit().turns(f'card-{name}')}",
+            key=key_for("markers", name),
             help=_(
                 "Beside empty cells, such as the codes of a survey for no answer. In quotes, a comma belongs to the "
                 "text."
@@ -137,7 +146,7 @@ def _mark_missing(names: list[str], markers: list[str]) -> None:
     declared = visit().entries.declared
     visit().change(declared=declared | {name: declared[name] | {"missing_as": markers} for name in names})
     for name in names:
-        visit().turn(f"markers-{name}")
+        visit().renew(f"markers-{name}")
 
 
 def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
@@ -145,10 +154,10 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().recall(visit().key(f"typed-{name}-{kind}"), ())
     codes = [code for code, _word in field.words] if (field := _field(name)) else []
-    return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), codes=codes, keep_kind=True)
+    return typed or plan_form.suggestion(name, kind, stored_as=_stored_as(name), codes=codes, keep_kind=True)
 
 
-def stored_as(name: str) -> str:
+def _stored_as(name: str) -> str:
     """Return the type in which the open table holds a column."""
     return field.type if (field := _field(name)) else "VARCHAR"
 

@@ -23,7 +23,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.checked import sizes_of
+from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.state import STEPS, visit
 

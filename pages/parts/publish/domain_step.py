@@ -18,9 +18,9 @@ from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import bound, plain
+from pages.parts.shared.wording import edge_or_day, plain
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.checked import checked, faults_of, faulty
+from pages.parts.visit.plan.column_checks import check_columns, faults_of, faulty
 from pages.parts.visit.plan.column_entry import finds_cells, has_found_bins, is_blank, is_found
 from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.state import visit
@@ -96,7 +96,7 @@ def declare_columns() -> None:
 def _confirm_all() -> None:
     declared = visit().entries.declared
     waiting = [name for name in plan_form.used(visit().entries) if declared[name].get("suggested")]
-    ready = [name for name, column in checked(waiting).items() if set(column.faults) == {plan_form.TO_CONFIRM}]
+    ready = [name for name, column in check_columns(waiting).items() if set(column.faults) == {plan_form.TO_CONFIRM}]
     if ready:
         st.button(
             plural("Confirm {n} suggestion", "Confirm {n} suggestions", len(ready)),
@@ -191,7 +191,7 @@ def _offer_to_others(column: dict[str, Any], open_columns: list[str]) -> None:
 def _copy(column: dict[str, Any], names: list[str]) -> None:
     visit().change(declared=visit().entries.declared | {name: column | {"name": name} for name in names})
     for name in names:
-        visit().turn(f"card-{name}")
+        visit().renew(f"card-{name}")
 
 
 def _say_where_levels_are_picked(name: str) -> None:
@@ -217,18 +217,18 @@ def _brief(name: str) -> str:
                 "{n} bin from {first} to {last}",
                 "{n} bins from {first} to {last}",
                 len(edges) - 1,
-                first=plain(bound(edges[0])),
-                last=plain(bound(edges[-1])),
+                first=plain(edge_or_day(edges[0])),
+                last=plain(edge_or_day(edges[-1])),
             )
         case "amount":
-            low, high = plain(bound(column["from"])), plain(bound(column["to"]))
+            low, high = plain(edge_or_day(column["from"])), plain(edge_or_day(column["to"]))
             return _("an amount from {low} to {high}", low=low, high=high)
         case "category" if is_found(column):
             return _("values are found privately")
         case "category":
             return plural("{n} value", "{n} values", len(column["values"]))
         case "date":
-            period, first, last = column["by"], bound(column["from"]), bound(column["to"])
+            period, first, last = column["by"], edge_or_day(column["from"]), edge_or_day(column["to"])
             return _(BY[period], first=first, last=last)
         case _:
             return _("yes or no")

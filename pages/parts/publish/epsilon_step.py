@@ -15,14 +15,14 @@ from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, factor, heading_of, name_of, people, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive
-from pages.parts.visit.strategy import why
+from pages.parts.visit.strategy import is_adaptive, why
 
 __all__ = ["choose_epsilon"]
 
@@ -61,7 +61,24 @@ def choose_epsilon(plan: Plan) -> None:
         key=visit().key("way"),
         label_visibility="collapsed",
     )
-    dict(zip(WAYS, (_slide, _type, _from_error), strict=True))[way](plan)
+    dict(zip(WAYS, (_ask_on_slider, _ask_exactly, _ask_error), strict=True))[way](plan)
+    _say_what_it_means(plan)
+    _choose_strategy(plan)
+    with st.expander(_("For the curious"), icon=":material/school:"):
+        st.markdown(
+            _(
+                "The guarantee is pure ε-differential privacy with ε = {epsilon}: adding or removing any one person "
+                "makes no release more than e^ε = {factor} times as likely. If the same people are in several "
+                "releases, add up the ε of all of them.",
+                epsilon=exactly(plan.epsilon),
+                factor=factor(plan.epsilon),
+            )
+        )
+        st.caption(_(KNOWN))
+
+
+def _say_what_it_means(plan: Plan) -> None:
+    """Say how sure anyone can become about a person, or about an answer of theirs, and caution against a large ε."""
     belief, of_answer = (sure(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
     st.markdown(
         _(
@@ -81,18 +98,6 @@ def choose_epsilon(plan: Plan) -> None:
     caution = next((words for least, words in CAUTIONS if plan.epsilon > least), None)
     if caution is not None:
         st.warning(_(caution), icon=":material/shield:")
-    _choose_strategy(plan)
-    with st.expander(_("For the curious"), icon=":material/school:"):
-        st.markdown(
-            _(
-                "The guarantee is pure ε-differential privacy with ε = {epsilon}: adding or removing any one person "
-                "makes no release more than e^ε = {factor} times as likely. If the same people are in several "
-                "releases, add up the ε of all of them.",
-                epsilon=exactly(plan.epsilon),
-                factor=factor(plan.epsilon),
-            )
-        )
-        st.caption(_(KNOWN))
 
 
 def _choose_strategy(plan: Plan) -> None:
@@ -111,11 +116,11 @@ def _choose_strategy(plan: Plan) -> None:
         st.caption(plain(why(plan)))
 
 
-def _slide(plan: Plan) -> None:
+def _ask_on_slider(plan: Plan) -> None:
     here = exact_text(plan.epsilon)
-    if st.session_state.get(visit().turned("slider"), here) != here:  # ε was set in another way
-        visit().turn("slider")
-    key = visit().turned("slider")
+    if st.session_state.get(visit().fresh_key("slider"), here) != here:  # ε was set in another way
+        visit().renew("slider")
+    key = visit().fresh_key("slider")
     st.select_slider(
         _("Privacy budget ε: more private on the left, more exact on the right"),
         sorted({*map(exact_text, rungs("0.01", "10")), here}, key=Fraction),
@@ -128,7 +133,7 @@ def _slide(plan: Plan) -> None:
     )
 
 
-def _type(plan: Plan) -> None:
+def _ask_exactly(plan: Plan) -> None:
     key = visit().key("exact")
     st.session_state.setdefault(key, exact_text(plan.epsilon))
     st.text_input(
@@ -155,7 +160,7 @@ def _typed(key: str) -> str:
     return decimal(st.session_state[key])
 
 
-def _from_error(plan: Plan) -> None:
+def _ask_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
     half_width = float(
         wanted.number_input(
@@ -182,7 +187,7 @@ def _from_error(plan: Plan) -> None:
 def _computed(plan: Plan, half_width: float) -> Fraction | None:
     question = (plan.at(1).key, half_width)
     try:
-        needed = visit().once("epsilon-for", question, lambda: _rounded_up(epsilon_for(plan, half_width)))
+        needed = visit().once("epsilon-for", question, lambda: rounded_up(epsilon_for(plan, half_width)))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
         return None
@@ -225,7 +230,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
 def _without_margins(half_width: float) -> Fraction | None:
     """Return the ε that would be enough if single columns were not published as tables of their own too."""
     try:
-        return _rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
+        return rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
     except PlanError:
         return None
 
@@ -261,11 +266,3 @@ def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | No
 
 def _try_ladder(plan: Plan, half_width: float, progress: Progress) -> tuple[Fraction | None]:
     return (epsilon_by_trials(plan, half_width, TRIED, partial(progress, "trying")),)
-
-
-def _rounded_up(epsilon: Fraction) -> Fraction:
-    """Round up to three digits: easy to say, and still large enough."""
-    unit = Fraction(1)
-    while epsilon < 100 * unit:
-        unit /= 10
-    return -(-epsilon // unit) * unit

@@ -18,12 +18,12 @@ from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_card import FOUND, KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.checked import Checked, checked
+from pages.parts.visit.plan.column_checks import ColumnCheck, check_columns
 from pages.parts.visit.plan.column_entry import finds_cells
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
 
-__all__ = ["GRID", "show_grid", "take_typed", "typed_into"]
+__all__ = ["GRID", "show_grid", "take_typed"]
 
 GRID = "grid"
 NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (
@@ -60,7 +60,7 @@ ABOUT = {
 }
 
 UNWRITTEN = mark("how are dates written?")  # as a cell has room for; what to do is written below the grid
-NOTHING = Checked((), None)
+NOTHING = ColumnCheck((), None)
 
 Edits = Mapping[int, Mapping[str, Any]]  # for each row of the grid, its new cells by name
 
@@ -79,10 +79,10 @@ def take_typed() -> None:
     """Take what was typed into the grid into the entries; to be called before the entries are used."""
     here = visit()
     drawn: _Drawn | None = here.recall(GRID, ())
-    if drawn is None or _hides(drawn, here.entries):
-        here.turn(GRID)
+    if drawn is None or _is_outdated(drawn, here.entries):
+        here.renew(GRID)
         drawn = _Drawn(here.entries, here.entries, {})
-    edits: Edits = st.session_state.get(here.turned(GRID), {}).get("edited_rows", {})
+    edits: Edits = st.session_state.get(here.fresh_key(GRID), {}).get("edited_rows", {})
     names = plan_form.used(drawn.before)
     fresh = _fresh(edits, drawn.taken)
     of_a_kind = drawn.of_a_kind | {names[row] for row, cells in fresh.items() if KIND in cells}
@@ -95,11 +95,11 @@ def take_typed() -> None:
     )
     for name in names:
         if changed.declared[name] is not here.entries.declared[name]:
-            here.turn(f"card-{name}")
+            here.renew(f"card-{name}")
     if not _same(changed, here.entries):
         here.change(chosen=changed.chosen, declared=changed.declared)
     if any(SOURCE in cells and cells[SOURCE] != _source(declared[names[row]]) for row, cells in fresh.items()):
-        here.turn(GRID)  # neither to find cells nor the source of found cells can be chosen here
+        here.renew(GRID)  # neither to find cells nor the source of found cells can be chosen here
         drawn, edits, of_a_kind = _Drawn(here.entries, here.entries, {}), {}, frozenset()
     here.keep(GRID, (), _Drawn(drawn.before, here.entries, edits, of_a_kind))
 
@@ -110,7 +110,7 @@ def show_grid() -> None:
     names = plan_form.used(visit().entries if drawn is None else drawn.before)
     st.data_editor(
         _rows(names),
-        key=visit().turned(GRID),
+        key=visit().fresh_key(GRID),
         num_rows="fixed",
         hide_index=True,
         disabled=[NAME, STATE],
@@ -183,7 +183,7 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     return column | fields | {"source": "standard" if standard else "typed"}
 
 
-def _hides(drawn: _Drawn, entries: Entries) -> bool:
+def _is_outdated(drawn: _Drawn, entries: Entries) -> bool:
     """Whether the grid, with what was typed into it, no longer shows the entries as they are.
 
     Only then is it reset, because a reset loses what a browser is about to send.
@@ -204,12 +204,12 @@ def _same(one: Entries, other: Entries) -> bool:
 
 
 def _rows(names: list[str]) -> pd.DataFrame:
-    entries, checks = visit().entries, checked(names)
+    entries, checks = visit().entries, check_columns(names)
     rows = [_row(entries.declared[name], checks[name], name in entries.chosen) for name in names]
     return pd.DataFrame(rows, columns=list(WIDTHS))
 
 
-def _row(column: dict[str, Any], check: Checked, published: bool) -> tuple[Any, ...]:
+def _row(column: dict[str, Any], check: ColumnCheck, published: bool) -> tuple[Any, ...]:
     text = _text(column)
     return (
         column["name"],
@@ -233,7 +233,7 @@ def _text(column: dict[str, Any]) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
 
 
-def _state(column: Mapping[str, Any], check: Checked) -> str:
+def _state(column: Mapping[str, Any], check: ColumnCheck) -> str:
     size = check.size or 0
     if check.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
         return "? " + _("suggested: averages")

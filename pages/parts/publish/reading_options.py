@@ -19,25 +19,26 @@ PLAINLY: dict[str, Any] = {
     "encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "skip_last": 0, "names_given": True,
     "frequency": None, "answers": None,
 }  # fmt: skip
-KEPT = ("sheet", "skip_rows", "skip_last")  # what a file in place of another has in common with it, if it is alike
+KEPT = ("sheet", "skip_rows", "skip_last")  # options that also fit a file that comes in place of one like it
 
 
 def ask() -> dict[str, Any]:
-    """Ask for all options; what is left alone is as in `PLAINLY`, or as for the table of a plan that waits for one.
+    """Ask for all options and return them; those of `PLAINLY` mean that nothing was stated.
 
-    Sheet and rows to leave out are first those of the table that is open, for a file that comes in its place.
+    For a plan that waits for its table, the boxes begin with how its table was read before. For a file that comes in
+    place of an open one, sheet and rows to leave out begin as for that one.
     """
     _read_as_before()
     _keep_from_open_table()
     with st.expander(_("Reading options, for unusual files"), icon=":material/tune:"):
-        a, b, c = st.columns(3)
-        encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=_key("encoding")) or None
-        delimiter = b.text_input(_("Delimiter"), placeholder=_("detected"), key=_key("delimiter")) or None
-        sheet = c.text_input(_("Sheet"), placeholder=_("the first"), key=_key("sheet")) or None
-        d, e, f = st.columns(3, vertical_alignment="bottom")
-        skip_rows = d.number_input(_("Rows above the names"), 0, 1000, 0, key=_key("skip_rows"))
-        skip_last = e.number_input(_("Rows below the table"), 0, 1000, 0, key=_key("skip_last"))
-        frequency = f.text_input(
+        first, second, third = st.columns(3)
+        encoding = first.text_input(_("Encoding"), placeholder="UTF-8", key=_key("encoding")) or None
+        delimiter = second.text_input(_("Delimiter"), placeholder=_("detected"), key=_key("delimiter")) or None
+        sheet = third.text_input(_("Sheet"), placeholder=_("the first"), key=_key("sheet")) or None
+        above, below, counts = st.columns(3, vertical_alignment="bottom")
+        skip_rows = above.number_input(_("Rows above the names"), 0, 1000, 0, key=_key("skip_rows"))
+        skip_last = below.number_input(_("Rows below the table"), 0, 1000, 0, key=_key("skip_last"))
+        frequency = counts.text_input(
             _("Column of counts"), placeholder=_("none"), key=_key("frequency"),
             help=_("If the table is summed up already: the column that says how many people each row stands for."),
         )  # fmt: skip
@@ -69,13 +70,14 @@ def _read_as_before() -> None:
 
 
 def _keep_from_open_table() -> None:
+    """Begin the boxes as the open table was read; reset them once its successor turned out to be unlike it."""
     here, question = visit(), visit().key("kept")
     wanted: dict[str, Any] = {name: here.read_as[name] for name in KEPT if name in here.read_as}
     if here.source is None or not wanted:
         return
     match here.recall("kept", question):
         case None:
-            for name, value in wanted.items():  # but for what the owner has stated since
+            for name, value in wanted.items():  # unless the owner has stated another since
                 st.session_state.setdefault(_key(name), value)
             here.keep("kept", question, "first")
         case "unlike":
@@ -90,7 +92,7 @@ def kept(how: dict[str, Any]) -> dict[str, Any]:
 
 
 def differ(how: dict[str, Any]) -> bool:
-    """Return whether options are stated by which the open file was not read."""
+    """Whether options are stated by which the open file was not read."""
     before = PLAINLY | visit().read_as
     return any(how[name] != before[name] and (how[name] != PLAINLY[name] or name in KEPT) for name in how)
 

@@ -13,14 +13,15 @@ from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, day
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import bound, decimal, exactly, plain
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
@@ -192,7 +193,7 @@ def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:
     text = _(
         "**Your release of {day} already holds all tables of this plan**, at ε = {paid}. To look at them again costs "
         "nothing. Publishing them anew spends ε = {price} more, for numbers of their own.",
-        day=bound(entry.created[:10]),
+        day=day(entry.created[:10]),
         paid=exactly(entry.epsilon),
         price=exactly(bill.price),
     )
@@ -301,7 +302,7 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
             ),
             icon=":material/lock_open:",
         )
-    with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
+    with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().fresh_key(name), on_change="rerun"):
         typed = st.text_input(
             _("Total ε that this dataset may ever spend"), "4", key=visit().key("cap"), help=term("cap")
         )
@@ -311,7 +312,7 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
                 dataset=plain(dataset),
                 cap=plain(typed.strip()),
             ),
-            key=visit().turned("cap-sure"),
+            key=visit().fresh_key("cap-sure"),
         )
         if st.button(_("Set the cap"), key=visit().key("set-cap"), disabled=not sure):
             try:
@@ -319,8 +320,8 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
             except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {all_faults(error)}")
             else:
-                visit().turn(name)
-                visit().turn("cap-sure")
+                visit().renew(name)
+                visit().renew("cap-sure")
                 st.rerun()
 
 

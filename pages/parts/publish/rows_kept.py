@@ -15,7 +15,8 @@ from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, plural
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import decimal, exactly, plain
+from pages.parts.shared.typed_numbers import decimal
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import visit

@@ -1,4 +1,4 @@
-"""What only the owner can say of odd rows and cells, asked before the table is taken: nothing is decided by a guess."""
+"""Questions about odd rows and cells, asked before a table is taken: only its owner can answer them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from dpengine import owner
-from dpengine.sources.open import EXCEL, TEXT
 from dpengine.sources.plan_template import header_doubt
+from dpengine.sources.read_options import EXCEL, TEXT
 from dpengine.sources.relation import one_line
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, mark, plural

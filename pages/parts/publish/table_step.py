@@ -11,7 +11,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import open_table, owner
 from dpengine.sources.connections import Connection, list_tables, open_connection
-from dpengine.sources.open import EXCEL, sheet_names
+from dpengine.sources.open import sheet_names
+from dpengine.sources.read_options import EXCEL
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, language, mark, plural
 from pages.parts.publish import reading_options, table_questions
@@ -43,9 +44,9 @@ def choose_table() -> None:
 
         arrived = drop_zone(label, note, visit().place, key=visit().key("drop-zone"))
     else:
-        arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
+        arrived = _place_of_upload(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
     how = reading_options.ask()
-    if databases := connections.known(visit().account.connections):
+    if databases := connections.databases(visit().account.connections):
         with st.expander(_("A table of a database"), icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
@@ -88,19 +89,19 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     if table is None:
         return
     visit().begin(_first_entries(chosen))
-    visit().hold(table, f"{name}: {chosen}")
+    visit().keep_table(table, f"{name}: {chosen}")
     visit().read_as = {"database": name, "table": chosen, "schema": entry.get("schema", "")}
     _go_on(table)
 
 
-def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
-    """Return the path of a file that came by Streamlit's own uploader, for when the drop zone cannot be used."""
+def _place_of_upload(uploaded: UploadedFile | None) -> uploads.Place | None:
+    """Return the place of a file that came by Streamlit's own uploader, for when the drop zone cannot be used."""
     if uploaded is None:
         return None
-    if visit().arrived != uploaded.file_id:
+    if visit().uploaded_id != uploaded.file_id:
         with visit().place.receiving(uploaded.name) as file:
             file.write(uploaded.getbuffer())
-        visit().arrived = uploaded.file_id
+        visit().uploaded_id = uploaded.file_id
     return visit().place
 
 

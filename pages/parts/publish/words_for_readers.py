@@ -22,7 +22,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_words", "with_edits"]
+__all__ = ["ask_words"]
 
 ABOUT = {
     "publisher": (mark("Publisher"), mark("Office of Statistics of Example City")),
@@ -76,11 +76,11 @@ def _ask_about(plan: Plan) -> None:
 def _ask_columns(plan: Plan) -> None:
     st.markdown(_("**What the columns say**"))
     here, now = visit(), [_row(plan, name) for name in plan.used]
-    key = here.turned(GRID)
+    key = here.fresh_key(GRID)
     drawn: list[Row] | None = here.recall(GRID, key)
     if drawn is None or (with_edits(drawn, _typed(key)) != now and not _fault(key)):  # changed outside this table
-        here.turn(GRID)
-        key, drawn = here.turned(GRID), now
+        here.renew(GRID)
+        key, drawn = here.fresh_key(GRID), now
         here.keep(GRID, key, drawn)
     st.data_editor(
         pd.DataFrame(drawn),

@@ -21,7 +21,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import Drawn, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
@@ -84,32 +84,38 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
             key=f"{key}-table",
             label_visibility="collapsed",
         )
-    measure = _measure(plan, table, key)
-    form, fixed = _choices(plan, table, measure, key)
-    drawn = [name for name in table if name not in fixed]
+    measure = _ask_measure(plan, table, key)
+    form, fixed = _ask_form(plan, table, measure, key)
     if form == "levels":
+        column = next(name for name in table if name not in fixed)
         with st.container(key=f"{key}-chart"):
             st.html(LOOK)
-            st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
+            st.html(level_rows(level_tree(result, table, column, fixed), heading_of(plan, (column,))))
     else:
         drawing = figures.release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
-        place = f"{key}-{_room(plan, drawn, form, drawing)}"
-        if place.endswith(("-facets", "-vast")):
-            with st.container(key=f"{key}-sideways"):  # visible only on a phone
-                st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
-        with st.container(key=place):
-            st.plotly_chart(
-                Drawn(drawing) if isinstance(drawing, Drawing) else drawing,
-                key=f"{key}-figure",
-                theme=None,
-                alt=figures.alt_text(result, table, measure, made_up=made_up),
-                config=style.CONFIG,
-            )
+        place = f"{key}-{_room(plan, [name for name in table if name not in fixed], form, drawing)}"
+        alt = figures.alt_text(result, table, measure, made_up=made_up)
+        _show_chart(drawing, alt, place, key)
         if not made_up:
             name = heading_of(plan, table)
             picture_buttons(place, name if measure is None else f"{name} {measure.heading(plan)}")
     show_twin(result, table, measure, key=key)
     return table, measure
+
+
+def _show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> None:
+    """Show a chart in the container `place`, whose name gives it room on a phone."""
+    if place.endswith(("-facets", "-vast")):
+        with st.container(key=f"{key}-sideways"):  # visible only on a phone
+            st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
+    with st.container(key=place):
+        st.plotly_chart(
+            FigureOfDrawing(drawing) if isinstance(drawing, Drawing) else drawing,
+            key=f"{key}-figure",
+            theme=None,
+            alt=alt,
+            config=style.CONFIG,
+        )
 
 
 def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: str) -> None:
@@ -161,7 +167,7 @@ def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
     }
 
 
-def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
+def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
     """Ask what to show of a table that has more than counts; means, sums and quantiles come first."""
     offered = {"_".join(filter(None, (each.kind, each.amount, each.on))): each for each in measures(plan, table)}
     if not offered:
@@ -187,14 +193,9 @@ def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
     return offered.get(chosen)
 
 
-def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> tuple[Form, dict[str, str | None]]:
+def _ask_form(plan: Plan, table: Columns, measure: Measure | None, key: str) -> tuple[Form, dict[str, str | None]]:
     """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
-    alone = {FORMS["map"]: next((name for name in table if _has_shapes(plan, name)), None)}
-    if measure is None:
-        leaf = level_table(plan, table)
-        alone |= {LEVELS: leaf, FORMS["treemap"]: leaf}
-    elif measure.kind not in ("mean", "sum"):
-        alone = {}
+    alone = _forms_of_one_column(plan, table, measure)
     many = len(table) > 2 and measure is None
     if many:
         side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2
@@ -204,8 +205,8 @@ def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> t
         drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
         ways = [FORMS[form] for form in figures.forms(plan, drawn, measure)]
         label = _("Chart")
-    ways += [way for way, name in alone.items() if name is not None and len(table) > 1 and way not in ways]
-    if alone.get(LEVELS) is not None:
+    ways += [way for way in alone if len(table) > 1 and way not in ways]
+    if LEVELS in alone:
         ways = [LEVELS, *(way for way in ways if way != LEVELS)]
     way = ways[0]
     if len(ways) > 1:
@@ -219,19 +220,38 @@ def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> t
             key=f"{key}-{name}",
             label_visibility="visible" if many else "collapsed",
         )
-    if (one := alone.get(way)) is not None:
-        sliced: Columns = tuple(name for name in table if name != one)
-    elif measure is not None or way == FORMS["facets"]:
-        sliced = figures.columns_to_fix(plan, table, measure)
-    else:
-        sliced = table[2:]
-    places = st.columns(min(3, len(sliced))) if sliced else []
-    fixed = {name: _one_label(places[k % len(places)], plan, name, key) for k, name in enumerate(sliced)}
+    fixed = _ask_labels(plan, _without_room(plan, table, measure, way, alone.get(way)), key)
     form = next((form for form, words in FORMS.items() if words == way), None)
     return form or figures.forms(plan, table[:2])[0], fixed
 
 
-def _one_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | None:
+def _forms_of_one_column(plan: Plan, table: Columns, measure: Measure | None) -> dict[str, str]:
+    """Return the ways to draw a single column of a table, each with this column: as a map, or by its levels."""
+    if measure is not None and measure.kind not in ("mean", "sum"):
+        return {}
+    columns = {FORMS["map"]: next((name for name in table if _has_shapes(plan, name)), None)}
+    if measure is None:
+        leaf = level_table(plan, table)
+        columns |= {LEVELS: leaf, FORMS["treemap"]: leaf}
+    return {way: name for way, name in columns.items() if name is not None}
+
+
+def _without_room(plan: Plan, table: Columns, measure: Measure | None, way: str, one: str | None) -> Columns:
+    """Return the columns of a table for which a chart has no room; it shows only the column `one`, if that is given."""
+    if one is not None:
+        return tuple(name for name in table if name != one)
+    if measure is not None or way == FORMS["facets"]:
+        return figures.columns_to_fix(plan, table, measure)
+    return table[2:]
+
+
+def _ask_labels(plan: Plan, columns: Columns, key: str) -> dict[str, str | None]:
+    """Ask for one value of each of these columns, or for all of them together."""
+    places = st.columns(min(3, len(columns))) if columns else []
+    return {name: _ask_label(places[k % len(places)], plan, name, key) for k, name in enumerate(columns)}
+
+
+def _ask_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | None:
     """Ask for one value of a column, or for all of them together, the first option."""
     column = plan.column(name)
     everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)

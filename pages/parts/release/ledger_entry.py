@@ -9,10 +9,10 @@ from dpengine.accounting.entry import Kind
 from dpengine.choose import Drawn
 from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, day, number
 from pages.parts.release.answer_groups import show_groups
-from pages.parts.shared.answer_wording import answer_sentence
-from pages.parts.shared.wording import bound, exactly, plain
+from pages.parts.release.answer_sentence import answer_sentence
+from pages.parts.shared.wording import exactly, plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
 
@@ -46,7 +46,7 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
             _(
                 "Paid once and stored: asking again costs nothing. It may be published. Answered on {day}, ledger "
                 "entry {entry}.",
-                day=bound(answer.created[:10]),
+                day=day(answer.created[:10]),
                 entry=answer.answer_id,
             )
         )
@@ -64,7 +64,7 @@ def show_drawn(drawn: Drawn) -> None:
             mechanism=_(drawn.mechanism.value),
             epsilon=exactly(drawn.epsilon),
             candidates=number(len(drawn.names)),
-            day=bound(drawn.created[:10]),
+            day=day(drawn.created[:10]),
             entry=drawn.release_id,
         )
     )

@@ -103,28 +103,14 @@ def show_truth(release: Release, shown: Columns, measure: Measure | None = None)
 
 def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact: Ints | Floats) -> None:
     """Show each published number of a table beside the true one, as numbers and as a figure."""
-    if measure is None:
-        frame = chart.in_readers_words(release.tables[shown], release.plan, shown)
-        columns, name, ends = _number_columns(), "count", ("low", "high")
-    else:
-        frame, columns = chart.numbers_of(release, shown, measure)
-        (name,) = measure.names
-        ends = f"{name}_low", f"{name}_high"
-        form = columns[name]["type_config"]["format"]
-        columns |= {
-            "true (private)": st.column_config.NumberColumn(_("true (private)"), format=form),
-            "off by": st.column_config.NumberColumn(
-                _("off by"), format=form.replace("%", "%+"), help=_("Published number less true number.")
-            ),
-        }
+    frame, columns, (name, low, high) = _published(release, shown, measure)
     labels = [each for each in frame.columns if each not in columns]
-    frame["true (private)"] = exact.ravel()
-    frame["off by"] = frame[name] - frame["true (private)"]
-    true = frame["true (private)"]
-    inside = (frame[ends[0]] <= true) & (true <= frame[ends[1]])
+    true = frame["true (private)"] = exact.ravel()
+    frame["off by"] = frame[name] - true
+    inside = (frame[low] <= true) & (true <= frame[high])
     facts = _compared(frame["off by"], inside, columns["off by"] if measure is not None else None)
     numbers, picture = st.columns([4, 3], gap="medium")
-    order = [*labels, "true (private)", name, "off by", *ends]
+    order = [*labels, "true (private)", name, "off by", low, high]
     show_numbers(frame, columns, place=numbers, column_order=order, height=min(420, 38 + 35 * len(frame)))
     figure = figures.comparison_figure(release, shown, exact, measure, dark=is_dark())
     alt = (
@@ -146,6 +132,25 @@ def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact
     )
 
 
+def _published(
+    release: Release, table: Columns, measure: Measure | None
+) -> tuple[pd.DataFrame, dict[str, Any], tuple[str, str, str]]:
+    """Return the published numbers of a table, how columns are shown, and the names of value, low and high."""
+    if measure is None:
+        frame = chart.in_readers_words(release.tables[table], release.plan, table)
+        return frame, _number_columns(), ("count", "low", "high")
+    frame, columns = chart.numbers_of(release, table, measure)
+    (name,) = measure.names
+    form = columns[name]["type_config"]["format"]
+    columns |= {
+        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=form),
+        "off by": st.column_config.NumberColumn(
+            _("off by"), format=form.replace("%", "%+"), help=_("Published number less true number.")
+        ),
+    }
+    return frame, columns, (name, f"{name}_low", f"{name}_high")
+
+
 def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     """Show a mean by group and a small regression that the owner chooses, from the rows and from the release."""
     plan = release.plan
@@ -159,18 +164,7 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
             "bin. Like the true counts, they are private."
         )
     )
-    of, by, also = st.columns(3)
-    outcome = of.selectbox(_("Mean of"), outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
-    others = sorted(
-        (name for name in plan.counted if name != outcome), key=lambda name: not _together(plan, outcome, name)
-    )
-    group = by.selectbox(_("By"), others, format_func=lambda name: _heading(plan, name), key="compare-by")
-    rest = [name for name in others if name != group]
-    further = also.selectbox(
-        _("In the regression also"), [None, *rest], key="compare-also",
-        format_func=lambda name: _heading(plan, name) if name else _("nothing"),
-    )  # fmt: skip
-    columns = (outcome, group) if further is None else (outcome, group, further)
+    columns = _choose_columns(plan, outcomes)
     if plan.cells(columns) > MAX_CELLS:
         st.caption(_("These columns have too many cells together. Choose others."))
         return
@@ -188,6 +182,22 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     true, published = facts
     _show_means(plan, columns, true, published)
     _show_regression(plan, columns, true, published)
+
+
+def _choose_columns(plan: Plan, outcomes: list[str]) -> Columns:
+    """Ask for the column whose mean is shown, the one by which, and perhaps a further one for the regression."""
+    of, by, also = st.columns(3)
+    outcome = of.selectbox(_("Mean of"), outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
+    others = sorted(
+        (name for name in plan.counted if name != outcome), key=lambda name: not _together(plan, outcome, name)
+    )
+    group = by.selectbox(_("By"), others, format_func=lambda name: _heading(plan, name), key="compare-by")
+    rest = [name for name in others if name != group]
+    further = also.selectbox(
+        _("In the regression also"), [None, *rest], key="compare-also",
+        format_func=lambda name: _heading(plan, name) if name else _("nothing"),
+    )  # fmt: skip
+    return (outcome, group) if further is None else (outcome, group, further)
 
 
 def _together(plan: Plan, *names: str) -> bool:
@@ -238,16 +248,19 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
     if len(terms) < 2:
         st.caption(_("A regression on these columns has no one solution, or more terms than can be read."))
         return
-    turned = sum(np.sign(exact[term]) != np.sign(released[term]) for term in terms[1:])
+    turned = sum(exact[term] * released[term] < 0 for term in terms[1:])
     outcome = plain(_heading(plan, columns[0]))
     st.markdown(
-        _("Coefficients of the regression of {column}: **each has the same sign** as from your rows.", column=outcome)
+        _(
+            "Coefficients of the regression of {column}: **none has the opposite sign** of that from your rows.",
+            column=outcome,
+        )
         if turned == 0
         else _(
-            "Coefficients of the regression of {column}: **{turned} of {terms} have the other sign** as from your "
-            "rows.",
+            "Coefficients of the regression of {column}: **{turned} of {terms} have the opposite sign** of those from "
+            "your rows.",
             column=outcome,
-            turned=number(int(turned)),
+            turned=number(turned),
             terms=number(len(terms) - 1),
         )
     )

@@ -20,7 +20,7 @@ from pages.parts.shared.figures import is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import headed, plain
+from pages.parts.shared.wording import plain, with_headings
 from pages.parts.visit.state import visit
 
 __all__ = ["show_rows"]
@@ -97,7 +97,7 @@ def _compare(release: Release, wanted: int | None) -> _Comparison:
 
 def _show(release: Release, comparison: _Comparison, rows: int, published: int) -> None:
     """Show whether `rows` synthetic rows give the published counts, which add up to `published`; then the rows."""
-    frame = headed(release.plan, comparison.errors)
+    frame = with_headings(release.plan, comparison.errors)
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():
         st.markdown(f":material/task_alt: {_no_difference(len(tables), rows, published)}")
@@ -165,21 +165,17 @@ def _show_rounding(tables: pd.DataFrame, rows: int, published: int) -> None:
             least=number(least),
         )
     )
-    st.plotly_chart(
-        _figure(tables, rows),
-        key="rows-figure",
-        theme=None,
-        config={**style.CONFIG, "displayModeBar": False},
-        alt=plural(
-            "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
-            "table below has the numbers of each table.",
-            "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
-            "the table below has the numbers of each table.",
-            rows,
-            mean=mean,
-            worst=worst,
-        ),
+    alt = plural(
+        "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
+        "table below has the numbers of each table.",
+        "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
+        "the table below has the numbers of each table.",
+        rows,
+        mean=mean,
+        worst=worst,
     )
+    config = {**style.CONFIG, "displayModeBar": False}
+    st.plotly_chart(_figure(tables, rows), key="rows-figure", theme=None, config=config, alt=alt)
 
 
 def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:

@@ -15,14 +15,14 @@ from dpengine.bundle.guide import model_errors
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.percentages import offer_percentages
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.wording import bound, counted_noun, exactly, plain, rows_counted, sure
+from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
@@ -38,7 +38,7 @@ def show_release(release: Release) -> None:
         _(
             "Published on {day} at {time} UTC. ε = {epsilon} of the budget of {dataset} is spent; looking and "
             "downloading cost nothing.",
-            day=bound(release.created[:10]),
+            day=day(release.created[:10]),
             time=release.created[11:16],
             epsilon=exactly(plan.epsilon),
             dataset=plain(plan.dataset),
@@ -54,8 +54,8 @@ def show_release(release: Release) -> None:
             shown, measure = chart.figure_with_choice(release, key="release")
             offer_percentages(release, shown, key="release")
     with side:
-        _downloads(release)
-        _promise(release)
+        _offer_downloads(release)
+        _say_what_it_says(release)
     show_rows(release)
     show_truth(release, shown, measure)
     st.button(_("Start another release"), icon=":material/add:", on_click=_leave)
@@ -79,10 +79,10 @@ def _single_file(release: Release, name: str) -> bytes:
         return bundle.read(name)
 
 
-def _downloads(release: Release) -> None:
+def _offer_downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
-        _whole_bundle(release)
+        _offer_bundle(release)
         files, workbooks = write.file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
         names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
         name = st.selectbox(
@@ -103,7 +103,7 @@ def _downloads(release: Release) -> None:
         )
 
 
-def _whole_bundle(release: Release) -> None:
+def _offer_bundle(release: Release) -> None:
     """Show the button for the whole bundle, and which key signed it."""
     name = release.plan.title or release.plan.dataset  # years of a dataset differ in their titles
     stem = "".join(c if c.isalnum() else "-" for c in name[:MAX_STEM]).strip("-").lower() or "release"
@@ -157,9 +157,9 @@ def _can_be_replicated(release: Release) -> bool:
     return True
 
 
-def _promise(release: Release) -> None:
+def _say_what_it_says(release: Release) -> None:
+    """Show the total and the numbers of all people together, what ε promises, and how to read counts."""
     total = release.tables[()].iloc[0]
-    can_become = sure(posterior(0.5, release.plan.epsilon))
     with st.container(border=True):
         st.markdown(
             _(
@@ -170,40 +170,45 @@ def _promise(release: Release) -> None:
                 low=number(int(total["low"])),
                 high=number(int(total["high"])),
                 which_rows=plain(rows_counted(release.plan)),
-                belief=can_become,
+                belief=sure(posterior(0.5, release.plan.epsilon)),
             ),
             help=term("interval"),
         )
         for line in _of_everybody(release):
             st.markdown(line)
-        if modelled := model_errors(release):
-            st.caption(
-                _(
-                    "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
-                    "them expects. Its error was measured privately: {errors}. The intervals follow from that; they "
-                    "are meant to contain the true count 95 times in 100.",
-                    errors=modelled,
-                ),
-                help=term("estimate"),
-            )
-        elif release.measured.boxes is not None:
-            st.caption(
-                _(
-                    "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
-                    "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval "
-                    "says so."
-                ),
-                help=term("ranges"),
-            )
-        else:
-            st.caption(
-                _(
-                    "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
-                    "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
-                    "distinguished from empty ones."
-                ),
-                help=term("mostly-noise"),
-            )
+        _say_how_to_read(release)
+
+
+def _say_how_to_read(release: Release) -> None:
+    """Say which number to use for what, and what the intervals allow for."""
+    if modelled := model_errors(release):
+        st.caption(
+            _(
+                "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
+                "them expects. Its error was measured privately: {errors}. The intervals follow from that; they "
+                "are meant to contain the true count 95 times in 100.",
+                errors=modelled,
+            ),
+            help=term("estimate"),
+        )
+    elif release.measured.boxes is not None:
+        st.caption(
+            _(
+                "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
+                "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval "
+                "says so."
+            ),
+            help=term("ranges"),
+        )
+    else:
+        st.caption(
+            _(
+                "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
+                "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
+                "distinguished from empty ones."
+            ),
+            help=term("mostly-noise"),
+        )
 
 
 def _of_everybody(release: Release) -> list[str]:

@@ -10,7 +10,7 @@ from dpengine.charts.style import escape, shorten
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.figures import hatched, mark, tones
+from pages.parts.shared.figures import hatched, mark_current, tones
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
 
@@ -111,7 +111,7 @@ def curve_figure(x: Sequence[int], rates: Mapping[str, Sequence[Rate]], now: int
             error_y=_whiskers(each),
             hovertemplate="%{x}: %{y:.1%}<extra>" + name + "</extra>",
         )
-    mark(figure, now)
+    mark_current(figure, now)
     figure.update_xaxes(title_text=axes[0])
     figure.update_yaxes(title_text=axes[1], tickformat=".0%", range=[-0.03, 1.05])
     return figure

@@ -29,34 +29,17 @@ MAX_COLUMNS = 8
 ALL_SUBSETS = 5  # for more columns, only single ones, pairs, and all together are counted
 MAX_BARS = 10
 
+# The classes of the chosen columns, unique people by each set of columns, and the number of all people.
 Counted = tuple[Classes, dict[tuple[str, ...], Uniqueness], int]
 
 
+@st.fragment
 def show_own_table(table: Table) -> None:
     """Show who stands out in the owner's table by the chosen columns."""
-    names = [column.name for column in table.columns]
     entries = visit().entries
+    names = [column.name for column in table.columns]
     person = entries.id_column if entries.several_rows and entries.id_column in names else None
-    open_to_all = [name for name in names if name != person]
-    first = [name for name in entries.chosen if name in open_to_all][:3]
-    left, right = st.columns(2)
-    columns = left.multiselect(
-        _("What might a neighbour know?"),
-        open_to_all,
-        default=first,
-        max_selections=MAX_COLUMNS,
-        key=visit().key("risk_columns"),
-        placeholder=_("such as age, sex, postcode"),
-        help=_("Quasi-identifiers: columns that others may know about a person from elsewhere."),
-    )
-    sensitive = right.selectbox(
-        _("What should stay unknown?"),
-        [name for name in open_to_all if name not in columns],
-        index=None,
-        key=visit().key("risk_sensitive"),
-        placeholder=_("a sensitive column; optional"),
-        help=_("ℓ and t are about this column's values."),
-    )
+    columns, sensitive = _choose_columns([name for name in names if name != person])
     if not columns:
         st.caption(_("Choose at least one column."))
         return
@@ -78,7 +61,7 @@ def show_own_table(table: Table) -> None:
             return
         show_profile(classes, people, alone[tuple(columns)].people, "own", private=True)
         if len(columns) > 1:
-            _combinations(alone, people)
+            _show_combinations(alone, people)
         if person is not None:
             st.caption(
                 _(
@@ -87,6 +70,29 @@ def show_own_table(table: Table) -> None:
                 )
             )
     explain_measures()
+
+
+def _choose_columns(names: list[str]) -> tuple[list[str], str | None]:
+    """Ask for the columns that others may know, and for one that should stay unknown."""
+    left, right = st.columns(2)
+    columns = left.multiselect(
+        _("What might a neighbour know?"),
+        names,
+        default=[name for name in visit().entries.chosen if name in names][:3],
+        max_selections=MAX_COLUMNS,
+        key=visit().key("risk_columns"),
+        placeholder=_("such as age, sex, postcode"),
+        help=_("Quasi-identifiers: columns that others may know about a person from elsewhere."),
+    )
+    sensitive = right.selectbox(
+        _("What should stay unknown?"),
+        [name for name in names if name not in columns],
+        index=None,
+        key=visit().key("risk_sensitive"),
+        placeholder=_("a sensitive column; optional"),
+        help=_("ℓ and t are about this column's values."),
+    )
+    return columns, sensitive
 
 
 def _counted(table: Table, columns: list[str], sensitive: str | None, person: str | None) -> Counted | None:
@@ -107,7 +113,7 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
     return background_read.read("risk", work, table, question=(*columns, None, sensitive, person))
 
 
-def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:
+def _show_combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:
     """Show which columns, alone or together, single people out."""
     ranked = sorted(alone.items(), key=lambda item: (-item[1].people, len(item[0])))
     named = {" × ".join(names): each for names, each in ranked}

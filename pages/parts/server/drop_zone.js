@@ -1,5 +1,5 @@
-// Sends a file as the body of one request, a piece at a time from the disk, and shows how far it is.
-const running = new WeakMap(); // the request on its way from each place on the page
+// Sends a file as the body of one request, which the browser reads from the disk piece by piece, and shows the progress.
+const running = new WeakMap(); // the request of each drop zone, while it is sent
 
 function size(bytes, language) {
   const step = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];

@@ -1,17 +1,19 @@
-"""Streamlit's own front end, served from memory, and announced to a browser before it finds out what it needs.
+"""Streamlit's own front end, served from memory, with hints in the page about the files that a browser needs first.
 
 A first visit asks for about a hundred files. Streamlit looks each of them up on the disk in another thread, behind
 several layers for other requests: most of a server's work for a visit. And a browser learns which files it needs only
-once the first elements of a page have arrived. So the page names the files of the first screen in its head: the browser
-fetches and compiles them while the server draws the page. The largest file, which draws charts, is not named: on two
-busy processors, a page with a chart was drawn later by it. It begins with a comment that makes Chromium compile all of
-it in the background; other browsers ignore it. The first screen of Publish has no such chart: there, that file is
-fetched once the screen is drawn (`LATER`, `focus.js`).
+once the first elements of a page have arrived. So the head of the page names the files of the first screen: the browser
+fetches and compiles them while the server draws the page.
+
+The largest file, which draws charts, is not named: with it, a page with a chart was drawn later on two busy processors.
+It begins with a comment that makes Chromium compile all of it in the background; other browsers ignore it. The first
+screen of Publish has no such chart: there, the file is fetched once the screen is drawn (`CHART_SCRIPTS`,
+`page_script.js`).
 
 All of these are files of the Streamlit package. None belongs to a visitor.
 
-The front end looks for the server at the page's own address first, where the link of a lab has no server: two requests
-that fail before the one that succeeds. So the page also says where the server is: beside the files (`SERVER`).
+The front end looks for the server at the page's own address first. At the address of a lab there is none: two requests
+fail before one succeeds. So the page also says where the server is, which is beside the files (`SERVER`).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_server_config import STATIC_ASSET_CACHE_MAX_AGE_SECONDS
 
-__all__ = ["CHART", "ELEMENTS", "LATER", "SERVER", "FrontEnd", "hinted", "needed"]
+__all__ = ["CHART", "CHART_SCRIPTS", "ELEMENTS", "SERVER", "FrontEnd", "scripts_of", "with_hints"]
 
 # Streamlit's names for elements of a first screen other than texts, and for charts, whose script is the largest.
 CHART, ELEMENTS = "PlotlyChart", ("BidiComponent", "Button", "TextInput", "NumberInput", "Checkbox", "Html")
@@ -52,7 +54,7 @@ class FrontEnd:
         self._paths = {root + file.relative_to(folder).as_posix(): file for file in folder.glob("static/*/*")}
         self._read: dict[str, bytes] = {}  # the files that were asked for
         self._index = (folder / "index.html").read_bytes()
-        self._page = hinted(self._index, folder)
+        self._page = with_hints(self._index, folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a file, or pass the request on."""
@@ -63,7 +65,7 @@ class FrontEnd:
         elif "/" in scope["path"].removeprefix(self._root):
             await self._app(scope, receive, send)
         else:
-            await self._app(_uncompressed(scope), receive, self._with_hints(send))
+            await self._app(_uncompressed(scope), receive, self._replacing_page(send))
 
     async def _send_file(self, path: str, send: Send) -> None:
         if path not in self._read:
@@ -83,7 +85,7 @@ class FrontEnd:
             await send({"type": "http.response.body", "body": content[place : place + PIECE], "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    def _with_hints(self, send: Send) -> Send:
+    def _replacing_page(self, send: Send) -> Send:
         """Return a `send` that replaces Streamlit's page by ours, and leaves every other answer as it is."""
         waiting: list[Message] = []
         body = bytearray()
@@ -120,20 +122,20 @@ def _may_be_page(start: Message, size: int) -> bool:
     return start["status"] == 200 and is_html and headers.get("content-length") == str(size)
 
 
-def hinted(page: bytes, folder: Path) -> bytes:
+def with_hints(page: bytes, folder: Path) -> bytes:
     """Return Streamlit's page with the server and the files of a first screen, in `folder`, named in its head."""
     lines = [f"<script>{SERVER}</script>"]
     lines += [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="./static/media/{file.name}">'
              for file in folder.glob(f"static/media/{ICONS}")]  # fmt: skip
     lines += [
         f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
-        for name in needed(folder / "static" / "js", ELEMENTS)
+        for name in scripts_of(folder / "static" / "js", ELEMENTS)
         if f'/{name}"'.encode() not in page
     ]
     return page.replace(b"</head>", "\n".join([*lines, "</head>"]).encode(), 1)
 
 
-def needed(folder: Path, elements: Sequence[str]) -> list[str]:
+def scripts_of(folder: Path, elements: Sequence[str]) -> list[str]:
     """Return the names of the scripts in `folder` that draw these elements, and of all that they import."""
     files: dict[str, None] = {}
     todo = [file.name for name in elements for file in sorted(folder.glob(f"{name}.*.js"))]
@@ -147,4 +149,6 @@ def needed(folder: Path, elements: Sequence[str]) -> list[str]:
 
 _SCRIPTS = Path(file_util.get_static_dir(), "static", "js")
 # The addresses of the scripts that draw charts, for a screen without one.
-LATER = tuple(f"./static/js/{name}" for name in needed(_SCRIPTS, (CHART,)) if name not in needed(_SCRIPTS, ELEMENTS))
+CHART_SCRIPTS = tuple(
+    f"./static/js/{name}" for name in scripts_of(_SCRIPTS, (CHART,)) if name not in scripts_of(_SCRIPTS, ELEMENTS)
+)

@@ -22,7 +22,7 @@ from dpengine.sources.table import Table
 from dpengine.translation.catalogue import language, speaking
 from pages.parts.server import session_resources
 
-__all__ = ["Job", "Progress", "Stopped", "close", "end", "find", "start"]
+__all__ = ["Job", "Progress", "Stopped", "close", "find", "start", "stop_all"]
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class Job(Generic[T]):
 
     @property
     def failure(self) -> BaseException | None:
-        """What a job that is done has raised, if anything."""
+        """The exception that ended the job, if any."""
         return self._future.exception() if self._future.done() and not self._future.cancelled() else None
 
     @property
@@ -240,7 +240,7 @@ def close(table: Table) -> None:
         table.close()
 
 
-def end() -> None:
+def stop_all() -> None:
     """Stop every job, as the server stops."""
     for job in list(_live):
         job.stop()

@@ -1,4 +1,4 @@
-"""Start and stop of the server: one private folder for its files, removal of what visitors leave, a warm start.
+"""Start and stop of the server: a private folder for its files, a warm start, and removal of what visitors left.
 
 All temporary files of this process, such as uploads and copies of tables, are in one folder that only this account may
 enter. It is removed when the server stops; if a server was killed, the next one removes it.
@@ -56,7 +56,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         finally:
             _served = False
             watch.cancel()
-            jobs.end()
+            jobs.stop_all()
             for session in session_resources.sessions():
                 session_resources.clear(session)
 
@@ -71,12 +71,12 @@ def _warm() -> None:
     from dpengine.charts import figures
     from pages.parts.server import connections
     from pages.parts.shared.demo import ledger_address
-    from pages.parts.shared.example_plan import example
+    from pages.parts.shared.example_plan import example_plan
 
     run.warm()
     for module in parts():
         import_module(module)
-    plan = example()
+    plan = example_plan()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
     predict(plan)
@@ -85,7 +85,7 @@ def _warm() -> None:
         ledger.spent(plan.dataset)
         if problem := unwritten(ledger.address):
             _log.warning("private-release: %s", problem)
-    if connections.known():
+    if connections.databases():
         import ibis  # noqa: F401  (takes a second or more, which the first visitor who uses a database would wait)
 
 

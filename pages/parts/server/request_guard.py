@@ -5,8 +5,8 @@
 - **Origin**: a WebSocket, or a request that may change something, comes from a page of this server or from no page at
   all. Streamlit's own check comes too late: to learn its public address, it asks an outside server while all wait.
 - **Person**: without sign-in, only this machine is served. With a proxy that signs people in, each request comes from
-  its address and names a person. With sign-in of our own, nothing that a visitor brought or got is served, or taken,
-  without.
+  its address and names a person. With sign-in of our own, files of visitors are taken from, and served to, people who
+  are signed in.
 - **Session**: who joins a session that exists, or sends something to it, is the person who began it, at the browser
   where they did. The id of a session is no secret: it stands in the address of Streamlit's own uploads, and so in the
   log of a proxy.

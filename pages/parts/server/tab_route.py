@@ -20,7 +20,7 @@ from pages.parts.server.upload_route import address, check_origin, is_live
 __all__ = ["ADDRESS", "Question", "routes"]
 
 ADDRESS = "/tab"
-MAX_BYTES = 8_000_000  # most that a browser keeps for a page, if every letter takes its longest form
+MAX_BYTES = 8_000_000  # no browser keeps more for a page, even if every letter takes the most bytes
 
 _asked: weakref.WeakValueDictionary[str, Question] = weakref.WeakValueDictionary()
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dpengine.accounting.approval.request import Actor, Request, State
-from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import bound, plain
+from dpengine.translation.catalogue import _, day
+from pages.parts.shared.wording import plain
 
 __all__ = ["decision", "name_of_actor", "signed"]
 
 
 def name_of_actor(actor: Actor) -> str:
-    """Return the name to show for somebody; who has no verified name has none."""
+    """Return the name to show for a person, who may have no verified one."""
     return actor.name or _("somebody without a name")
 
 
@@ -21,7 +21,10 @@ def signed(actor: Actor, when: str) -> str:
     '**ann** on 2026-11-22 at 12:10 UTC'
     """
     return _(
-        "**{name}** on {day} at {time} UTC", name=plain(name_of_actor(actor)), day=bound(when[:10]), time=when[11:16]
+        "**{name}** on {day} at {time} UTC",
+        name=plain(name_of_actor(actor)),
+        day=day(when[:10]),
+        time=when[11:16],
     )
 
 

@@ -50,9 +50,9 @@ def show_entries(frame: pd.DataFrame, alt: str, columns: Mapping[str, Any]) -> N
 def offer_files(
     what: str, stem: str, rows: Sequence[Mapping[str, Any]], *, details: Sequence[Any] | None = None
 ) -> None:
-    """Show buttons to download `rows` as `stem`.csv and `stem`.json; `details` as for `contents`.
+    """Show buttons to download `rows` as `stem`.csv and `stem`.json, with their `details` in the latter.
 
-    `what` they are is a marked text.
+    `what` names them on the buttons, as a text marked for translation.
     """
     mimes = {"csv": "text/csv", "json": "application/json"}
     with st.container(horizontal=True):

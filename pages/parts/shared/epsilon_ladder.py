@@ -1,10 +1,11 @@
-"""The values of ε for sliders and curves, the same on every page."""
+"""Values of ε that are easy to say: those of sliders and curves on every page, and any ε rounded to three digits."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
-__all__ = ["TICKS", "coarse", "rungs"]
+__all__ = ["TICKS", "coarse", "rounded_down", "rounded_up", "rungs"]
 
 # Six values for each power of ten: each is about 10^(1/6) = 1.47 times the one before, rounded to what is easy to say.
 LADDER = (
@@ -30,3 +31,27 @@ def coarse(low: str | Fraction, high: str | Fraction) -> tuple[Fraction, ...]:
     [0.1, 0.3, 1.0, 3.0, 10.0]
     """
     return tuple(epsilon for epsilon in rungs(low, high) if float(epsilon) in TICKS)
+
+
+def rounded_up(epsilon: Fraction) -> Fraction:
+    """Round ε up to three digits, which are easy to say, and still enough.
+
+    >>> str(rounded_up(Fraction("1.840888"))), str(rounded_up(Fraction("0.0125")))
+    ('37/20', '1/80')
+    """
+    unit = Fraction(1)
+    while epsilon < 100 * unit:
+        unit /= 10
+    return -(-epsilon // unit) * unit
+
+
+def rounded_down(epsilon: Fraction) -> Fraction:
+    """Round ε down to three digits, which a person can type.
+
+    >>> str(rounded_down(Fraction(2, 3))), str(rounded_down(Fraction(0)))
+    ('333/500', '0')
+    """
+    if epsilon == 0:
+        return epsilon
+    step = Fraction(10) ** (math.floor(math.log10(epsilon)) - 2)
+    return epsilon // step * step

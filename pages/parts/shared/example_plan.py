@@ -5,10 +5,10 @@ from __future__ import annotations
 from dpengine import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["example"]
+__all__ = ["example_plan"]
 
 
-def example() -> Plan:
+def example_plan() -> Plan:
     """Return the example: people by age and region, in the language of the page."""
     age, region = _("age"), _("region")
     return Plan(

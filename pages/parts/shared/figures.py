@@ -16,7 +16,7 @@ from dpengine.translation.catalogue import _
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["Drawn", "draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
+__all__ = ["FigureOfDrawing", "draw", "epsilon_axis", "hatched", "is_dark", "mark_current", "tones"]
 
 TITLE_LINE = 46  # letters of an axis' title that a phone shows in one line
 
@@ -75,12 +75,12 @@ def hatched(colour: str, shape: str) -> dict[str, Any]:
     return {"color": colour, "pattern": pattern}
 
 
-def mark(figure: go.Figure, x: float) -> None:
+def mark_current(figure: go.Figure, x: float) -> None:
     """Draw a thin dotted vertical line at `x`, the current value."""
     figure.add_vline(x=x, line={"color": tones()["grey"], "width": 1, "dash": "dot"})
 
 
-class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
+class FigureOfDrawing(BaseFigure):  # type: ignore[misc]  # Plotly has no types
     """A figure from an unchanged drawing of `dpengine.charts`, since validating it takes Plotly most of a redraw."""
 
     def __init__(self, drawing: Drawing) -> None:
@@ -92,9 +92,10 @@ class Drawn(BaseFigure):  # type: ignore[misc]  # Plotly has no types
 
 
 def epsilon_axis(figure: go.Figure, *now: float, right: str = "", span: Sequence[float] | None = None) -> None:
-    """Make the x axis a logarithmic one for ε, with lines at `now`; `right` says what a larger ε gives: more exactness.
+    """Make the x axis a logarithmic one for ε, with lines at `now`.
 
-    `span` holds the ends of the axis as powers of ten; without it, they follow from the data.
+    `right` says what a larger ε gives, by default more exactness. `span` holds the ends of the axis as powers of ten;
+    without it, they follow from the data.
     """
     figure.update_xaxes(
         title_text=_("privacy budget ε (more private ← → {right})", right=right or _("more exact")),
@@ -104,4 +105,4 @@ def epsilon_axis(figure: go.Figure, *now: float, right: str = "", span: Sequence
         range=span,
     )
     for epsilon in now:
-        mark(figure, epsilon)
+        mark_current(figure, epsilon)

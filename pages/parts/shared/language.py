@@ -1,4 +1,4 @@
-"""The language of the page: English, or another that the visitor chose, now or earlier, or that the address names."""
+"""The language of the page: English, or the one that the visitor chose or that the address names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
 
-__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors"]
+__all__ = ["KEY", "chosen", "offer", "show_choice", "use_visitors_language"]
 
 KEY = "language"  # its name in the session's state, in the address, and as a cookie
 
 
-def speak_the_visitors() -> None:
+def use_visitors_language() -> None:
     """Show all texts in the language that the visitor has chosen; background jobs use English."""
     choose_by(_language_of_run)
     if KEY not in st.session_state:
@@ -33,7 +33,7 @@ def chosen() -> str:
 
 
 def show_choice(forget: Callable[[], None]) -> None:
-    """Show the language of the page, and on request the others, so that nobody waits for their names.
+    """Show the language of the page, and once its box is open, the others.
 
     `forget` is called when another language is chosen, to drop texts in the old one.
     """
@@ -78,10 +78,10 @@ def _choose(code: str, forget: Callable[[], None]) -> None:
 
 
 def _hold_choices() -> None:
-    """Set what was chosen in boxes once more, by its value.
+    """Set each choice in a box once more, by its value.
 
-    A browser tells a choice by its words. Those of the old language are none of the options of the new one, and would
-    be taken for the value itself.
+    A browser reports a choice by its words. Words in the old language are no options in the new one, and would be
+    taken for the value itself.
     """
     for key, value in st.session_state.items():
         # An empty list may be that of an upload, which cannot be set.

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.translation.catalogue import ENGLISH, language, localised
 
-__all__ = ["in_language", "lined_up", "show_numbers"]
+__all__ = ["in_language", "show_numbers"]
 
 SPAN = 1_000  # a column whose largest number is this many times the smallest keeps its significant digits
 THOUSAND = 1_000  # from here on such numbers become texts: Streamlit separates no thousands of significant digits
@@ -55,28 +55,42 @@ def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFr
         if not isinstance(column, dict):
             continue
         form = str(column["type_config"].get("format"))
-        match, percents = _FORMAT.fullmatch(form), form == "percent"
-        if not percents and (match is None or match["kind"] != "g" or not match["digits"]):
-            continue
-        shown[name] = frame[name] * 100 if percents else frame[name]
-        sizes = shown[name].abs()[lambda each: each > 0]
-        if match is not None and (sizes.empty or sizes.max() >= SPAN * sizes.min()):
-            if not sizes.empty and sizes.max() >= THOUSAND:
-                shown[name], config[name] = _as_texts(frame[name], column, _FORMAT.fullmatch(f"%,{form[1:]}") or match)
-            continue
-        digits = 2 if match is None else int(match["digits"])
-        decimals = max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
-        if match is not None and (shown[name].round(decimals) % 1 == 0).all():
-            decimals = 0
-        form = f"%,.{min(2, decimals)}f %%" if percents else f"%,.{decimals}f"
-        config[name] = column | {"type_config": column["type_config"] | {"format": form} | _ends(column, percents)}
+        match = _FORMAT.fullmatch(form)
+        if form == "percent":
+            shown[name] = 100 * frame[name]
+            form = f"%,.{min(2, _decimals(shown[name], 2))}f %%"
+            config[name] = column | {"type_config": column["type_config"] | _ends_in_percent(column) | {"format": form}}
+        elif match is not None and match["kind"] == "g" and match["digits"]:
+            shown[name], config[name] = _lined_up_column(frame[name], column, form, int(match["digits"]))
     return shown, config
 
 
-def _ends(column: Mapping[str, Any], percents: bool) -> dict[str, float]:
-    """Return the ends of a bar, if the column has any, for numbers that are shown as percents."""
+def _lined_up_column(
+    numbers: pd.Series[Any], column: dict[str, Any], form: str, digits: int
+) -> tuple[Any, Mapping[str, Any]]:
+    """Return a column of numbers with so many significant `digits`, and how to show it."""
+    sizes = numbers.abs()[lambda each: each > 0]
+    if sizes.empty or sizes.max() >= SPAN * sizes.min():
+        match = _FORMAT.fullmatch(f"%,{form[1:]}")
+        if sizes.empty or sizes.max() < THOUSAND or match is None:
+            return numbers, column
+        return _as_texts(numbers, column, match)
+    decimals = _decimals(numbers, digits)
+    if (numbers.round(decimals) % 1 == 0).all():
+        decimals = 0
+    return numbers, column | {"type_config": column["type_config"] | {"format": f"%,.{decimals}f"}}
+
+
+def _decimals(numbers: pd.Series[Any], digits: int) -> int:
+    """Return the decimals with which the smallest number has so many significant digits."""
+    sizes = numbers.abs()[lambda each: each > 0]
+    return max(0, digits - 1 - math.floor(math.log10(sizes.min()))) if len(sizes) else 0
+
+
+def _ends_in_percent(column: Mapping[str, Any]) -> dict[str, float]:
+    """Return the ends of a bar in percent, if the column is shown as bars."""
     given = {end: column["type_config"].get(end) for end in ("min_value", "max_value")}
-    return {end: 100 * value for end, value in given.items() if percents and value is not None}
+    return {end: 100 * value for end, value in given.items() if value is not None}
 
 
 def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) -> tuple[pd.DataFrame, dict[str, Any]]:

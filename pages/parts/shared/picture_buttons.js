@@ -1,5 +1,5 @@
-// Saves the chart beside it as a picture: by the button of the chart itself, which draws what the options say, and on
-// the ground of the page, so that light letters are not saved without their dark ground.
+// Saves a chart as a picture, by pressing the button of the chart itself after setting its options. The picture gets the
+// background of the page, so that light letters are not saved without their dark background.
 export default function ({ data, parentElement }) {
   const row = parentElement.querySelector(".row");
   row.chart = data;

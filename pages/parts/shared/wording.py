@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from unicodedata import bidirectional
@@ -33,13 +34,13 @@ from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
     "OURS",
-    "bound",
+    "briefly",
+    "bullets",
     "counted_noun",
-    "decimal",
     "duration",
+    "edge_or_day",
     "exactly",
     "factor",
-    "headed",
     "heading_of",
     "headings_of",
     "name_of",
@@ -54,7 +55,8 @@ __all__ = [
     "shown_labels",
     "sure",
     "why_measured",
-]
+    "with_headings",
+]  # fmt: skip
 
 OURS = mark("This engine")  # this engine's name among other methods in the labs
 
@@ -65,8 +67,8 @@ _LIVELY = re.compile(
 _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what would begin a list or draw a line
 
 
-def headed(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose column `table` names tables, with their names for readers."""
+def with_headings(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the names of tables for readers, in place of those of the files in its column `table`."""
     heading = headings_of(plan)
     names = {name_of(table): heading(table) for table in (*plan.marginals, ())}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
@@ -95,6 +97,16 @@ def plain(text: str) -> str:
     return f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"
 
 
+def bullets(lines: Iterable[str]) -> str:
+    """Return texts as a list in Markdown, each as it is.
+
+    >>> print(bullets(["a", "*b*"]))
+    - a
+    - \\*b\\*
+    """
+    return "\n".join(f"- {plain(line)}" for line in lines)
+
+
 def exactly(value: Fraction) -> str:
     """Write an ε exactly, with the decimal mark of the page's language.
 
@@ -104,14 +116,24 @@ def exactly(value: Fraction) -> str:
     return localised(exact_text(value))
 
 
-def bound(entered: object) -> str:
-    """Write an edge or a day that was entered as the page's language does; any other text stays as it is.
+def briefly(epsilon: Fraction) -> str:
+    """Write an ε as a decimal of at most four digits, with ≈ if that is not exact.
 
-    >>> bound("200000"), bound(1990), bound("0.5"), bound("2026-12-31"), bound("?")
+    >>> briefly(Fraction(1, 2)), briefly(Fraction(1, 3))
+    ('0.5', '≈ 0.3333')
+    """
+    text = f"{float(epsilon):.4g}"
+    return localised(text if Fraction(text) == epsilon else f"≈ {text}")
+
+
+def edge_or_day(entered: object) -> str:
+    """Write an entered edge or day as the page's language does; any other text stays as it is.
+
+    >>> edge_or_day("200000"), edge_or_day(1990), edge_or_day("0.5"), edge_or_day("2026-12-31"), edge_or_day("?")
     ('200,000', '1990', '0.5', '2026-12-31', '?')
     >>> from dpengine.translation.catalogue import speaking
     >>> with speaking("de"):
-    ...     bound("200000"), bound("2026-12-31")
+    ...     edge_or_day("200000"), edge_or_day("2026-12-31")
     ('200.000', '31.12.2026')
     """
     text = str(entered)
@@ -122,15 +144,6 @@ def bound(entered: object) -> str:
         return localised(f"{edge:,f}" if abs(edge) >= GROUPED_FROM else f"{edge:f}")
     except InvalidOperation:
         return text
-
-
-def decimal(typed: str) -> str:
-    """Return a typed number with a decimal point; many people write a half as 0,5.
-
-    >>> decimal(" 0,5 ")
-    '0.5'
-    """
-    return typed.strip().replace(",", ".")
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.survey import SurveyError
 from dpengine.translation.catalogue import _, localised
-from pages.parts.shared.figures import hatched, mark, tones
+from pages.parts.shared.figures import hatched, mark_current, tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
 
@@ -89,7 +89,7 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
             },
             hovertemplate=off + f"<extra>{name}</extra>",
         )
-    mark(figure, here)
+    mark_current(figure, here)
     figure.update_xaxes(title_text=_("people who are asked"), type="log", dtick=1, tickformat=",~r")
     figure.update_yaxes(title_text=_("a count is off by (people)"), type="log", dtick=1, tickformat=",~r")
     return figure
@@ -151,7 +151,7 @@ def days_figure(
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             hovertemplate=_("day %{x}: %{y:.1%}") + f"<extra>{name}</extra>",
         )  # fmt: skip
-    mark(figure, now)
+    mark_current(figure, now)
     figure.update_xaxes(title_text=_("days"), type="log", tickvals=[1, 3, 10, 30, 100, 365])
     figure.update_yaxes(title_text=_("a guess is right"), tickformat=".0%", range=[0.45, 1.02])
     return figure

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.array_types import Columns
-from dpengine.bundle.verify import Verified
 from dpengine.comparable import named
 from dpengine.compare import NotCompared, compare, decimals, not_compared, shared_tables
 from dpengine.errors import ReleaseError
@@ -22,20 +20,16 @@ from dpengine.translation.catalogue import _, number
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import name_of, plain
+from pages.parts.verify.verified_file import verified
 
-__all__ = ["offer_comparison"]
+__all__ = ["MAX_SHOWN", "offer_comparison"]
 
+MAX_SHOWN = 20_000  # cells of a table whose numbers, or changes, are shown
 MAX_LISTED = 10  # lines that are shown without scrolling
 
 
-def offer_comparison(
-    later: Published, headings: Mapping[str, str], check: Callable[[UploadedFile, str], Verified | ReleaseError],
-    most: int,
-) -> None:  # fmt: skip
-    """Ask for an earlier release file, and show how the numbers of a table of at most so many cells have changed.
-
-    `check` verifies a file, and keeps the result under a name.
-    """
+def offer_comparison(later: Published, headings: Mapping[str, str]) -> None:
+    """Ask for an earlier release file, and show how the numbers of one of its tables have changed."""
     with st.expander(_("Compare with an earlier release"), icon=":material/difference:"):
         st.markdown(
             _("See what changed since an earlier release of the same tables, and which changes are beyond the noise.")
@@ -43,28 +37,28 @@ def offer_comparison(
         file = file_box(_("Earlier release file"), type="zip", key="verify_earlier_file")
         if file is None:
             return
-        outcome = check(file, "verify_earlier_outcome")
+        outcome = verified(file, "verify_earlier_outcome")
         if isinstance(outcome, ReleaseError):
             st.warning(_("{name} is not a complete release.", name=plain(file.name)), icon=":material/rule:")
             return
         earlier = of_verified(outcome.manifest, file.getvalue())
-        tables = [each for each in shared_tables(earlier, later) if later.plan.cells(each) <= most]
+        tables = [each for each in shared_tables(earlier, later) if later.plan.cells(each) <= MAX_SHOWN]
         left_out = not_compared(earlier, later)
         table = st.selectbox(_("Table"), tables, format_func=lambda each: headings[name_of(each)], key="verify_changes")
         if table is None:
             st.info(_("The two releases have no table in common."), icon=":material/search_off:")
-            _list(left_out, earlier.plan, later.plan)
+            _list_not_compared(left_out, earlier.plan, later.plan)
             return
         try:
             frame = compare(earlier, later, [table])[table]
         except ReleaseError as refused:
             st.warning(plain(str(refused)), icon=":material/search_off:")
             return
-        _show(frame, later, table)
-        _list(left_out, earlier.plan, later.plan)
+        _show_changes(frame, later, table)
+        _list_not_compared(left_out, earlier.plan, later.plan)
 
 
-def _list(left_out: Sequence[NotCompared], earlier: Plan, later: Plan) -> None:
+def _list_not_compared(left_out: Sequence[NotCompared], earlier: Plan, later: Plan) -> None:
     """List what is not compared, and why."""
     if not left_out:
         return
@@ -95,7 +89,7 @@ def _statistics_in_words(plan: Plan, table: Columns) -> dict[str, str]:
             for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
 
 
-def _show(frame: pd.DataFrame, later: Published, table: Columns) -> None:
+def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None:
     """Show the changes of one number of a table, which is asked for if there are several."""
     words = {"count": _("count")} | _statistics_in_words(later.plan, table)
     numbers = [*dict.fromkeys(frame["number"])]

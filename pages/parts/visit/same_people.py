@@ -14,8 +14,6 @@ from pages.parts.visit.state import visit
 __all__ = ["alike_in_words", "other_people"]
 
 SAME, OTHERS = mark("The same people: share one budget"), mark("Other people: a budget of their own")
-
-
 NEAR_COPY = 0.9  # similarity from which on a caution says what follows if the answer is wrong
 
 

@@ -46,22 +46,27 @@ def show_samples(prefix: str) -> None:
         with place.container(border=True, height="stretch"):
             st.markdown(f"**{_(sample.title)}**")
             st.caption(_(sample.about))
-            label = _("Use this sample")
-            if _own_plan():
-                with st.popover(label, width="stretch", key=f"{prefix}_{key}_box"):
-                    st.markdown(
-                        _(
-                            "Your plan for {table} is put aside: bring its table again to continue with it. To keep it"
-                            " beyond this visit, save the project first.",
-                            table=plain(visit().table_name),
-                        )
-                    )
-                    st.button(_("Put it aside"), key=f"{prefix}_{key}", on_click=load_sample, args=(key,))
+            if _has_own_plan():
+                _ask_before_replacing(prefix, key)
             else:
+                label = _("Use this sample")
                 st.button(label, key=f"{prefix}_{key}", on_click=load_sample, args=(key,), width="stretch")
 
 
-def _own_plan() -> bool:
+def _ask_before_replacing(prefix: str, key: str) -> None:
+    """Say that a sample takes the place of the visitor's own plan, before it does."""
+    with st.popover(_("Use this sample"), width="stretch", key=f"{prefix}_{key}_box"):
+        st.markdown(
+            _(
+                "Your plan for {table} is put aside: bring its table again to continue with it. To keep it"
+                " beyond this visit, save the project first.",
+                table=plain(visit().table_name),
+            )
+        )
+        st.button(_("Put it aside"), key=f"{prefix}_{key}", on_click=load_sample, args=(key,))
+
+
+def _has_own_plan() -> bool:
     """Whether a sample would replace a plan for the visitor's own table."""
     here = visit()
     return here.table is not None and not here.sample and bool(here.entries.chosen)
@@ -91,7 +96,7 @@ def bring_sample() -> None:
     sample = SAMPLES[key]
     here.begin(plan_form.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
     table = open_table(DATA / sample.file)
-    here.hold(table, sample.title, sample=key)
+    here.keep_table(table, sample.title, sample=key)
     waited = draft is not None and draft.sample == key
     if not waited or not saved_draft.restore(table):
         here.settle(*STEPS)

@@ -183,7 +183,7 @@ def carry_over(table: Table) -> bool:
         return False
     here.refresh(draft.entries)
     here.settle(*draft.settled)
-    here.history, here.carried = here.earlier_history, draft.table
+    here.history, here.continued = here.earlier_history, draft.table
     return True
 
 

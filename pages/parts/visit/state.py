@@ -53,7 +53,7 @@ class VisitState:
     focus: tuple[str, bool] = ("", False)
     sample: str = ""  # the key of the sample that is open; "" for any other table
     source: Place | None = None  # the place of the table's file, if it came as a file
-    arrived: str = ""  # the last file that came by Streamlit's own uploader
+    uploaded_id: str = ""  # of the last file that came by Streamlit's own uploader
     read_as: dict[str, Any] = field(default_factory=dict)  # the options of `open_table` with which it was read
 
     entries: Entries = field(default_factory=Entries)
@@ -71,8 +71,8 @@ class VisitState:
     earlier_columns: frozenset[str] = frozenset()  # all columns of that table
     earlier_history: History = field(default_factory=History)
     history: History = field(default_factory=History)  # the decisions of the current plan, for undo and redo
-    carried: str = ""  # name of an earlier table whose plan the open one, with the same columns, continues
-    said: Callable[[], str] | None = None  # describes the last decision if the entries do not
+    continued: str = ""  # the name of the table before, whose plan goes on with the open one
+    describe: Callable[[], str] | None = None  # returns the last decision in words, if the entries do not tell
     wanted_sample: str = ""
     tab_answered: bool = False  # whether the tab has sent what it keeps, which may then be overwritten
     tour: int | None = None  # the current step of the tour
@@ -80,7 +80,7 @@ class VisitState:
     readings: dict[str, tuple[object, Job[Any]]] = field(default_factory=dict)  # see `background_read`
     _results: dict[str, list[tuple[object, Any]]] = field(default_factory=dict)
     _generation: int = 0
-    _turns: dict[str, int] = field(default_factory=dict)
+    _renewals: dict[str, int] = field(default_factory=dict)
     _place: Place | None = None
 
     @cached_property
@@ -139,31 +139,31 @@ class VisitState:
         """Return a widget's key that is new for each table, so that nothing typed for one appears for another."""
         return f"{name}-{self._generation}"
 
-    def turned(self, name: str) -> str:
-        """Return a widget's key that `turn` renews, so that a box takes its new content or a popover closes."""
-        return self.key(f"{name}-{self.turns(name)}")
+    def fresh_key(self, name: str) -> str:
+        """Return a widget's key that `renew` changes, so that a box takes its new content or a popover closes."""
+        return self.key(f"{name}-{self.renewals(name)}")
 
-    def turn(self, name: str) -> None:
-        """Renew the keys that `turned` gives for `name`."""
-        self._turns[name] = self.turns(name) + 1
+    def renew(self, name: str) -> None:
+        """Change the key that `fresh_key` gives for `name`, as for another run of an attack with this name."""
+        self._renewals[name] = self.renewals(name) + 1
 
-    def turns(self, name: str) -> int:
-        """Return how often `turn` was called for `name`."""
-        return self._turns.get(name, 0)
+    def renewals(self, name: str) -> int:
+        """Return how often `renew` was called for `name`."""
+        return self._renewals.get(name, 0)
 
     def change(self, **changes: Any) -> None:
         """Change some of the entries."""
         self.unpublished = None
         self.entries = self.entries.with_(**changes)
 
-    def refresh(self, entries: Entries, said: Callable[[], str] | None = None) -> None:
-        """Use other entries for the open table, and show them in every widget; `said` describes this in the history.
+    def refresh(self, entries: Entries, describe: Callable[[], str] | None = None) -> None:
+        """Use other entries for the open table, and show them in every widget.
 
-        It returns a text in the page's language, while the history itself is kept in English.
+        `describe` returns the decision in words, in the page's language; the history is kept in English.
         """
         self._generation += 1
         self.entries = entries
-        self.said = said
+        self.describe = describe
 
     def note(self) -> None:
         """Note in the history what was decided since the last call; to be called once the steps of a plan are drawn."""
@@ -171,8 +171,8 @@ class VisitState:
             return
         offset = st.context.timezone_offset or 0  # minutes by which the visitor's clock is behind UTC
         at = f"{datetime.now(UTC) - timedelta(minutes=offset):%H:%M}"
-        self.history = self.history.noted(self.entries, self.settled, at=at, said=self.said)
-        self.said = None
+        self.history = self.history.noted(self.entries, self.settled, at=at, describe=self.describe)
+        self.describe = None
 
     def undo(self) -> None:
         """Undo the last decision."""
@@ -204,14 +204,14 @@ class VisitState:
             )
             self.earlier_columns = frozenset(field.name for field in self.table.columns)
             self.earlier_history = self.history
-        self.history, self.carried = History(), ""
-        self.let_go()
+        self.history, self.continued = History(), ""
+        self.close_table()
         self.release = self.unpublished = None
         self.forget("preview")
         self.refresh(entries)
         self.settled = set()
 
-    def let_go(self) -> None:
+    def close_table(self) -> None:
         """Close the open table, and remove its file."""
         self.drop_readings()
         if self.table is not None:
@@ -230,11 +230,11 @@ class VisitState:
         if self.source is source:
             self.source = None
         self.begin(entries)
-        self.hold(table, source.name)
+        self.keep_table(table, source.name)
         self.source = source
 
-    def hold(self, table: Table, name: str, *, sample: str = "") -> None:
-        """Keep an open table for the session; `sample` is its key if it is a sample.
+    def keep_table(self, table: Table, name: str, *, sample: str = "") -> None:
+        """Keep an open table for the session under its `name`; `sample` is its key if it is a sample.
 
         Raises `BudgetError` if the role does not let the visitor see rows.
         """
@@ -245,7 +245,7 @@ class VisitState:
 
     @property
     def place(self) -> Place:
-        """The place where a file may arrive; None if the visitor may not publish."""
+        """The place where a file may arrive. Raises `BudgetError` if the role does not let the visitor publish."""
         self.account.require(May.PUBLISH)
         if self._place is None or self._place.closed:
             self._place = Place(session_resources.running_session())
@@ -268,7 +268,7 @@ class VisitState:
 
     def close(self) -> None:
         """Forget all that a visitor of a demonstration did, including their ledger, once they have left."""
-        self.let_go()
+        self.close_table()
         self.__dict__ = vars(VisitState(self.person, self.account))
 
     def drop_readings(self) -> None:
@@ -325,7 +325,7 @@ def change_account(account: Account) -> None:
 def _begin(who: Person, account: Account) -> VisitState:
     before = st.session_state.get(VISIT)
     if isinstance(before, VisitState):
-        before.let_go()
+        before.close_table()
         st.session_state.clear()  # also what was typed
     fresh = st.session_state[VISIT] = VisitState(who, account)
     if demo.is_demo():

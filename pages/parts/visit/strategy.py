@@ -6,7 +6,7 @@ from dpengine import Plan, Strategy, decide
 from dpengine.translation.catalogue import language
 from pages.parts.visit.state import visit
 
-__all__ = ["plan_id_of", "strategy_of", "why"]
+__all__ = ["is_adaptive", "plan_id_of", "strategy_of", "why"]
 
 KEPT = 32
 
@@ -14,6 +14,11 @@ KEPT = 32
 def strategy_of(plan: Plan) -> Strategy:
     """Return the strategy of `plan`, with its allocation; the session keeps those of the last few plans."""
     return visit().once("strategy", plan, lambda: decide(plan), most=KEPT)
+
+
+def is_adaptive(plan: Plan) -> bool:
+    """Whether the plan is measured adaptively, so that its errors can only be simulated."""
+    return not strategy_of(plan).closed_form
 
 
 def why(plan: Plan) -> str:

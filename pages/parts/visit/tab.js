@@ -1,5 +1,5 @@
-// Keeps the plan in this tab alone, where a reload finds it and no other tab, site or server does; and the language
-// that was chosen, in a cookie that the server reads before it draws a page.
+// Keeps the plan in the storage of this tab, where a reload finds it and no other tab, site or server does. Keeps the chosen
+// language in a cookie, which the server reads before it draws a page.
 const KEY = "private-release-plan";
 
 function cookie(name) {
@@ -10,7 +10,7 @@ export default function ({ data }) {
   if ((cookie("language") || "en") !== data.language) {
     document.cookie = `language=${data.language}; path=/; SameSite=Strict`;
   }
-  document.documentElement.lang = data.spoken; // for those who have the page read to them
+  document.documentElement.lang = data.spoken; // for screen readers
   let kept = "";
   try {
     kept = sessionStorage.getItem(KEY) ?? "";

@@ -99,7 +99,7 @@ def test_a_person_in_no_group_is_refused_if_the_operator_says_so(monkeypatch: py
 # ---- what acts ----
 
 ACTS: dict[str, tuple[May, Callable[[VisitState, Path], object]]] = {
-    "open a table": (May.PUBLISH, lambda here, table: here.hold(open_table(table), "a table")),
+    "open a table": (May.PUBLISH, lambda here, table: here.keep_table(open_table(table), "a table")),
     "take a file": (May.PUBLISH, lambda here, _: here.place),
     "charge": (May.PUBLISH, lambda here, _: here.ledger_to_charge),
     "set a cap": (May.CAP, lambda here, _: here.set_cap("clinic-2026", "2")),

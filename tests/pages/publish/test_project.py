@@ -30,7 +30,7 @@ def uploaded(page: AppTest, label: str, name: str, content: str) -> AppTest:
 
 def menu(page: AppTest) -> AppTest:
     """Open the project's menu."""
-    page.session_state[visit_of(page).turned("project-box")] = True
+    page.session_state[visit_of(page).fresh_key("project-box")] = True
     return page.run()
 
 
@@ -53,7 +53,7 @@ def test_each_decision_is_undone_and_made_again_by_name(clinic: AppTest) -> None
     clinic.select_slider[0].set_value("2").run()
     done = visit_of(clinic).entries
     assert named(clinic, "undo") == "Undo: ε 1 → 2"
-    past = [each.said for each in visit_of(clinic).history.past]
+    past = [each.words for each in visit_of(clinic).history.past]
     assert past[:3] == ["add age, region", "region: 2 values", "age: 0, 20, 40"]
     assert past[-2:] == ["each row is one person", "ε 1 → 2"]
 

@@ -347,7 +347,7 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     assert visit_of(clinic).entries.own == (("age", "region"),)
     assert "In no table: visit_date. They are not published" in texts(clinic)
     labelled(clinic.multiselect, "Another table: counts by").set_value(["visit_date"]).run()
-    assert visit_of(clinic).history.now.said == "tables: visit_date, age × region"
+    assert visit_of(clinic).history.now.words == "tables: visit_date, age × region"
     assert "In no table" not in texts(clinic)
     labelled(clinic.multiselect, "Table 1: counts by").set_value([]).run()
     assert visit_of(clinic).entries.own == (("visit_date",),)

@@ -18,7 +18,7 @@ from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.release import chart
-from pages.parts.visit import strategies
+from pages.parts.visit import strategy
 from tests.pages.visits import settled, texts, visit, visit_of
 from tests.plans import CLINIC, letters_plan
 
@@ -26,7 +26,7 @@ from tests.plans import CLINIC, letters_plan
 def words(plan: Plan) -> str:
     """Return what the preview says of `plan`, outside of any visit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategies, "strategy_of", decide)  # it is remembered in the visit
+        patch.setattr(strategy, "strategy_of", decide)  # it is remembered in the visit
         return preview.in_words(plan)
 
 
@@ -127,6 +127,30 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
     assert set(tables["table"]) == {"a × b", "total"}
     assert tables["like a sample of"].is_monotonic_increasing, "the worst first"
     assert "sample" in texts(at) or "exact" in texts(at)
+
+
+def test_a_coefficient_of_0_has_no_sign_that_a_release_could_turn() -> None:
+    """Least squares gives some 1e-14 instead, whose sign is one of rounding."""
+    plan = Plan(
+        dataset="clinic", epsilon=1, tables=[["age", "region"]],
+        columns=[
+            {"name": "age", "kind": "number", "edges": [0, 18, 30, 45, 65, 120], "other": False, "missing": False},
+            {"name": "region", "kind": "category", "values": ["North", "South"], "other": False, "missing": False},
+        ],
+    )  # fmt: skip
+    ages = [k % 90 for k in range(300)]
+    table = dpe.open_table(pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300}))
+    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
+    at = visit()
+    visit_of(at).table = table
+    at.query_params["release"] = finished.release_id
+    at.run()
+    at.toggle(key="compare").set_value(True).run()
+    settled(at)
+    terms = next(each.value for each in at.dataframe if "term" in each.value)
+    assert terms["term"].tolist() == ["(constant)", "region = South"]
+    assert terms["true (private)"][1] == 0
+    assert "none has the opposite sign" in texts(at)
 
 
 def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from streamlit import file_util
 
 from pages.parts.server import front_end
-from pages.parts.server.front_end import ELEMENTS, HINT, LATER, SERVER, FrontEnd, needed
+from pages.parts.server.front_end import CHART_SCRIPTS, ELEMENTS, HINT, SERVER, FrontEnd, scripts_of
 
 FOLDER = Path(file_util.get_static_dir())
 INDEX = (FOLDER / "index.html").read_bytes()
@@ -85,10 +85,10 @@ def test_all_else_is_left_to_streamlit(path: str, more: dict[str, str]) -> None:
 @pytest.mark.parametrize("path", ["/", "/publish", "/accuracy"])
 def test_the_page_names_what_its_first_screen_needs(path: str) -> None:
     headers, body = get(Behind(INDEX), path)
-    names = needed(FOLDER / "static" / "js", ELEMENTS)
+    names = scripts_of(FOLDER / "static" / "js", ELEMENTS)
     assert [name.partition(".")[0] for name in names[: len(ELEMENTS)]] == list(ELEMENTS), "Streamlit renamed one"
     assert CHART.name.encode() not in body
-    assert f"./static/js/{CHART.name}" in LATER
+    assert f"./static/js/{CHART.name}" in CHART_SCRIPTS
     assert all(body.count(f'/js/{name}"'.encode()) == 1 for name in names), "each once"
     assert headers["content-length"] == str(len(body))
     known = {line.strip() for line in INDEX.splitlines()}
@@ -120,5 +120,5 @@ def test_no_other_answer_is_touched(behind: Behind) -> None:
 
 
 def test_a_front_end_without_these_scripts_is_served_as_it_is(tmp_path: Path) -> None:
-    assert needed(tmp_path, ELEMENTS) == []
-    assert front_end.hinted(INDEX, tmp_path).replace(f"<script>{SERVER}</script>\n".encode(), b"") == INDEX
+    assert scripts_of(tmp_path, ELEMENTS) == []
+    assert front_end.with_hints(INDEX, tmp_path).replace(f"<script>{SERVER}</script>\n".encode(), b"") == INDEX

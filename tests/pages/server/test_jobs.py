@@ -13,7 +13,7 @@ from dpengine import TableError, open_table
 from dpengine.sources.table import Table
 from pages.parts.server import jobs, session_resources
 from pages.parts.server.jobs import Job, Stopped
-from tests.pages.busy import SOON, all_workers_busy, held_up
+from tests.pages.busy import SOON, all_workers_busy, running_job
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_job_is_stopped_before_its_binding_stage_or_not_at_all(table: Table) -
     job = jobs.start(work, table, binding="drawing")
     assert begun.wait(SOON)
     job.stop()
-    jobs.end()
+    jobs.stop_all()
     assert not job.stopping
     go.set()
     assert job.wait(SOON)
@@ -153,7 +153,7 @@ def test_a_query_is_interrupted_even_if_the_tables_folder_is_gone(tmp_path: Path
 
 
 def test_jobs_with_the_same_table_run_in_turn_and_delay_no_other(table: Table) -> None:
-    first, go = held_up(table)
+    first, go = running_job(table)
     second = jobs.start(lambda _: "second", table)
     with open_table(pd.DataFrame({"b": [1]})) as another:
         assert jobs.start(lambda _: "another", another).wait(SOON)
@@ -165,7 +165,7 @@ def test_jobs_with_the_same_table_run_in_turn_and_delay_no_other(table: Table) -
 
 
 def test_a_stop_ends_one_job_and_no_other_with_the_same_table(table: Table) -> None:
-    first, go = held_up(table)
+    first, go = running_job(table)
     waiting, following = jobs.start(lambda _: "waiting", table), jobs.start(lambda _: "following", table)
     waiting.stop()
     go.set()
@@ -182,7 +182,7 @@ def test_releases_do_not_delay_readers(table: Table) -> None:
 
 
 def test_closing_a_table_returns_at_once_and_happens_after_its_last_job(table: Table) -> None:
-    job, go = held_up(table)
+    job, go = running_job(table)
     jobs.close(table)
     with table.connection() as connection:
         assert connection.execute("SELECT 1").fetchall(), "it is open for as long as the job needs it"

@@ -52,7 +52,7 @@ def test_a_part_that_is_drawn_anew_speaks_the_visitors_language_and_what_is_no_p
 ) -> None:
     monkeypatch.setattr(language, "st", SimpleNamespace(session_state={language.KEY: "de"}))
     monkeypatch.setattr(language, "get_script_run_ctx", lambda **_quietly: run)
-    language.speak_the_visitors()
+    language.use_visitors_language()
     assert catalogue.language() == said
 
 
@@ -78,7 +78,7 @@ def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> No
         history = History().noted(Entries(), set()).noted(Entries(epsilon="0.5"), set())
         history = history.noted(Entries(epsilon="0.5", title="Visits"), set()).back()
         assert (history.undoes, history.redoes) == ("ε 1 → 0,5", "Titel: Visits")
-    assert [each.said for each in history.moments] == ["", "ε 1 → 0.5", "title: Visits"]
+    assert [each.words for each in history.moments] == ["", "ε 1 → 0.5", "title: Visits"]
 
 
 def test_so_are_plans_and_codebooks_that_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_so_are_plans_and_codebooks_that_are_opened(monkeypatch: pytest.MonkeyPa
             act()
             here.note()
             told.append(here.history.undoes)
-    assert [each.said for each in here.history.past] == [
+    assert [each.words for each in here.history.past] == [
         "open the plan for visits.csv", "codebook for 1 column", "load a plan",
     ]  # fmt: skip
     assert told == ["Plan für visits.csv geöffnet", "Codebuch für 1 Spalte", "Plan geladen"]

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import open_table
 from dpengine.sources.table import Table
 from pages.parts.visit import background_read
-from tests.pages.busy import held_up
+from tests.pages.busy import running_job
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 BILL = "Spent so far"
@@ -22,7 +22,7 @@ BILL = "Spent so far"
 def long_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make everything that is read of `table` take long."""
     monkeypatch.setattr(background_read, "QUICK", 0.0)
-    _, go = held_up(table)
+    _, go = running_job(table)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpengine import Category, Number, Plan, PlanError
 from dpengine.spec import notation
 from dpengine.spec.categories.universe_text import read_rule
-from pages.parts.visit.plan.column_entry import alone, cleaned, listed, same_cells
+from pages.parts.visit.plan.column_entry import cleaned, listed, plan_of_one, same_cells
 from pages.parts.visit.plan.plan_form import (
     TO_CONFIRM,
     Entries,
@@ -234,7 +234,7 @@ def test_columns_in_no_table_are_left_out_of_the_plan() -> None:
 def test_values_that_are_to_be_found_are_kept_with_what_is_possible(text: str) -> None:
     column = Category(name="code", values="found", among=read_rule(text), missing_as=["?"])
     written = entry(column)
-    assert alone(cleaned(written), "code").column("code") == column
+    assert plan_of_one(cleaned(written), "code").column("code") == column
     assert listed(written) == []
     assert column_faults(Entries(declared={"code": written}), "code") == ()
     assert not same_cells(written, written | {"among": {"pattern": "#"}})
@@ -248,10 +248,10 @@ def test_bins_that_are_to_be_found_are_kept_with_their_range(text: str) -> None:
     assert notation.write(fields) == text
     column = Number(name="pay", **{name: each for name, each in fields.items() if name not in ("kind", "edges")})
     written = entry(column)
-    assert alone(cleaned(written), "pay").column("pay") == column
+    assert plan_of_one(cleaned(written), "pay").column("pay") == column
     assert column_faults(Entries(declared={"pay": written}), "pay") == ()
     assert not same_cells(written, written | {"bins": 7})
     plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[["pay"]])
     assert to_plan(file.read(plan.dumps()).entries) == plan
     stated = written | {"bins": None, "edges": ["0", "9"]}
-    assert alone(cleaned(stated), "pay").finds == (), "what a person states stands instead"
+    assert plan_of_one(cleaned(stated), "pay").finds == (), "what a person states stands instead"

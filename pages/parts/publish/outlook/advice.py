@@ -1,4 +1,4 @@
-"""Advice for a plan most of whose cells would be noise: what each way out would give, and a button to take it.
+"""Advice if most cells of a plan would be noise: what each way out would give, and a button to take it.
 
 A way out helps if it more than halves the share of cells that are mostly noise, or if a model fills in most cells. If a
 larger ε helps, the smallest step that helps is offered, since each step protects people less.
@@ -33,8 +33,7 @@ from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive
-from pages.parts.visit.strategy import strategy_of
+from pages.parts.visit.strategy import is_adaptive, strategy_of
 
 __all__ = ["advise"]
 
@@ -138,7 +137,7 @@ def _too_few(plan: Plan) -> str:
 
 def _take(changes: dict[str, Any]) -> None:
     visit().change(**changes)
-    visit().turn("slider")
+    visit().renew("slider")
 
 
 def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:

@@ -22,7 +22,7 @@ from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import bound, percent, plain
+from pages.parts.shared.wording import edge_or_day, percent, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -66,8 +66,7 @@ def warn(plan: Plan) -> None:
     """Warn, before the button to publish, of columns whose rows do not fit, and offer a format in which they do."""
     table = visit().table
     assert table is not None
-    columns = _with_other(plan.columns)
-    amounts = _amounts(plan)
+    columns, amounts = _with_other(plan.columns), _amounts(plan)
     facts = background_read.glance(
         "misfits", lambda _progress: _misfits(table, columns, amounts), table, question=repr((columns, amounts))
     )
@@ -75,38 +74,49 @@ def warn(plan: Plan) -> None:
         return
     shares, better, beyond = facts
     for name, each in beyond.items():
-        share = (each.below + each.above) / max(each.rows, 1)
-        if (how_many := _coarse(OUTSIDE, share)) is not None:
-            with st.container(key=f"beyond-{name}"):
-                todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in "
-                         "step 3.")  # fmt: skip
-                st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
+        _warn_of_bounds(name, each)
     numbers = {column.name for column in columns if isinstance(column, Number)}
     for name, share in shares.items():
-        how_many = _coarse(UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE, share)
-        if how_many is None:
+        words = UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE
+        if (how_many := _coarse(words, share)) is None:
             continue
+        advice = _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         with st.container(key=f"misfit-{name}"):
-            much = _(how_many, column=plain(name))
-            if "affixes" in better.get(name, {}):
-                todo = _(
-                    "These numbers carry {texts}. Only that text is left out: 85+ is read as 85, 12 % as 12. The "
-                    "published plan names it.",
-                    texts=_listed(better[name]),
-                )
-            elif name in better:
-                todo = _("If this is not intended, numbers are written in another way than declared.")
-            elif name in beyond or name in numbers:
-                todo = _(
-                    "A cell must hold a number alone, not 5 days, 85+ or >90. Name such texts in step 3, under *Texts "
-                    "beside the numbers*, and the numbers are read without them."
-                )
-                todo += "" if name in beyond else " " + _("Or the bins in step 3 leave out numbers that occur.")
-            else:
-                todo = _("If this is not intended, look for another format or spelling in step 3.")
-            st.warning(f"{much} {todo}", icon=":material/rule:")
+            st.warning(f"{_(how_many, column=plain(name))} {advice}", icon=":material/rule:")
             if name in better:
                 _offer_to_read(name, better[name])
+
+
+def _warn_of_bounds(name: str, beyond: owner.BeyondBounds) -> None:
+    """Warn if many rows lie outside the bounds of an amount."""
+    how_many = _coarse(OUTSIDE, (beyond.below + beyond.above) / max(beyond.rows, 1))
+    if how_many is None:
+        return
+    todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in step 3.")
+    with st.container(key=f"beyond-{name}"):
+        st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
+
+
+def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> str:
+    """Say what to do about a column whose rows do not fit; `how` is a better way to read its numbers, if there is one.
+
+    A column is an amount, a number that is put into bins, or neither.
+    """
+    if how is not None and "affixes" in how:
+        return _(
+            "These numbers carry {texts}. Only that text is left out: 85+ is read as 85, 12 % as 12. The "
+            "published plan names it.",
+            texts=_listed(how),
+        )
+    if how is not None:
+        return _("If this is not intended, numbers are written in another way than declared.")
+    if not (is_amount or is_number):
+        return _("If this is not intended, look for another format or spelling in step 3.")
+    text = _(
+        "A cell must hold a number alone, not 5 days, 85+ or >90. Name such texts in step 3, under *Texts "
+        "beside the numbers*, and the numbers are read without them."
+    )
+    return text if is_amount else f"{text} " + _("Or the bins in step 3 leave out numbers that occur.")
 
 
 def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
@@ -236,7 +246,7 @@ def _looked_at(
 def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
     """Say how many rows lie outside the bounds of an amount, and whether its range is much wider than they need."""
     rows = max(beyond.rows, 1)
-    low, high = plain(bound(f"{amount.low:f}")), plain(bound(f"{amount.high:f}"))
+    low, high = plain(edge_or_day(f"{amount.low:f}")), plain(edge_or_day(f"{amount.high:f}"))
     st.markdown(
         _(
             "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "

@@ -21,19 +21,20 @@ from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
-from pages.parts.shared.figures import Drawn, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
+from pages.parts.shared.wording import exactly, heading_of, name_of, noun, people, plain, with_headings
 from pages.parts.visit.state import visit
-from pages.parts.visit.strategies import is_adaptive, show_strategies
+from pages.parts.visit.strategy import is_adaptive
+from pages.parts.visit.strategy_comparison import show_strategies
 
-__all__ = ["in_words", "show_consequence", "show_so_far"]
+__all__ = ["in_words", "show_preview", "show_preview_so_far"]
 
 FEW = 10_000  # cells of a made-up table up to which several tables are kept
 
 
-def show_so_far(plan: Plan | None) -> None:
+def show_preview_so_far(plan: Plan | None) -> None:
     """Show a made-up release of what is declared so far; without a `plan`, say what is still to come."""
     with st.container(border=True):
         if plan is None:
@@ -48,7 +49,7 @@ def show_so_far(plan: Plan | None) -> None:
             _show_figure(drawn[1])
 
 
-def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
+def show_preview(plan: Plan, *, own: bool, curve: bool = True) -> None:
     """Show a made-up release, its error in words, and with `curve` a figure of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)
@@ -91,7 +92,7 @@ def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | 
     drawing = figures.curve_drawing(plan, numbers=numbers, measure=measure, dark=is_dark())
     drawing.layout["height"] = 340
     st.plotly_chart(
-        Drawn(drawing),
+        FigureOfDrawing(drawing),
         key="curve",
         theme=None,
         alt=figures.error_curve_alt(plan, numbers, measure),
@@ -110,7 +111,7 @@ def _show_head(title: str) -> bool:
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
-    show_numbers(headed(plan, predict(plan)), predicted_columns() | measured_columns(plan))
+    show_numbers(with_headings(plan, predict(plan)), predicted_columns() | measured_columns(plan))
     st.caption(_("The curve in numbers: 95 in 100 are within ±, for each ε"))
     headings = {name_of(table): heading_of(plan, table) for table in plan.marginals}
     formats = {name: st.column_config.NumberColumn(headings.get(name, name), format="%.4g") for name in numbers}
@@ -118,7 +119,7 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 
 
 def _show_adaptive(plan: Plan, *, own: bool) -> None:
-    """Show the consequence of a plan whose errors are unknown before trials, which run in the background."""
+    """Show a made-up release of a plan whose errors are unknown before trials, which run in the background."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         last = trial.drawn(plan, _table_to_show(plan), afresh=redraw)

@@ -35,12 +35,12 @@ def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | 
     """Return the last made-up release that shows `table`, and its plan; if that is another plan, draw a new one."""
     if afresh:
         background_read.drop("drawn")
-    return _last(plan, "drawn", _tried(plan, "drawn", partial(_draw, plan, table)))
+    return _last(plan, "drawn", _result_of(plan, "drawn", partial(_draw, plan, table)))
 
 
 def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
     """Return the errors of the last trial, in the form of `predict`, and their plan."""
-    return _last(plan, "errors", _tried(plan, "errors", partial(_try_out, plan)))
+    return _last(plan, "errors", _result_of(plan, "errors", partial(_try_out, plan)))
 
 
 def drawn_of(plan: Plan) -> Result | None:
@@ -54,16 +54,16 @@ def question_of(plan: Plan) -> tuple[object, ...]:
     return visit().once("question", plan, lambda: (plan.key, plan.rows_about, plan.marginals), most=2 * KEPT)
 
 
-def _tried(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:
+def _result_of(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:
     """Return the result of `work` for the plan, or None while it is running."""
     before: Job[T] | None = visit().readings.get(name, ((), None))[1]
     long = before is not None and (not before.done or before.last_stage_took > LONG)
     return background_read.glance(
-        name, partial(_at_rest, work) if long else work, None, question=question_of(plan), patient=not long
+        name, partial(_after_pause, work) if long else work, None, question=question_of(plan), patient=not long
     )
 
 
-def _at_rest(work: Callable[[Progress], T], progress: Progress) -> T:
+def _after_pause(work: Callable[[Progress], T], progress: Progress) -> T:
     """Do the work after a pause; if another plan comes in the meantime, the job is stopped during the pause."""
     until = time.monotonic() + REST
     while time.monotonic() < until:

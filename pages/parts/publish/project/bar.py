@@ -32,8 +32,8 @@ def show() -> None:
             if past:
                 _history()
         menu.show()
-    if here.carried:
-        _say_that_the_plan_goes_on()
+    if here.continued:
+        _say_that_the_plan_continues()
     if lifespan.is_served():
         from pages.parts.publish.project.undo_keys import listen  # its component needs a running server
 
@@ -60,7 +60,7 @@ def _history() -> None:
     if not box.open:
         return
     history = visit().history
-    past = [place for place, each in enumerate(history.moments[: history.place + 1]) if each.said]
+    past = [place for place, each in enumerate(history.moments[: history.place + 1]) if each.words]
     with box:
         st.markdown(_("**What was decided, the latest first**"))
         lines = [
@@ -72,14 +72,14 @@ def _history() -> None:
         st.caption(_("Kept in this visit, and in the project file when you save it. It holds decisions, no data."))
 
 
-def _say_that_the_plan_goes_on() -> None:
+def _say_that_the_plan_continues() -> None:
     """Say that the plan now uses a new file with the same columns, and offer to start afresh."""
     here = visit()
     st.info(
         _(
             "The plan for {table} continues with this table: its columns are the same. It spends the budget of "
             "**{dataset}**, too.",
-            table=plain(here.carried),
+            table=plain(here.continued),
             dataset=plain(here.entries.dataset),
         ),
         icon=":material/sync:",
@@ -92,13 +92,13 @@ def _say_that_the_plan_goes_on() -> None:
 
 
 def _end_notice() -> None:
-    visit().carried = ""
+    visit().continued = ""
 
 
 def _begin_anew() -> None:
     here = visit()
     title = here.table_name.split(".")[0]
-    here.carried = ""
+    here.continued = ""
     here.refresh(Entries(dataset=plan_form.stem(title), title=title), lambda: _("begin a new plan"))
     here.settled = {"table"}
     here.settle()

@@ -27,7 +27,7 @@ BOX = "project-box"
 def show() -> None:
     """Show the menu; its lists are looked up only while it is open."""
     box = st.popover(
-        _("Project"), icon=":material/folder_open:", type="tertiary", key=visit().turned(BOX), on_change="rerun"
+        _("Project"), icon=":material/folder_open:", type="tertiary", key=visit().fresh_key(BOX), on_change="rerun"
     )
     if not box.open:
         return
@@ -64,7 +64,7 @@ def _open() -> None:
     chosen = file_box(
         _("Open a project or a plan"),
         type=["yaml", "yml"],
-        key=visit().turned("project-file"),
+        key=visit().fresh_key("project-file"),
         max_upload_size=strict_yaml.MAX_BYTES // 10**6,
         help=_("The table may come before or after it."),
     )
@@ -118,8 +118,8 @@ def _choose_recent() -> None:
 
 def go_on_with(draft: Draft, *, for_another_table: bool = False) -> None:
     """Continue with a draft, and close the menu."""
-    visit().turn(BOX)
-    visit().turn("project-file")
+    visit().renew(BOX)
+    visit().renew("project-file")
     saved_draft.take_over(draft, for_another_table=for_another_table)
 
 

@@ -15,7 +15,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.state import visit
 
-__all__ = ["a_year_later", "ask"]
+__all__ = ["ask"]
 
 YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 TWO_YEARS = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})([/–-])([0-9]{2})(?![0-9]|[/–-][0-9])")

@@ -9,7 +9,7 @@ export default function () {
     const key = event.key.toLowerCase();
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !(key === "z" || key === "y")) return;
     if (document.activeElement?.closest(OWN_UNDO)) return;
-    if (key === "y" && event.metaKey) return; // where keys have that sign, it opens the browser's history
+    if (key === "y" && event.metaKey) return; // on a Mac, it opens the browser's history
     const name = key === "y" || event.shiftKey ? "redo" : "undo";
     const button = document.querySelector(`.st-key-${name} button:not(:disabled)`);
     if (button === null) return;

@@ -10,6 +10,7 @@ import streamlit as st
 from dpengine.spec.date_column import WITHIN
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish import codebook_box
+from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.level_entry import bins_text, longer_periods, wider_bins
@@ -64,7 +65,7 @@ def _ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
             list(PERIODS),
             index=list(PERIODS).index(column.get("by", "month")),
             format_func=lambda period: _(PERIODS[period]),
-            key=visit().turned(f"finest-{name}"),
+            key=visit().fresh_key(f"finest-{name}"),
         )
         column = column | {"by": by}
     return column | ask_levels(name, column)
@@ -72,7 +73,7 @@ def _ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 def ask_levels(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the longer periods of a date, or for the wider bins of a number; return the entry's levels."""
-    key = f"{visit().turned(f'levels-{name}')}-{visit().turns(f'card-{name}')}"
+    key = key_for("levels", name)
     if column["kind"] == "date":
         offered = [period for period in PERIODS if period in WITHIN.get(column.get("by", "month"), ())]
         if not offered:

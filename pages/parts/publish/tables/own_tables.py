@@ -58,9 +58,9 @@ def ask_own_tables(entries: Entries) -> Entries:
         persons,
     )
     drawn = _rows_to_draw(rows.filled)
-    asked = [_ask_row(k, rows, offers, entries) if k in drawn else _undrawn(k, rows, entries)
+    asked = [_ask_row(k, rows, offers, entries) if k in drawn else _table_of_undrawn(k, rows, entries)
              for k in range(rows.filled + 1)]  # fmt: skip
-    tables = _weighted(entries, [table for table in asked if table is not None])
+    tables = _ask_weights(entries, [table for table in asked if table is not None])
     entries = entries.with_(own=tuple(table.columns for table in tables), more=saying_more(tables))
     rows.keep(entries)
     persons_box.say_what_it_does(entries)
@@ -115,7 +115,7 @@ def _take_amounts(key: str) -> None:
     declared = dict(entries.declared)
     for name in _numeric(entries):
         if (name in amounts) != (declared[name]["kind"] == "amount"):
-            declared[name] = of_kind(name, "amount" if name in amounts else _without_amounts(name), declared[name])
+            declared[name] = of_kind(name, "amount" if name in amounts else _kind_as_hinted(name), declared[name])
     visit().change(declared=declared)
 
 
@@ -131,7 +131,7 @@ class _Offers:
 
 
 def _rows_to_draw(filled: int) -> range:
-    """Return the rows to draw, which the owner chooses where many are filled; an empty one is the last of all."""
+    """Return the rows to draw, the last one empty; if many are filled, the owner chooses which of them."""
     if filled <= MAX_DRAWN:
         return range(filled + 1)
     starts = [*range(0, filled - MAX_DRAWN, MAX_DRAWN), LAST]
@@ -146,7 +146,7 @@ def _rows_to_draw(filled: int) -> range:
     return range(filled - MAX_DRAWN, filled + 1) if start == LAST else range(start, start + MAX_DRAWN)
 
 
-def _undrawn(k: int, rows: Rows, entries: Entries) -> PublishedTable | None:
+def _table_of_undrawn(k: int, rows: Rows, entries: Entries) -> PublishedTable | None:
     """Return the table of a row that is not drawn; None if it has no columns."""
     columns, measures = rows.picked[k]
     return with_cells_as_before(entries, table_measures.table_of(tuple(columns), measures)) if columns else None
@@ -155,11 +155,10 @@ def _undrawn(k: int, rows: Rows, entries: Entries) -> PublishedTable | None:
 def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
     fresh = k >= rows.filled
-    label, more = _("Table {number}: counts by", number=k + 1), _("Table {number}: also", number=k + 1)
+    label = _("Table {number}: counts by", number=k + 1)
     if fresh:
         label = _("First table: counts by") if k == 0 else _("Another table: counts by")
-        more = _("First table: also")
-    (by, also), (columns, picked) = rows.boxes[k], rows.picked[k]
+    (by, _also), (columns, _picked) = rows.boxes[k], rows.picked[k]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     columns = row.multiselect(
         label,
@@ -171,27 +170,7 @@ def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> Published
         max_selections=MAX_TABLE_COLUMNS,
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
-    measures: list[Measure] = []
-    offered = [
-        *offers.measures,
-        *([table_measures.RANGES] if offers.ranges and plan_form.is_ordered(entries, columns) else []),
-    ]
-    if table_measures.PERSONS in picked:
-        offered = [table_measures.PERSONS]  # such a table publishes nothing else
-    elif offers.persons and not picked:
-        offered = [*offered, table_measures.PERSONS]
-    if (offered or picked) and (k == 0 or not fresh):
-        measures = st.multiselect(
-            more,
-            list(dict.fromkeys([*offered, *picked])),
-            default=None if also in st.session_state else picked,
-            key=also,
-            format_func=in_words,
-            max_selections=MAX_TABLE_COLUMNS,
-            placeholder=_("Average, total or median of an amount")
-            if offers.measures
-            else _(NOTHING_MORE[offers.persons]),
-        )
+    measures = _ask_measures(k, rows, offers, ordered=plan_form.is_ordered(entries, columns))
     if not fresh:
         row.button(
             _("Remove"),
@@ -211,7 +190,29 @@ def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> Published
     return persons_box.ask_cells(table, entries, k) if table.distinct else table
 
 
-def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:
+def _ask_measures(k: int, rows: Rows, offers: _Offers, *, ordered: bool) -> list[Measure]:
+    """Ask what a table publishes in addition to counts; sums over ranges are offered if a column is `ordered`."""
+    fresh, also, picked = k >= rows.filled, rows.boxes[k][1], rows.picked[k][1]
+    offered = [*offers.measures, *([table_measures.RANGES] if offers.ranges and ordered else [])]
+    if table_measures.PERSONS in picked:
+        offered = [table_measures.PERSONS]  # such a table publishes nothing else
+    elif offers.persons and not picked:
+        offered = [*offered, table_measures.PERSONS]
+    if not (offered or picked) or (fresh and k > 0):
+        return []
+    measures: list[Measure] = st.multiselect(
+        _("First table: also") if fresh else _("Table {number}: also", number=k + 1),
+        list(dict.fromkeys([*offered, *picked])),
+        default=None if also in st.session_state else picked,
+        key=also,
+        format_func=in_words,
+        max_selections=MAX_TABLE_COLUMNS,
+        placeholder=_("Average, total or median of an amount") if offers.measures else _(NOTHING_MORE[offers.persons]),
+    )
+    return measures
+
+
+def _ask_weights(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:
     """Ask, in a folded box, how important each table is, if there are several."""
     known = {frozenset(table.columns): table.weight for table in entries.more}
     weights = [known.get(frozenset(table.columns), Decimal(1)) for table in tables]
@@ -273,8 +274,8 @@ def _is_undeclared(column: dict[str, Any]) -> bool:
     return column["kind"] == "category" and not column.get("values") and not column.get("codebook")
 
 
-def _without_amounts(name: str) -> str:
-    """Return the kind of a column that is no longer an amount, as its name or type suggests."""
+def _kind_as_hinted(name: str) -> str:
+    """Return the kind that the type of a column suggests, for one that is no longer an amount."""
     table = visit().table
     assert isinstance(table, Table)
     return next((field.kind_hint for field in table.columns if field.name == name), "number")
@@ -300,5 +301,5 @@ def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:
             declared[name] = of_kind(name, "amount", declared[name])
     for name in crossed - measured:
         if declared[name]["kind"] == "amount":
-            declared[name] = of_kind(name, _without_amounts(name), declared[name])
+            declared[name] = of_kind(name, _kind_as_hinted(name), declared[name])
     return declared

@@ -25,6 +25,7 @@ __all__ = ["ask_cells", "say_what_it_does"]
 
 MAX_CELLS = 1000  # largest number of cells that can be entered while the bound on rows is unknown
 SHOWN = (1, 2, 3, 5, 10)
+ROWS = {"distinct": False, "cells_per_person": 1}  # the fields of a table that counts rows
 
 
 def ask_cells(table: PublishedTable, entries: Entries, row: int) -> PublishedTable:
@@ -82,9 +83,6 @@ def _widths(entries: Entries, table: PublishedTable) -> tuple[float, float] | No
         return None
     here, rows = (float(predict_table(plan, table.columns)["half_width_95"].iloc[0]) for plan in plans)
     return here, rows
-
-
-ROWS = {"distinct": False, "cells_per_person": 1}
 
 
 def _show_kept(table: PublishedTable, entries: Entries) -> None:

@@ -70,7 +70,7 @@ class Rows:
 
 
 def _fitting(box: str, before: list[Any], fits: Callable[[Any], bool]) -> list[Any]:
-    """Return what is picked in a box, or was `before` it was last forgotten, and remove from it what does not fit."""
+    """Return what is picked in a box and fits; for a box that Streamlit has forgotten, what was picked `before`."""
     picked = st.session_state.get(box, before)
     fitting = [each for each in picked if fits(each)]
     if box in st.session_state and fitting != picked:

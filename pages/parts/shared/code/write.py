@@ -18,7 +18,7 @@ import jinja2
 
 from dpengine.sources.several_answers import write_answers
 
-__all__ = ["PAGES", "SHELL", "as_notebook", "notebook", "python", "shell"]
+__all__ = ["PAGES", "as_notebook", "notebook", "python", "shell"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAGES = (

@@ -9,7 +9,7 @@ __all__ = ["Term"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term, its meaning, and an example in numbers. All texts are marked for translation where they are shown."""
+    """A term, its meaning, and an example in numbers. All texts are in English, and translated where they are shown."""
 
     name: str
     also: str  # other words for it, which a search finds too

@@ -21,9 +21,10 @@ from dpengine.translation.catalogue import _, mark
 from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
-    "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
-    "finds_cells", "has_found_bins", "is_blank", "is_found", "is_from_file", "listed", "open_questions", "same_cells",
-    "suggestion", "texts_from_file", "undressed", "waits_for_a_list", "with_even_knots",
+    "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "cleaned", "coarser", "confirmed", "edges_of", "entry",
+    "entry_without_words", "finds_cells", "has_found_bins", "is_blank", "is_found", "is_from_file", "listed",
+    "open_questions", "plan_of_one", "same_cells", "suggestion", "texts_from_file", "waits_for_a_list",
+    "with_even_knots",
 ]  # fmt: skip
 
 HOW_WRITTEN = mark("say how its dates are written")
@@ -227,7 +228,7 @@ def entry(column: Column) -> dict[str, Any]:
         above = dict(zip(column.values, map(list, zip(*column.parents, strict=True)), strict=True))
         levels = {"levels": list(column.levels), "above": above}
         column = column.model_copy(update={"levels": (), "parents": ()})
-    declared: dict[str, Any] = alone(column, column.name).to_dict()["columns"][0]
+    declared: dict[str, Any] = plan_of_one(column, column.name).to_dict()["columns"][0]
     return declared | levels
 
 
@@ -245,7 +246,7 @@ def coarser(column: Mapping[str, Any]) -> list[str]:
     return levels[:-1] if column.get("kind") == "category" else levels
 
 
-def undressed(column: Column) -> dict[str, Any]:
+def entry_without_words(column: Column) -> dict[str, Any]:
     """Return the entry that declares `column`, without words for readers."""
     return {key: value for key, value in entry(column).items() if key not in FOR_READERS}
 
@@ -270,7 +271,7 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     return fields | {"levels": levels, "parents": parents}
 
 
-def alone(column: Column | Mapping[str, Any], name: str) -> Plan:
+def plan_of_one(column: Column | Mapping[str, Any], name: str) -> Plan:
     """Return a plan with a table of only this column, or with its mean. Raises `PlanError` with all that is wrong."""
     kind = column["kind"] if isinstance(column, Mapping) else column.kind
     if kind != "amount":

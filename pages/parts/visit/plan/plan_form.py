@@ -19,20 +19,20 @@ from pages.parts.visit.plan.column_entry import (
     HOW_WRITTEN,
     TO_CONFIRM,
     all_whole,
-    alone,
     cleaned,
     coarser,
     confirmed,
     edges_of,
     entry,
+    entry_without_words,
     has_found_bins,
     is_from_file,
     listed,
     open_questions,
+    plan_of_one,
     same_cells,
     suggestion,
     texts_from_file,
-    undressed,
     waits_for_a_list,
     with_even_knots,
 )
@@ -50,10 +50,10 @@ from pages.parts.visit.plan.tables import (
 )
 
 __all__ = [
-    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
-    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published",
-    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "texts_from_file", "to_plan", "too_many",
-    "undressed", "used", "waits_for_a_list",
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "coarser", "column_faults", "confirmed",
+    "declared_name", "edges_of", "entry", "entry_without_words", "from_plan", "has_ranges", "is_from_file",
+    "is_ordered", "published", "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of",
+    "texts_from_file", "to_plan", "too_many", "used", "waits_for_a_list",
 ]  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
     if BOUNDS in open_:
         return open_
     try:
-        alone(cleaned(entries.declared[name]), name)
+        plan_of_one(cleaned(entries.declared[name]), name)
     except PlanError as error:
         return (*open_, *(sentence(fault) for fault in error.faults))
     return open_
@@ -128,7 +128,7 @@ def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
 def size_of(entries: Entries, name: str) -> int | None:
     """Return the number of cells of a column, or of one of its levels; None while its entry is incomplete."""
     try:
-        return alone(cleaned(entries.declared[declared_name(entries, name) or name]), name).column(name).size
+        return plan_of_one(cleaned(entries.declared[declared_name(entries, name) or name]), name).column(name).size
     except PlanError:
         return None
 
@@ -150,7 +150,7 @@ def from_plan(plan: Plan) -> Entries:
         dataset=plan.dataset,
         chosen=tuple(column.name for column in plan.columns),
         ranges=of_all,
-        declared={column.name: undressed(column) for column in plan.columns},
+        declared={column.name: entry_without_words(column) for column in plan.columns},
         notes=plan.notes,
         language=plan.language,
         about={key: text for key, text in plan.about.model_dump().items() if text},

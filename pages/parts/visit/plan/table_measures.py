@@ -12,8 +12,6 @@ from dpengine.translation.catalogue import _, localised, mark, number
 
 __all__ = [
     "OF_AMOUNTS",
-    "OF_TWO",
-    "PARTS",
     "PERSONS",
     "RANGES",
     "Measure",

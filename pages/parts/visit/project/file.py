@@ -121,7 +121,25 @@ def write(draft: Draft, history: History | None = None) -> str:
     True
     """
     entries = shareable(draft.entries)
-    decided = [] if history is None else [f"{each.at} {each.said}".strip() for each in history.past][-KEPT:]
+    content = {
+        "project": _project_part(draft, entries, history),
+        "title": entries.title,
+        "notes": entries.notes,
+        "language": "" if entries.language == ENGLISH else entries.language,
+        "about": entries.about,
+        "dataset": entries.dataset,
+        "epsilon": entries.epsilon,
+        "unit": _unit_part(entries),
+        "rows_about": entries.rows_about,
+        "columns": [_written(column, entries.texts.get(name, {})) for name, column in entries.declared.items()],
+        "strategy": entries.strategy,
+    }
+    return HEAD + strict_yaml.dump({key: value for key, value in content.items() if value not in ("", {}, [], None)})
+
+
+def _project_part(draft: Draft, entries: Entries, history: History | None) -> dict[str, Any]:
+    """Return what a plan does not say, without what is blank."""
+    decided = [] if history is None else [f"{each.at} {each.words}".strip() for each in history.past][-KEPT:]
     project = {
         "version": "1",
         "table": draft.table,
@@ -138,23 +156,15 @@ def write(draft: Draft, history: History | None = None) -> str:
         "ranges": entries.ranges,
         "decided": decided,
     }
-    unit: dict[str, Any] = {}
-    if entries.several_rows is not None:
-        unit = {"several_rows": entries.several_rows, "id": entries.id_column, "rows": entries.rows}
-    content = {
-        "project": {key: value for key, value in project.items() if value not in ("", [], {})},
-        "title": entries.title,
-        "notes": entries.notes,
-        "language": "" if entries.language == ENGLISH else entries.language,
-        "about": entries.about,
-        "dataset": entries.dataset,
-        "epsilon": entries.epsilon,
-        "unit": {key: value for key, value in unit.items() if value is not None},
-        "rows_about": entries.rows_about,
-        "columns": [_written(column, entries.texts.get(name, {})) for name, column in entries.declared.items()],
-        "strategy": entries.strategy,
-    }
-    return HEAD + strict_yaml.dump({key: value for key, value in content.items() if value not in ("", {}, [], None)})
+    return {key: value for key, value in project.items() if value not in ("", [], {})}
+
+
+def _unit_part(entries: Entries) -> dict[str, Any]:
+    """Return what is entered about rows of persons; {} while nothing is."""
+    if entries.several_rows is None:
+        return {}
+    unit = {"several_rows": entries.several_rows, "id": entries.id_column, "rows": entries.rows}
+    return {key: value for key, value in unit.items() if value is not None}
 
 
 def read(text: str, owner: str = "") -> Draft:

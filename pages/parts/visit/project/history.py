@@ -25,9 +25,9 @@ class Moment:
 
     entries: Entries
     settled: frozenset[str]
-    said: str = ""
+    words: str = ""
     at: str = ""
-    translated: Callable[[], str] | None = None  # returns `said` in the page's language
+    describe: Callable[[], str] | None = None  # returns `words` in the page's language
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class History:
     @property
     def past(self) -> tuple[Moment, ...]:
         """The moments up to the current one that hold a decision, the earliest first."""
-        return tuple(each for each in self.moments[: self.place + 1] if each.said)
+        return tuple(each for each in self.moments[: self.place + 1] if each.words)
 
     @property
     def undoes(self) -> str:
@@ -66,19 +66,20 @@ class History:
     def in_words(self, place: int) -> str:
         """Return what was decided at a moment, in the page's language."""
         moment = self.moments[place]
-        if moment.translated is not None:
-            return moment.translated()
-        if language() == ENGLISH or place == 0 or not moment.said:
-            return moment.said
+        if moment.describe is not None:
+            return moment.describe()
+        if language() == ENGLISH or place == 0 or not moment.words:
+            return moment.words
         return changes.in_words(self.moments[place - 1].entries, moment.entries) or _(A_CHANGE)
 
     def noted(
-        self, entries: Entries, settled: Set[str], *, at: str = "", said: Callable[[], str] | None = None
+        self, entries: Entries, settled: Set[str], *, at: str = "", describe: Callable[[], str] | None = None
     ) -> History:
         """Return the history with the current entries, as a new moment if something was decided.
 
-        `said` describes the decision if the changes alone do not. What the page fills in by itself right after an undo
-        becomes part of the moment that undo reached: otherwise the next undo would take back only this.
+        `describe` returns the decision in words if the changes alone do not tell it. What the page fills in by itself
+        right after an undo becomes part of the moment that undo reached: otherwise the next undo would take back only
+        this.
         """
         if not self.moments:
             return History((Moment(entries, frozenset(settled), "", at),), 0)
@@ -90,8 +91,8 @@ class History:
                 later = later[1:]
             return History((*self.moments[: self.place], here, *later), self.place)
         with speaking(ENGLISH):  # the history is kept in English
-            words = (said() if said else "") or changes.in_words(now.entries, entries) or A_CHANGE
-        moment = Moment(entries, frozenset(settled), words, at, said)
+            words = (describe() if describe else "") or changes.in_words(now.entries, entries) or A_CHANGE
+        moment = Moment(entries, frozenset(settled), words, at, describe)
         moments = (*self.moments[: self.place + 1], moment)[-MAX_MOMENTS:]
         return History(moments, len(moments) - 1)
 

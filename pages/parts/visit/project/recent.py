@@ -15,8 +15,7 @@ from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.spec.domain import cells_payload
 from dpengine.spec.query import Count, Question
-from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import bound
+from dpengine.translation.catalogue import _, day
 from pages.parts.visit.plan.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
@@ -27,7 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_LISTED = 12
-MIN_ALIKE, MAX_ALIKE = 2, 2  # equal columns that are no coincidence, datasets that are named
+MIN_COLUMNS = 2  # one column of the same name may be a coincidence
+MAX_DATASETS = 2  # datasets that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
             draft = draft_of(one) if one.release_id else None
             if draft is None or same_name(draft.entries.dataset) == same_name(dataset):
                 continue
-            if len(draft.entries.chosen) >= MIN_ALIKE and names >= set(draft.entries.chosen):
+            if len(draft.entries.chosen) >= MIN_COLUMNS and names >= set(draft.entries.chosen):
                 matching.append(draft.entries.dataset)
-        return matching[:MAX_ALIKE]
+        return matching[:MAX_DATASETS]
 
     return here.once("same-columns", (dataset, here.table_name, entries), look)
 
@@ -172,4 +172,4 @@ def _published(entry: Entry) -> Draft | None:
 
 
 def _name(entry: Entry) -> str:
-    return _("{dataset}, published on {day}", dataset=entry.dataset, day=bound(entry.created[:10]))
+    return _("{dataset}, published on {day}", dataset=entry.dataset, day=day(entry.created[:10]))

@@ -1,4 +1,4 @@
-"""The page for everybody: the whole job without a mouse, and each state of it as axe and a reader at 200 % see it."""
+"""Accessibility: the whole job without a mouse, with each state of the page checked by axe and at 200 %."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import TimeoutError as NotInTime
 
 import dpengine as dpe
 from dpengine import Ledger, Plan
-from tests.browser import access
+from tests.browser import accessibility
 from tests.browser.actions import PATIENCE, REOPEN, clinic_csv, rest
 from tests.browser.conftest import NewPage, wait_until
 
@@ -56,10 +56,10 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     page, keys = new_page(stranger=True), "document.activeElement.textContent === '{}'"
     expect(page.locator(".st-key-consequence .look-curve img").first).to_be_visible()
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     chooser(page).set_files(clinic_csv(tmp_path, "keys", 700, age=lambda k: (k * 13) % 90))
     wait_until(page, keys.format("2 · What to publish"))
-    access.check_by_night(page)
+    accessibility.check_by_night(page)
     go_to(page, "Columns that matter")
     for column in ("age", "region"):
         page.keyboard.type(column)
@@ -68,14 +68,14 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     page.keyboard.press("Escape")
     press(page, "Go on to what is known")
     wait_until(page, keys.format("3 · What is publicly known"))
-    access.check(page)
+    accessibility.check(page)
     go_to(page, "Values, one a line")
     page.keyboard.insert_text("North\nSouth\nParis, TX")
     page.keyboard.press("Control+Enter")
     press(page, "Confirm 1 suggestion")
     press(page, "Go on to whom it protects")
     wait_until(page, keys.format("4 · Whom it protects"))
-    access.check_by_night(page)
+    accessibility.check_by_night(page)
     go_to(page, "each row is a different person")
     page.keyboard.press("Space")
     press(page, "Go on to how private")
@@ -83,12 +83,12 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     page.get_by_text("Show me this as code").click()
     page.get_by_role("button", name="Project").click()  # what opens above the page is checked with it
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     page.keyboard.press("Escape")
     press(page, "Publish once")
     expect(page.get_by_role("button", name="Download everything")).to_be_visible()
     rest(page)
-    access.check(page)
+    accessibility.check(page)
     go_to(page, "Download everything")
     with page.expect_download() as waiting:
         page.keyboard.press("Enter")
@@ -111,5 +111,5 @@ def test_a_report_of_many_tables_is_for_everybody(chromium: Browser, tmp_path: P
     page = chromium.new_page()
     page.goto(report.as_uri())
     expect(page.locator(".main-svg").first).to_be_visible()
-    access.check(page)
+    accessibility.check(page)
     page.close()

@@ -1,4 +1,4 @@
-"""Numbers of the Learn lab for one market: learners with their rates, losses and regrets, and proven bounds."""
+"""Runs of learners on one market: their rates, losses and regrets, and the bounds that are proven."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpengine.mechanisms.online_learning import (
 from dpengine.translation.catalogue import _, localised, mark, plural
 from pages.parts.shared.epsilon_ladder import coarse
 
-__all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "after_rounds", "named", "over_epsilon", "rate", "run",
+__all__ = ["LEADER", "NO_PRIVACY", "RATES", "Run", "after_rounds", "named", "over_epsilon", "rate", "run",
            "thinned"]  # fmt: skip
 
 RATES = {mark("by zCDP"): zcdp_rate, mark("by advanced composition"): advanced_rate}

@@ -15,10 +15,10 @@ from dpengine.array_types import Columns
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.sample_share import sample_share
 from dpengine.spec.plan import Plan
-from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 
 __all__ = [
-    "EPSILONS", "all_errors", "curve", "largest_error", "noise_shares", "predictions_csv", "rounded_up", "sample_like",
+    "EPSILONS", "all_errors", "curve", "largest_error", "noise_shares", "predictions_csv", "sample_like",
     "wanted_epsilon",
 ]  # fmt: skip
 
@@ -63,18 +63,6 @@ def wanted_epsilon(plan: Plan, half_width: float, confidence: float) -> Fraction
     Raises `PlanError` if there is none.
     """
     return rounded_up(_wanted_epsilon(plan.at(1), half_width, confidence))
-
-
-def rounded_up(epsilon: Fraction) -> Fraction:
-    """Round up to three digits.
-
-    >>> str(rounded_up(Fraction("1.840888"))), str(rounded_up(Fraction("0.0125")))
-    ('37/20', '1/80')
-    """
-    unit = Fraction(1)
-    while epsilon < 100 * unit:
-        unit /= 10
-    return -(-epsilon // unit) * unit
 
 
 def largest_error(plan: Plan) -> Columns:

@@ -15,21 +15,15 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, mark, number
-from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
 from pages.parts.shared.wording import noun, plain
 from pages.parts.visit import background_read
-from pages.parts.visit.strategy import strategy_of, why
+from pages.parts.visit.strategy import why
 
-__all__ = ["is_adaptive", "show_strategies"]
+__all__ = ["show_strategies"]
 
 EPSILONS = tuple(f"{float(epsilon):g}" for epsilon in coarse("0.1", "10"))
-
-
-def is_adaptive(plan: Plan) -> bool:
-    """Whether the plan is measured adaptively, so that its errors can only be simulated."""
-    return not strategy_of(plan).closed_form
 
 
 def show_strategies(plan: Plan) -> None:
@@ -59,14 +53,14 @@ def show_strategies(plan: Plan) -> None:
     clicked = st.button(_("Compare the strategies over ε"), icon=":material/experiment:", key="compare-strategies")
     if clicked or background_read.job_for("strategies", inputs) is not None:
         compared = background_read.read(
-            "strategies", partial(_compare, plan), None, question=inputs, doing=mark("Predicting and simulating")
+            "strategies",
+            partial(compare_strategies, plan, EPSILONS),
+            None,
+            question=inputs,
+            doing=mark("Predicting and simulating"),
         )
         if compared is not None:
             _show(plan, *compared)
-
-
-def _compare(plan: Plan, progress: Progress) -> tuple[pd.DataFrame, dict[str, str]]:
-    return compare_strategies(plan, EPSILONS, progress)
 
 
 def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:

@@ -9,26 +9,26 @@ from dpengine.translation.catalogue import language
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["Checked", "checked", "faults_of", "faulty", "sizes_of"]
+__all__ = ["ColumnCheck", "check_columns", "faults_of", "faulty", "sizes_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ColumnCheck:
     """What is missing or wrong in a column's entry, and its number of cells, or None while that is unknown."""
 
     faults: tuple[str, ...]
     size: int | None
 
 
-def checked(names: Iterable[str]) -> dict[str, Checked]:
+def check_columns(names: Iterable[str]) -> dict[str, ColumnCheck]:
     """Return the faults and the number of cells of each of these columns."""
     here = visit()
     entries, results = here.entries, {}
     for name in names:
         column = entries.declared[name], language()
-        known: Checked | None = here.recall(f"column-{name}", column)
+        known: ColumnCheck | None = here.recall(f"column-{name}", column)
         if known is None:
-            known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
+            known = ColumnCheck(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
             here.keep(f"column-{name}", column, known)
         results[name] = known
     return results
@@ -49,9 +49,9 @@ def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
 
 def faults_of(name: str) -> tuple[str, ...]:
     """Return what is still missing or wrong in the entry of one column."""
-    return checked([name])[name].faults
+    return check_columns([name])[name].faults
 
 
 def faulty() -> list[str]:
     """Return the published columns whose entries are still incomplete."""
-    return [name for name, column in checked(plan_form.used(visit().entries)).items() if column.faults]
+    return [name for name, column in check_columns(plan_form.used(visit().entries)).items() if column.faults]

@@ -1,5 +1,5 @@
-"""Whether everybody can use a page: what axe finds, charts whose alternatives say something, room at twice the size,
-and rest for those who ask for less motion."""
+"""Accessibility of a page: no serious violation that axe finds, numbers in the alternative text of each chart, no text
+cut off at twice the size, and no motion for those who ask for less."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from playwright.sync_api import Page
 
 from tests.browser.actions import DRAWN, STILL, rest
 
-# Width, and whether in the other theme: all four ways to look at each page in the nightly run, one in the usual one.
-# PRIVATE_RELEASE_LOOKS asks for another number.
+# Width, and whether in the other theme. The nightly run looks at each page in all four ways, the usual run in one;
+# PRIVATE_RELEASE_LOOKS sets another number.
 USUAL = "4" if os.environ.get("PRIVATE_RELEASE_NIGHTLY") else "1"
 LOOKS = [(1280, False), (390, True), (1280, True), (390, False)][: int(os.environ.get("PRIVATE_RELEASE_LOOKS", USUAL))]
 TWICE = 640  # what a window of 1280 shows at 200 %
 SETTLE = 400  # milliseconds
 GRAVE = ("serious", "critical")
 
-# Drawings hold no controls, and what they say stands in their alternative. Of many like rows the first few will do.
+# Drawings hold no controls, and have an alternative text. Of many rows, the first few are enough.
 RUN = r"""() => axe.run({ exclude: [["svg.main-svg"], ["tbody tr:nth-child(n+4)"]] }, { resultTypes: ["violations"] })
   .then(found => found.violations.map(each => [each.impact, each.id, each.nodes.map(node => node.html).join("\n")]))"""
 
 SILENT = r"""() => [...document.querySelectorAll(".stPlotlyChart, figure:has(.js-plotly-plot)")]
   .filter(chart => chart.checkVisibility() && !/\d/.test(chart.ariaLabel)).map(chart => chart.ariaLabel ?? "no text")"""
 
-# Texts that begin or end where their box has ended, and that no scrolling brings into sight.
+# Texts that reach beyond their box, where no scrolling brings them into sight.
 CUT = """() => {
   const cut = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const kept = "svg, script, style, [aria-hidden=true], [data-testid=stIconMaterial], [hidden]";
@@ -53,7 +53,7 @@ MOVING = """() => [...document.querySelectorAll("*")].filter(each => {
 
 
 def check_by_night(page: Page) -> None:
-    """Like `check`, but only in the nightly run, for states of a page that is checked anyway."""
+    """Check a further state of a page, in the nightly run only."""
     if os.environ.get("PRIVATE_RELEASE_NIGHTLY"):
         check(page)
 

@@ -1,14 +1,14 @@
-"""Answers to single questions in sentences, for Markdown."""
+"""The answer to a single question in a sentence, for Markdown."""
 
 from __future__ import annotations
 
 from dpengine.results.answer import Answer
-from dpengine.results.answer_wording import answer_interval, answer_value, number, root_words
+from dpengine.results.answer_wording import answer_interval, answer_value, root_words
 from dpengine.spec.query import Variance
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import exactly, plain
 
-__all__ = ["answer_interval", "answer_sentence", "answer_value", "number"]
+__all__ = ["answer_sentence"]
 
 
 def answer_sentence(answer: Answer) -> str:

@@ -1,15 +1,16 @@
-// After a press that opens something new: the focus goes to its heading, so that a keyboard and a screen reader go on
-// there; and the menu of a phone, which covers most of the page, closes once a page is chosen. And the server is asked for
-// its charts anew when the system turns dark or light, since it chooses their colours.
+// The script of every page. After a press that opens something new, the focus goes to its heading, so that a keyboard and
+// a screen reader go on there. The menu of a phone, which covers most of the page, closes once a page is chosen. When the
+// system turns dark or light, the server draws its charts anew, since it chooses their colours. And some of Streamlit's
+// own elements are mended for keyboards and screen readers.
 const PATIENCE = 5000; // milliseconds
 const NARROW = 640; // pixels
 const SETTLED = 1000; // milliseconds until the first screen is drawn whole
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MAIN = '[data-testid="stMain"]';
-const MOVED = 50; // milliseconds after which a focus that was on its way elsewhere has come there
+const MOVED = 50; // milliseconds after which a focus that is moving from one element to another has arrived
 let shown = null;
-let held = null; // what has the focus, or had it until it was taken from the page or switched off
-let entered = null; // what a button has opened above the page
+let held = null; // the element with the focus, or that had it until it was removed or disabled
+let entered = null; // the popover into which the focus was moved
 let redraw = null;
 
 export default function ({ data, setTriggerValue }) {
@@ -47,8 +48,8 @@ function fetchLater() {
   }
 }
 
-// The page turns dark a little after the system, and the server reads which it is with the next run that is asked for. It
-// does not turn where a visitor chose one of both for good.
+// The page turns dark a little after the system, and tells the server so with its next run. It does not turn at all if
+// the visitor has chosen dark or light for good.
 function followGround(until) {
   const ground = getComputedStyle(document.querySelector(".stApp")).colorScheme;
   if (ground !== shown.ground) redraw();
@@ -60,12 +61,12 @@ function hold(heading) {
   heading.focus({ preventScroll: true });
 }
 
-// A button that is gone once it is pressed, or switched off while it works, loses the focus, and a screen reader its
-// place: the focus goes back to it, or to the heading of what it was pressed in.
+// A button that is removed once it is pressed, or disabled while it works, loses the focus, and a screen reader its
+// place. The focus goes back to the button, or to the heading above it.
 function keepFocus() {
   if (held === null || document.activeElement !== document.body) return;
   const lost = held;
-  if (lost.checkVisibility() && lost.disabled) return; // it is switched on again
+  if (lost.checkVisibility() && lost.disabled) return; // until it is enabled again
   held = null;
   if (lost.checkVisibility()) return lost.focus({ preventScroll: true });
   const heading = document.querySelector(`${shown.at ? `.st-key-${shown.at}` : MAIN} :is(h1, h2, h3)`);
@@ -77,11 +78,11 @@ function repair() {
   enterPopover();
   repairMenu();
   nameHelp();
-  sayAway();
+  sayServerIsAway();
 }
 
-// What a button opens above the page stands at the end of the document, behind all that Tab has yet to pass. So the focus
-// goes into it, and from its ends back to the button.
+// A popover stands at the end of the document, where Tab would come last. So the focus goes into it once it opens, and
+// from its ends back to its button.
 function enterPopover() {
   const opened = document.querySelector('[data-testid="stPopoverBody"]');
   if (opened === entered) return;
@@ -99,8 +100,8 @@ function enterPopover() {
   });
 }
 
-// Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A
-// screen reader is told of one item that holds links.
+// In Streamlit's menu of a phone, the section of labs is a <div> in a list, and its items are in no list. A screen reader
+// gets one item with links instead.
 function repairMenu() {
   // In another language the items are new ones, in the same section.
   const sections = '[data-testid="stSidebarNavItems"] > :is(div:not([role]), [role="listitem"])';
@@ -116,8 +117,7 @@ function keepHelp(event) {
   if (event.target.closest?.('[data-testid="stTooltipContent"] a')) event.preventDefault();
 }
 
-// Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it, and
-// anew when these change.
+// Streamlit names each help beside a text "Help". It is named by the words before it instead, also when they change.
 function nameHelp() {
   for (const help of document.querySelectorAll('.stTooltipIcon button:is([aria-label="Help"], [data-named])')) {
     help.dataset.named = "";
@@ -128,8 +128,8 @@ function nameHelp() {
   }
 }
 
-// When the server is away, Streamlit tells to run "yourscript.py" in a terminal. A visitor can only wait.
-function sayAway() {
+// When the server is away, Streamlit says to run "yourscript.py" in a terminal. A visitor can only wait.
+function sayServerIsAway() {
   const command = document.querySelector('[role="dialog"] [data-testid="stErrorCodeBlock"]');
   const words = command?.previousElementSibling?.firstChild;
   if (!words || !command.textContent.includes("yourscript.py") || words.nodeValue === shown.away) return;

@@ -1,0 +1,69 @@
+"""The first and last day of a date, the length of its periods, and how its days are written."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import streamlit as st
+
+from dpengine.spec.notation import DATE_FORMATS
+from dpengine.translation.catalogue import _
+from pages.parts.publish.column_forms.boxes import key_for
+from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
+
+__all__ = ["ask_date"]
+
+LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
+OTHERWISE = "otherwise"
+
+
+def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """Ask for the first and last day, the length of a period, and, for days in a text column, how they are written."""
+    first, last, by = st.columns(3)
+    form = _("YYYY-MM-DD")
+    start = first.date_input(
+        _("From"), _day(column.get("from")), LONG_AGO, FAR_OFF, key=key_for("from", name), format=form
+    )
+    stop = last.date_input(_("To"), _day(column.get("to")), LONG_AGO, FAR_OFF, key=key_for("to", name), format=form)
+    periods = list(PERIODS)
+    period = by.selectbox(
+        _("By"),
+        periods,
+        index=periods.index(column.get("by", "month")),
+        format_func=lambda key: _(PERIODS[key]),
+        key=key_for("by", name),
+    )
+    entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
+    entry |= ask_levels(name, column | entry)
+    return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
+
+
+def _written(name: str, now: str | None) -> str | None:
+    """Ask how days are written; None until answered: a wrong guess would put everyone into (other)."""
+    options = [*DATE_FORMATS, OTHERWISE]
+    chosen = st.selectbox(
+        _("How the last day of 2024 is written in this column"),
+        options,
+        index=None if now is None else options.index(now if now in DATE_FORMATS else OTHERWISE),
+        format_func=lambda pattern: DATE_FORMATS.get(pattern, _("otherwise…")) + ("" if pattern else " (ISO)"),
+        placeholder=_("Choose; dates in any other form count as (other)"),
+        key=key_for("written", name),
+    )
+    if chosen != OTHERWISE:
+        return chosen
+    typed = st.text_input(
+        _("The pattern"),
+        value="" if now in DATE_FORMATS else now or "",
+        placeholder="%d/%m/%y",
+        key=key_for("format", name),
+        help=_("%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time."),
+    )
+    return typed.strip() or None
+
+
+def _day(text: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(text))
+    except ValueError:
+        return None

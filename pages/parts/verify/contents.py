@@ -1,0 +1,112 @@
+"""What a release file contains: its tables with their errors, numbers and measurements, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.bundle.promises import purpose_in_words
+from dpengine.bundle.workbook import fitting, workbook
+from dpengine.export import Published, of_verified
+from dpengine.translation.catalogue import _, localised, mark
+from pages.parts.shared.glossary.help import term
+from pages.parts.shared.made_on_click import OCTETS, made_on_click
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import bullets, name_of, people
+from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
+
+__all__ = ["show_contents"]
+
+MEASURED = {  # headings of the list of measurements, by their names in a manifest
+    "table": mark("table"),
+    "epsilon": mark("epsilon"),
+    "mechanism": mark("mechanism"),
+    "sensitivity": mark("sensitivity"),
+    "scale": mark("scale"),
+    "cells": mark("cells"),
+    "purpose": mark("purpose"),
+    "cells_per_person": mark("cells per person"),
+}
+
+
+def show_contents(
+    manifest: dict[str, Any], headings: Mapping[str, str], promised: Mapping[str, Any], content: bytes
+) -> None:
+    """Show what the release file contains, and how it was measured; tables are called by their `headings`."""
+    st.header(_("What it contains"), help=term("bundle"))
+    tables = [
+        {
+            "table": headings[name_of(tuple(each["columns"]))],
+            "cells": each["cells"],
+            "within": people(each["half_width_95"]),
+        }
+        for each in manifest["tables"]
+    ]
+    text = st.column_config.TextColumn
+    columns = {
+        "table": text(_("table")),
+        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
+        "within": text(_("95 in 100 counts within ±"), alignment="right"),
+    }
+    show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
+    _show_numbers_of_one(manifest, headings, content)
+    release = of_verified(manifest, content)
+    _offer_workbook(release)
+    offer_comparison(release, headings)
+    with st.expander(_("What was measured, at what price"), icon=":material/straighten:"):
+        measured = [_measured(each, headings) for each in manifest["measurements"]]
+        named = {key: text(_(name)) for key, name in MEASURED.items()}
+        alt = _("Measurements with their noise and their part of ε")
+        st.dataframe(measured, hide_index=True, column_config=named, alt=alt)
+        st.markdown(bullets(promised["post_processing"]))
+    with st.expander(_("Files and their SHA-256"), icon=":material/folder_zip:"):
+        listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
+        st.dataframe(listed, hide_index=True, column_config={"file": text(_("file"))})
+
+
+def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], content: bytes) -> None:
+    """Show the numbers of one table, once it is chosen."""
+    tables = [(*each["columns"],) for each in manifest["tables"] if each["cells"] <= MAX_SHOWN]
+    table = st.selectbox(
+        _("Look at a table"),
+        tables,
+        index=None,
+        format_func=lambda each: headings[name_of(each)],
+        placeholder=_("choose a table to see its numbers"),
+        key=f"verify_table_{manifest['release_id']}",
+        help=_("Larger tables are in the file, for a spreadsheet or a program."),
+    )
+    if table is None:
+        return
+    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+    from pages.parts.release.percentages import offer_percentages
+
+    release = of_verified(manifest, content)
+    frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
+    show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    offer_percentages(release, table, key="verify")
+
+
+def _offer_workbook(release: Published) -> None:
+    """Offer all tables as a workbook, in the reader's language."""
+    if fitting(release.plan) == [()]:
+        return
+    release_id = release.manifest["release_id"]
+    name = f"tables-{release_id[:8]}.xlsx"
+    st.download_button(
+        _("All tables for a spreadsheet"), made_on_click(lambda: workbook(release, release_id), name, OCTETS), name,
+        OCTETS, on_click="ignore", icon=":material/table_view:", key="verify_workbook",
+    )  # fmt: skip
+
+
+def _measured(entry: Mapping[str, Any], headings: Mapping[str, str]) -> dict[str, Any]:
+    """Return a measurement for readers: its table by its heading, its fractions with their decimal value."""
+    exact = {key: localised(f"{float(Fraction(entry[key])):.4g} ({entry[key]})" if "/" in entry[key] else entry[key])
+             for key in ("epsilon", "scale")}  # fmt: skip
+    words = {key: write(entry[key]) for key, write in (("mechanism", _), ("purpose", purpose_in_words)) if key in entry}
+    table = headings[name_of(tuple(entry["columns"]))]
+    return {"table": table} | {key: value for key, value in entry.items() if key != "columns"} | words | exact
