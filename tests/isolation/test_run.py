@@ -13,6 +13,7 @@ import pytest
 
 from dpengine.errors import TableError
 from dpengine.isolation.run import Died, Limits, run
+from dpengine.translation.catalogue import speaking
 from tests.isolation.jobs import wait_for
 
 PLENTY = Limits(memory=1 << 30, seconds=60, disk=1 << 20)
@@ -76,6 +77,16 @@ def test_a_limit_ends_the_call_that_passes_it_and_no_other(what, tmp_path):
     with pytest.raises(Died):
         call(function, limits, **beyond, **place)
     call(function, limits, **within, **place)
+
+
+def test_a_crash_leaves_no_dump_of_the_memory_which_may_hold_rows():
+    assert call("limit_of_dumps") == [0, 0]
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_it_answers_in_the_language_of_its_caller(code):
+    with speaking(code):
+        assert call("spoken") == code
 
 
 def test_processor_time_is_limited():
