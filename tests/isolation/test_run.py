@@ -137,7 +137,12 @@ def test_a_call_ends_with_the_process_that_waits_for_it(number, tmp_path):
     with subprocess.Popen([sys.executable, "-c", GIVEN_UP, str(tmp_path)], stderr=subprocess.DEVNULL) as caller:
         wait_for(str(tmp_path / "begun"))
         caller.send_signal(number)
-    worker = int((tmp_path / "begun").read_text())
+        worker = int((tmp_path / "begun").read_text())
+        try:
+            caller.wait(60)
+        except subprocess.TimeoutExpired:  # it waits for a worker that does not end
+            os.kill(worker, signal.SIGKILL)
+            pytest.fail("the call goes on though nobody waits for it")
     for _ in range(1000):  # it ends at once, or in a moment
         if not is_running(worker):
             return
