@@ -1,4 +1,4 @@
-"""Faults to plant where rows are made from what a file says, and where readers compare releases."""
+"""Faults to plant where rows are made from what a file says, in what is public, and where readers compare releases."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ FREQUENCIES = "dpengine/sources/frequencies.py"
 ANSWERS = "dpengine/sources/several_answers.py"
 COMPARE = "dpengine/compare.py"
 COMPARABLE = "dpengine/comparable.py"
+RUN = "dpengine/isolation/run.py"
+FORKER = "dpengine/isolation/forker.py"
+UNIVERSE = "dpengine/spec/categories/universe.py"
 
 OF_FREQUENCIES = "tests/sources/test_frequencies.py"
 OF_ANSWERS = "tests/sources/test_several_answers.py"
+OF_RUN = "tests/isolation/test_run.py"
+OF_UNIVERSE = "tests/spec/test_universe.py::test_an_invalid_universe_is_refused_in_words"
 OF_COMPARE = "tests/test_compare.py"
 
 FAULTS = [
@@ -39,6 +44,128 @@ FAULTS = [
         "tests/pages/visit/test_saved_draft.py::"
         "test_its_table_is_read_as_before_so_that_rows_of_a_summary_count_people",
     ),
+    # Processes that read the files of strangers
+    Fault(
+        "a process that died gives an empty answer",
+        RUN,
+        "    if not reply:\n        raise Died\n",
+        "    if not reply:\n        return None\n",
+        OF_RUN + "::test_the_end_of_a_process_ends_one_call_only",
+    ),
+    Fault(
+        "a process that reads a file answers in English",
+        RUN,
+        '"language": language(),',
+        '"language": "en",',
+        OF_RUN + "::test_it_answers_in_the_language_of_its_caller",
+    ),
+    Fault(
+        "a crash leaves a dump of the rows in memory",
+        FORKER,
+        "(resource.RLIMIT_CORE, 0),",
+        "(resource.RLIMIT_CORE, disk),",
+        OF_RUN + "::test_a_crash_leaves_no_dump_of_the_memory_which_may_hold_rows",
+    ),
+    Fault(
+        "a process that reads a file may open any number of files",
+        FORKER,
+        "(resource.RLIMIT_NOFILE, files),",
+        "(resource.RLIMIT_NOFILE, 1 << 20),",
+        OF_RUN + "::test_a_limit_ends_the_call_that_passes_it_and_no_other",
+    ),
+    Fault(
+        "folders of processes that live are removed",
+        "dpengine/isolation/scratch.py",
+        "as lock:\n                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "as lock:\n                    lock.read()",
+        "tests/isolation/test_scratch.py",
+    ),
+    # What is public
+    Fault(
+        "two patterns of keys may overlap",
+        UNIVERSE,
+        "if len(one) == len(other) and all(",
+        "if one == other and all(",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "a value that nobody has may be found with any chance",
+        UNIVERSE,
+        "<= Fraction(1, 10) or",
+        "<= 1 or",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "found values need not be possible",
+        UNIVERSE,
+        "if any(self.place(value) is None for value in self.found) and self.found",
+        "if any(value is None for value in self.found) and self.found",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "letters that join to others are told apart",
+        UNIVERSE,
+        'if any(not unicodedata.is_normalized("NFC", a + b) for a, b in product(alphabet, repeat=2)):',
+        'if any(not unicodedata.is_normalized("NFC", a) for a in alphabet):',
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "other and missing values belong to the last group",
+        "dpengine/spec/categories/tree.py",
+        "*range(len(coarse), len(coarse) + extra)]",
+        "*[len(coarse) - 1] * extra]",
+        "tests/spec/test_levels.py::test_levels_are_columns_with_groups_and_are_kept",
+    ),
+    Fault(
+        "a value may lie in two groups",
+        "dpengine/spec/categories/tree.py",
+        "if parent_of.setdefault(child, parent) != parent:",
+        "if parent_of.setdefault(child, parent) is None:",
+        "tests/spec/test_codebook.py::test_levels_that_are_no_tree_are_refused_with_the_line_or_value",
+    ),
+    Fault(
+        "the groups of a level are no part of the identity of a plan",
+        "dpengine/spec/categories/resolution.py",
+        '"groups": list(groups)})',
+        '"groups": []})',
+        "tests/spec/test_levels.py::test_levels_that_are_not_used_change_nothing_and_used_ones_do",
+    ),
+    Fault(
+        "cells that are found may cost all of ε",
+        "dpengine/spec/plan_checks.py",
+        "Fraction(0))) > MAX_SHARE:",
+        "Fraction(0))) > 1:",
+        "tests/test_found_bins.py::test_shares_leave_half_of_epsilon_to_the_tables",
+    ),
+    Fault(
+        "sums of the units of an amount may pass 64 bits",
+        "dpengine/spec/plan_checks.py",
+        "if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:",
+        "if plan.amount(amount).grain * (plan.rows_about or 1) > 2**72:",
+        "tests/measure/test_amounts.py::test_steps_too_fine_to_be_taken_together_are_refused",
+    ),
+    Fault(
+        "weeks begin on Sundays",
+        "dpengine/spec/date_column.py",
+        "return (day.toordinal() - 1) // 7",
+        "return day.toordinal() // 7",
+        "tests/spec/test_domain.py::test_periods_cover_the_span_once",
+    ),
+    Fault(
+        "weeks are counted by the quarter in which they may not lie",
+        "dpengine/spec/date_column.py",
+        "if coarse not in WITHIN.get(fine, ()):",
+        "if coarse not in WITHIN.get(fine, PERIODS):",
+        "tests/spec/test_levels.py::test_periods_and_bins_that_do_not_nest_are_refused",
+    ),
+    Fault(
+        "of a key that occurs twice in a plan, the last one counts",
+        "dpengine/spec/strict_yaml.py",
+        'raise _fault(_("the key {value!r} occurs twice", value=value), event)',
+        "pass",
+        "tests/spec/test_plan.py::test_each_fault_says_what_is_wrong",
+    ),
+    # MORE
     # Several answers in a cell
     Fault(
         "a part of an answer counts as one",
