@@ -13,11 +13,13 @@ COMPARABLE = "dpengine/comparable.py"
 RUN = "dpengine/isolation/run.py"
 FORKER = "dpengine/isolation/forker.py"
 UNIVERSE = "dpengine/spec/categories/universe.py"
+SKETCH = "dpengine/accounting/sketch.py"
 
 OF_FREQUENCIES = "tests/sources/test_frequencies.py"
 OF_ANSWERS = "tests/sources/test_several_answers.py"
 OF_RUN = "tests/isolation/test_run.py"
 OF_UNIVERSE = "tests/spec/test_universe.py::test_an_invalid_universe_is_refused_in_words"
+OF_SKETCH = "tests/accounting/test_sketch.py"
 OF_COMPARE = "tests/test_compare.py"
 
 FAULTS = [
@@ -165,7 +167,104 @@ FAULTS = [
         "pass",
         "tests/spec/test_plan.py::test_each_fault_says_what_is_wrong",
     ),
-    # MORE
+    # Audits, and what recognises a table
+    Fault(
+        "an audit chooses its event on the runs that count it",
+        "dpengine/audit/bounds.py",
+        "key=lambda event: _count(first, event, alpha)",
+        "key=lambda event: _count(second, event, alpha)",
+        "tests/audit/test_bounds.py::test_an_event_is_chosen_on_other_runs_than_those_that_count_it",
+        quick=True,
+    ),
+    Fault(
+        "an exact check holds a little above ε",
+        "dpengine/audit/exact_checks.py",
+        "<= float(self.claimed) * (1 + SLACK) + SLACK",
+        "<= float(self.claimed) * 1.02",
+        "tests/audit/test_publications.py::test_an_exact_check_holds_up_to_what_floats_round",
+        quick=True,
+    ),
+    Fault(
+        "a near copy of whole rows must agree in columns too",
+        SKETCH,
+        "if shared is not None and (each.kind != VALUES or each.used):",
+        "if shared is not None and each.used:",
+        OF_SKETCH + "::test_whole_rows_are_enough_and_one_column_is_only_if_it_is_read",
+        quick=True,
+    ),
+    Fault(
+        "many columns are compared at the level of one",
+        SKETCH,
+        "level = FALSE_ALARM / max(1, pairs)",
+        "level = FALSE_ALARM",
+        OF_SKETCH + "::test_the_level_is_shared_by_all_comparisons",
+    ),
+    Fault(
+        "columns of running numbers are compared too",
+        SKETCH,
+        "if each.kind != VALUES or not _too_even(each.counts)))",
+        "))",
+        OF_SKETCH + "::test_a_running_number_is_not_taken_for_people_of_another_table",
+    ),
+    Fault(
+        "a charge may be nothing",
+        "dpengine/accounting/amount.py",
+        "    if number <= 0:",
+        "    if number < 0:",
+        "tests/accounting/test_ledger.py::test_an_epsilon_that_is_not_exact_and_positive_is_refused_with_a_hint",
+    ),
+    Fault(
+        "a marginal has the axes of its joint table",
+        "dpengine/counting/joint_tables.py",
+        "summed.transpose([left.index(name) for name in marginal])",
+        "summed.reshape([summed.shape[left.index(name)] for name in marginal])",
+        "tests/counting/test_count.py",
+    ),
+    Fault(
+        "the declared order of columns decides which rows of a person count",
+        "dpengine/counting/joint_tables.py",
+        "for name in sorted(plan.used)]",
+        "for name in plan.used]",
+        "tests/counting/test_contribution_bounding.py::"
+        "test_the_declared_order_of_columns_does_not_decide_which_rows_are_kept",
+        quick=True,
+    ),
+    Fault(
+        "half a number in a column of several types is read as a whole one",
+        "dpengine/sources/mixed.py",
+        "{cell} = trunc({cell}) AND",
+        "{cell} >= trunc({cell}) AND",
+        "tests/sources/test_one_hostile_row.py::test_questions_and_digests_take_cells_by_their_own_types",
+    ),
+    # What follows from noisy numbers
+    Fault(
+        "found bins take no account of their width",
+        "dpengine/estimate/found_cells.py",
+        "+ of_width * max(1, int(people.sum()))",
+        "+ 0 * max(1, int(people.sum()))",
+        "tests/estimate/test_found_cells.py::test_no_other_cuts_make_the_heaviest_bin_lighter",
+    ),
+    Fault(
+        "the cells of a column follow from a search for another one",
+        "dpengine/estimate/found_cells.py",
+        "    if tuple(each.columns[0] for each in searches) != plan.finds:",
+        "    if len(searches) != len(plan.finds):",
+        "tests/estimate/test_found_cells.py::test_a_search_for_another_column_is_refused",
+    ),
+    Fault(
+        "replicates of any size are drawn",
+        "dpengine/replicates/draw.py",
+        "    if cells > MAX_CELLS:",
+        "    if cells > 100 * MAX_CELLS:",
+        "tests/replicates/test_replicates.py::test_too_many_cells_are_refused",
+    ),
+    Fault(
+        "the first replicate is not the release itself",
+        "dpengine/replicates/draw.py",
+        "np.concatenate([estimate[None], estimate + errors(table)])",
+        "np.concatenate([estimate[None] + errors(table)[:1], estimate + errors(table)])",
+        "tests/replicates/test_replicates.py::test_anyone_makes_the_same_file_from_the_bundle",
+    ),
     # Several answers in a cell
     Fault(
         "a part of an answer counts as one",
