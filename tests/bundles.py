@@ -79,5 +79,11 @@ def _vouch(manifest: dict[str, Any], members: Members) -> None:
             manifest["files"][name] = {"sha256": digest, "bytes": len(members[name])}
 
 
+def table_of(rows: list[list[str]]) -> bytes:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer).writerows(rows)
+    return buffer.getvalue().encode()
+
+
 def rows_of(payload: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(payload.decode(), newline=""), strict=True))

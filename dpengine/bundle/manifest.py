@@ -11,6 +11,9 @@ from dpengine.bundle.manifest_wording import SCHEMA_VERSION
 from dpengine.bundle.promises import promises, table_files
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import (
+    AUDIT,
+    BOXES,
+    BOXES_ASKED,
     DISCRETE_LAPLACE,
     PERMUTE_AND_FLIP,
     QUANTILES,
@@ -22,17 +25,9 @@ from dpengine.marginals.measurement import (
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import ENGLISH, mark, speaking
+from dpengine.translation.catalogue import ENGLISH, speaking
 
 __all__ = ["describe", "measurements"]
-
-# Purposes of measurements that are no tables.
-BOXES = mark("counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one")
-BOXES_ASKED = mark(
-    "counts of boxes of cells within boxes, and how uneven some of these are within; the shares of those that hold a "
-    "cell add up to this one"
-)
-AUDIT = mark("how far off the tables are, by size of cell")
 
 
 @speaking(ENGLISH)  # what is signed and compared is the same in every language

@@ -105,7 +105,7 @@ class Manifest(_Shape):
     title: str
     dataset: str
     guarantee: GuaranteeEntry
-    strategy: str = Field(max_length=500)
+    strategy: str
     measurements: list[MeasurementEntry] = Field(min_length=1)
     post_processing: list[str] = Field(min_length=1)
     not_protected: list[str] = Field(min_length=1)

@@ -6,14 +6,18 @@ of the file. These are not checked:
 
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
-- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen, the
-  purposes of private choices, and the noisy counts from which cells were found, as far as they give the same cells;
+- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen (a line
+  of text), how ε was divided among tables, choices and boxes (but for the limits of an audit's part), how many boxes
+  there are (but for a maximum), the error of a model, and the noisy counts from which cells were found, as far as they
+  give the same cells. A later version may divide ε better, so what this one would do proves nothing;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
   slopes. They must contain their number. Those of a model must also lie around their estimates, and be as wide as the
-  manifest states for their table; how wide that is follows for the total and single columns only. Estimates from boxes
-  must be near their intervals. For sums and means, widths are checked, and that all lie around the same sums, as far as
-  the measured tables say it: not if the plan is measured in parts, by a model, or counts persons, and for means less
-  closely if values may be missing. Intervals of quantiles must end at knots.
+  manifest states for their table; how wide that is follows for the total and single columns. Others are at least as
+  wide as the noise of their columns alone (before version 7, half-widths of the total and of columns are bounded from
+  below only, and other intervals are not if the audit has seven sizes). Estimates from boxes must be near their
+  intervals. For sums and means, widths are checked, and that all lie around the same sums, as far as the measured
+  tables say it: not if the plan is measured in parts, by a model, or counts persons, and for means less closely if
+  values may be missing. Intervals of quantiles must end at knots.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
@@ -40,6 +44,7 @@ from dpengine.bundle.checks.price_check import (
     exactly_known,
     level_half_widths,
     measured_columns,
+    model_bounds,
     tables_of_boxes,
     tables_of_model,
     wrong_prices,
@@ -60,6 +65,7 @@ from dpengine.translation.catalogue import _
 __all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
 MAX_FAULTS = 100
+MAX_LINE = 500  # characters of the sentence why a strategy was chosen
 PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
@@ -214,6 +220,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong += [f"{key} → {name}" for name, value in entries if _differ(manifest[key].get(name), value)]
     if checked.schema_version < 6 and plan.finds:
         wrong.append("schema_version")
+    if checked.schema_version < 7 and any(getattr(column, "affixes", ()) for column in plan.columns):
+        wrong.append("schema_version")
     if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
         wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):
@@ -224,7 +232,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("model_error")
     if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
-    if not checked.strategy.startswith("Direct" if plan.strategy == "auto" else plan.strategy.capitalize()):
+    named = "Direct" if plan.strategy == "auto" else plan.strategy.capitalize()
+    if not checked.strategy.startswith(named) or not _is_a_line(checked.strategy, plan):
         wrong.append("strategy")
     files = [
         (list(table), file, plan.cells(table), plan.tallies[plan.tally_of(table)].cells)
@@ -233,6 +242,13 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
+
+
+def _is_a_line(text: str, plan: Plan) -> bool:
+    """Return whether a text, apart from names of columns in it, is a line of characters that can be seen, and short."""
+    for name in sorted(plan.used, key=len, reverse=True):
+        text = text.replace(name, "", 1)
+    return len(text) <= MAX_LINE and text.isprintable()
 
 
 def _differ(one: object, other: object) -> bool:
@@ -295,6 +311,7 @@ def _cross_check(checked: Manifest, plan: Plan) -> CrossCheck:
         stated=None if direct else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables},
         exact=checked.schema_version >= EXACT_SINCE,
         widths=amount_widths(checked, plan),
+        bounds=model_bounds(checked, plan),
     )
 
 

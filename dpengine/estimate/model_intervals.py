@@ -24,7 +24,7 @@ Biometrics 29. The powers, and what multiple of a mean error holds 95 %, were se
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -32,7 +32,16 @@ import numpy as np
 from dpengine.array_types import Floats
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 
-__all__ = ["believed_error", "error_by_size", "mean_errors", "model_half_widths", "of_95_in_100", "usual_error"]
+__all__ = [
+    "POWERS",
+    "believed_error",
+    "error_by_size",
+    "least_half_widths",
+    "mean_errors",
+    "model_half_widths",
+    "of_95_in_100",
+    "usual_error",
+]
 
 TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
@@ -73,11 +82,28 @@ def model_half_widths(
     if own_scale is None:
         errors = np.maximum(errors, mean_errors(expected, POISSON, 0.5))
     squares = (TAIL * errors * _freedom(parts)) ** 2 + _column_squares(expected, scales, people)
-    half_widths: Floats = np.maximum(MIN_HALF_WIDTH, np.sqrt(squares))
-    if own_scale is not None:
-        least = np.where(expected >= own_scale, NOISE_TAIL * own_scale, MIN_HALF_WIDTH)
-        half_widths = np.clip(half_widths, least, max(MEASURED_TAIL * own_scale, MIN_HALF_WIDTH))
-    return half_widths
+    return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
+
+
+def least_half_widths(
+    expected: Floats, scales: Sequence[float], own_scale: float | None = None, people: float | None = None
+) -> Floats:
+    """Return what the noise of single columns alone gives: at most `model_half_widths`, whatever the error.
+
+    >>> least_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0]).round(2)
+    array([[5.03, 5.03],
+           [1.92, 1.92]])
+    """
+    squares = sum(_squares_of_each(expected, _off(expected, scales, people)), np.zeros(expected.shape))
+    return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
+
+
+def _within_own(half_widths: Floats, expected: Floats, own_scale: float | None) -> Floats:
+    """Return half-widths between the least and the greatest of a table that was measured with noise of `own_scale`."""
+    if own_scale is None:
+        return half_widths
+    least = np.where(expected >= own_scale, NOISE_TAIL * own_scale, MIN_HALF_WIDTH)
+    return np.clip(half_widths, least, max(MEASURED_TAIL * own_scale, MIN_HALF_WIDTH))
 
 
 def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
@@ -155,19 +181,35 @@ def _missed(rows: float, epsilon: float) -> float:
 
 def _column_squares(expected: Floats, scales: Sequence[float], people: float | None = None) -> Floats:
     """Return the squared half-width of each cell by the noise of its columns, of which two may be off at once."""
-    total = max(float(expected.sum()), 1e-9)
-    parts, most = _parts(expected), max(people or total, total)
-    off = [
-        _column_error(part * (total + most) / 2, most / part.size, scale)
-        for part, scale in zip(parts, scales, strict=True)
-    ]
+    parts, most, off = _parts(expected), _most(expected, people), _off(expected, scales, people)
     squares = np.zeros(expected.shape)
-    for axis, one in enumerate(off):
-        squares += (one * math.prod(part for k, part in enumerate(parts) if k != axis)) ** 2
+    for square in _squares_of_each(expected, off):
+        squares += square
     for both in combinations(range(len(parts)), 2):
         product = math.prod(np.minimum(off[k] / most, 1.0) if k in both else part for k, part in enumerate(parts))
         squares += (BOTH_TAIL * most * product) ** 2
     return squares
+
+
+def _squares_of_each(expected: Floats, off: Sequence[Floats]) -> Iterator[Floats]:
+    """Yield the squared half-width of each cell by the noise of each of its columns alone."""
+    parts = _parts(expected)
+    for axis, one in enumerate(off):
+        yield (one * math.prod(part for k, part in enumerate(parts) if k != axis)) ** 2
+
+
+def _off(expected: Floats, scales: Sequence[float], people: float | None) -> list[Floats]:
+    """Return by how much the fitted counts of each column may be off."""
+    total, most = max(float(expected.sum()), 1e-9), _most(expected, people)
+    return [
+        _column_error(part * (total + most) / 2, most / part.size, scale)
+        for part, scale in zip(_parts(expected), scales, strict=True)
+    ]
+
+
+def _most(expected: Floats, people: float | None) -> float:
+    total = max(float(expected.sum()), 1e-9)
+    return max(people or total, total)
 
 
 def _column_error(counts: Floats, mean: float, scale: float) -> Floats:

@@ -210,7 +210,8 @@ class BoxTree:
         `groups` gives for some columns the group of each of their cells, in contiguous groups, which then act as cells.
 
         A cell is the sum of the unsplit boxes within it, uncertain by their noise alone, and of unknown parts of boxes
-        that extend beyond it: anything from none to all of their counts.
+        that extend beyond it: anything from none to all of their counts. Where noise has made these so negative that
+        no count would be left, the interval is that of the sum of all boxes with a part in the cell.
         """
         if columns == self.boxes.columns and not groups:
             return self._bounds_of_cells()
@@ -220,20 +221,21 @@ class BoxTree:
         starts = [np.flatnonzero(np.diff(each, prepend=-1)) for each in of_axis]
         ends = [np.append(each[1:], group.size) for each, group in zip(starts, of_axis, strict=True)]
         shape = tuple(each.size for each in starts)
-        low, high = np.empty(shape), np.empty(shape)
+        low, most, half_width = np.empty(shape), np.empty(shape), np.empty(shape)
         first, last = self.boxes.first[self.leaves][:, axes], self.boxes.last[self.leaves][:, axes]
         for cell in np.ndindex(shape):
             start, end = (np.array([each[k] for each, k in zip(of, cell, strict=True)]) for of in (starts, ends))
             meets = ((first < end) & (start < last)).all(axis=1)
             inside = meets & ((first >= start) & (last <= end)).all(axis=1)
             low[cell] = np.subtract(*self._sum_of(self.leaves[inside]))
-            high[cell] = np.add(*self._sum_of(self.leaves[meets]))
-        return low, high
+            most[cell], half_width[cell] = self._sum_of(self.leaves[meets])
+        return _ends(low, most, half_width)
 
     def _bounds_of_cells(self) -> tuple[Floats, Floats]:
         half_width = TAIL * self.deviations + ROUNDING
-        low = self.spread(np.where(self.cells == 1, self.unbiased - half_width, 0.0))
-        return low, self.spread((self.unbiased + half_width) * self.cells)  # `spread` divides by the cells
+        low = np.where(self.cells == 1, self.unbiased - half_width, 0.0)
+        low, high = (self.spread(end * self.cells) for end in _ends(low, self.unbiased, half_width))
+        return low, high  # `spread` divides by the cells
 
     def _sum_of(self, leaves: Ints) -> tuple[float, float]:
         """Return the unbiased sum of unsplit boxes, and the half-width of its 95 % interval.
@@ -256,6 +258,12 @@ class BoxTree:
         roots = self.boxes.parents < 0
         total += float(weight[roots] ** 2 @ variance[roots])
         return float(self.unbiased[leaves].sum()), TAIL * math.sqrt(total) + ROUNDING
+
+
+def _ends(low: Floats, most: Floats, half_width: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of intervals from `low` to `most` + `half_width`; of `most` ± `half_width` if none is left."""
+    high = most + half_width
+    return np.where(high < low, most - half_width, low), high
 
 
 def _project_families(values: Floats, variances: Floats, parents: Ints, totals: Floats) -> Floats:

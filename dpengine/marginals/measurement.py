@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from dpengine.marginals.pairwise import Pairwise
 
 __all__ = [
+    "AUDIT",
     "AUDIT_EDGES",
+    "BOXES",
+    "BOXES_ASKED",
     "DISCRETE_LAPLACE",
+    "GRAIN",
     "PARTS",
     "PERMUTE_AND_FLIP",
     "QUANTILES",
@@ -43,8 +47,18 @@ __all__ = [
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
 DISCRETE_LAPLACE = mark("discrete Laplace")
 PERMUTE_AND_FLIP = mark("permute-and-flip")
-QUANTILES = mark("quantiles, each chosen privately among steps of the amount, by the ranks of people")  # a purpose
-SEARCH = mark("where the values of the column lie, to find its cells")  # a purpose
+GRAIN = 256  # counts and models are compared in these parts of a row
+
+# Purposes of measurements that are no tables:
+QUANTILES = mark("quantiles, each chosen privately among steps of the amount, by the ranks of people")
+SEARCH = mark("where the values of the column lie, to find its cells")
+BOXES = mark("counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one")
+BOXES_ASKED = mark(
+    "counts of boxes of cells within boxes, and how uneven some of these are within; the shares of those that hold a "
+    "cell add up to this one"
+)
+AUDIT = mark("how far off the tables are, by size of cell")
+
 # Expected counts that separate cells by size, by the number of sizes; earlier releases have seven.
 AUDIT_EDGES: dict[int, tuple[float, ...]] = {1: (), 3: (10.0, 200.0), 7: (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)}
 

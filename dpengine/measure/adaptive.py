@@ -41,6 +41,7 @@ import numpy as np
 from dpengine.array_types import Columns, Ints
 from dpengine.marginals.measurement import (
     DISCRETE_LAPLACE,
+    GRAIN,
     PARTS,
     Choice,
     Measurements,
@@ -48,7 +49,6 @@ from dpengine.marginals.measurement import (
 from dpengine.measure.how_many_pairs import MOSTLY_EMPTY, all_pairs_gain, first_picks, later_picks
 from dpengine.measure.model_error import measure_audit, part_for_audit, part_for_classes, with_classes
 from dpengine.measure.pair_selection import (
-    GRAIN,
     MOVED,
     Candidate,
     choose_pairs,

@@ -17,9 +17,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.measurement import AUDIT_EDGES, PARTS, PERMUTE_AND_FLIP, Audit, Choice
+from dpengine.marginals.measurement import AUDIT_EDGES, GRAIN, PARTS, PERMUTE_AND_FLIP, Audit, Choice
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.measure.pair_selection import GRAIN
 from dpengine.measure.workload import Run, Workload
 from dpengine.noise.laplace import perturb
 from dpengine.noise.selection import permute_and_flip

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.graphs import Components
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Choice
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, GRAIN, PERMUTE_AND_FLIP, Choice
 from dpengine.marginals.noisy_pair import merge
 from dpengine.marginals.pairwise import Pair, Pairwise
 from dpengine.measure.workload import Run
@@ -20,11 +20,10 @@ from dpengine.noise.selection import permute_and_flip
 from dpengine.translation.catalogue import mark
 
 __all__ = [
-    "GRAIN", "MOVED", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence",
+    "MOVED", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "measure_dependence",
     "merged_bins", "selection_part",
 ]  # fmt: skip
 
-GRAIN = 256  # counts and models are compared in these parts of a row
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
 MOVED = 4  # rows: one row more or less changes `dependence` by less, with its margins
 THRESHOLD = 0.7  # of the noise scale: the error from which a cell is worth measuring

@@ -68,6 +68,13 @@ def test_copies_are_found_and_others_are_not(mean: float, overlap: float, found:
         assert (chance(one, other) <= 1e-7) == found
 
 
+@pytest.mark.parametrize(("kind", "used", "found"), [(ROWS, False, True), (VALUES, True, True), (VALUES, False, False)])
+def test_whole_rows_are_enough_and_one_column_is_only_if_it_is_read(kind: str, used: bool, found: bool) -> None:
+    one, other = shared_rows(np.random.default_rng(13), 200, 1)
+    new, old = (Sketch((Histogram(kind, counts, used),)) for counts in (one, other))
+    assert (resemblance(new, old) is not None) == found
+
+
 def test_about_half_of_the_rows_in_common_is_where_recognition_of_large_tables_ends() -> None:
     rng = np.random.default_rng(12)
     rates = {

@@ -41,6 +41,11 @@ def test_an_event_is_counted_on_other_runs_than_those_that_chose_it() -> None:
     assert audit(np.repeat([1.0, 0.0], 500), np.zeros(1000), 0.05).least_epsilon <= 0
 
 
+def test_an_event_is_chosen_on_other_runs_than_those_that_count_it() -> None:
+    """What tells the tables apart in the second half would be another event, which nobody has chosen before."""
+    assert audit(np.repeat([1.0, 0.0], 500), np.repeat([0.0, 1.0], 500), 0.05).least_epsilon <= 0
+
+
 def test_an_event_that_was_never_seen_shows_nothing() -> None:
     assert least_epsilon(0, 100, 50, 100, 0.05) == -math.inf
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpengine.audit import publications
-from dpengine.audit.exact_checks import checks
+from dpengine.audit.exact_checks import Check, checks
 from dpengine.audit.publications import WAYS, audit_publications, claimed_epsilon, empirical_bound, evidence, of_release
 from dpengine.cli import main
 from dpengine.errors import PlanError
@@ -109,3 +109,8 @@ def test_an_epsilon_is_read_exactly() -> None:
     assert claimed_epsilon("1/3") == Fraction(1, 3)
     with pytest.raises(PlanError, match=r"from 0\.01 to 10"):
         claimed_epsilon("0.001")
+
+
+@pytest.mark.parametrize(("largest", "holds"), [(0.5, True), (1 + 1e-12, True), (1.0001, False), (2.0, False)])
+def test_an_exact_check_holds_up_to_what_floats_round(largest: float, holds: bool) -> None:
+    assert Check("noise", Fraction(1), largest, 1).holds == holds

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpengine import Ledger, Plan, ReleaseError, predict, preview, release, verify
-from dpengine.bundle import report
+from dpengine.bundle import report, write
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import promises
 from dpengine.measure.strategy import decide
@@ -20,7 +20,7 @@ from dpengine.replicates import basis_of
 from dpengine.spec.wording import rows_counted
 from dpengine.translation.catalogue import speaking
 from tests.bundle.test_verify import cell, faults_of, stated
-from tests.bundles import Members, members_of, zipped
+from tests.bundles import Members, members_of, rows_of, table_of, with_portals, zipped
 from tests.plans import letters_plan
 
 UNIT = {"id": "who", "rows": 3}
@@ -109,6 +109,18 @@ def test_without_tables_of_rows_the_total_is_of_people(plan: Plan, total: int, w
     made = release(ROWS, plan)
     assert int(made.counts(())) == total == len(made.synthetic())
     assert verify(made.bundle)["counted"]["text"].endswith(what) or what in verify(made.bundle)["counted"]["text"]
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_counts_of_people_add_up_as_their_estimates(end: str) -> None:
+    """No synthetic row tells them, so within their intervals each could be any number."""
+    members = members_of(write.pack(preview(Plan(**MIXED.to_dict() | {"epsilon": "2"}))))
+    file = next(name for name in members if name.endswith("b-x-c.csv"))
+    head, *rows = rows_of(members[file])
+    for row in rows:
+        row[head.index("count")] = row[head.index(end)]
+    members[file] = table_of([head, *rows])
+    assert f"{file}: counts do not add up as the estimates do" in faults_of(zipped(with_portals(members)))
 
 
 def of_version_2(members: Members) -> None:

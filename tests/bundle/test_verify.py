@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import zipfile
@@ -18,7 +17,7 @@ from dpengine.bundle.manifest import measurements
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
-from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, with_portals, zipped
+from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, table_of, with_portals, zipped
 from tests.plans import letters_plan
 
 
@@ -73,11 +72,18 @@ def cell(name: str, line: int, place: int, change: Callable[[str], str]) -> Call
     def edit(members: Members) -> None:
         rows = rows_of(members[name])
         rows[line][-place] = change(rows[line][-place])
-        buffer = io.StringIO(newline="")
-        csv.writer(buffer).writerows(rows)
-        members[name] = buffer.getvalue().encode()
+        members[name] = table_of(rows)
 
     return edit
+
+
+def with_a_zero(members: Members) -> None:
+    """Put a 0 before the first age that is a number."""
+    rows = rows_of(members["synthetic.csv"])
+    place = rows[0].index("age")
+    row = next(row for row in rows[1:] if row[place].isdigit() and row[place] != "0")
+    row[place] = f"0{row[place]}"
+    members["synthetic.csv"] = table_of(rows)
 
 
 def swapped(name: str, one: int, other: int) -> Callable[[Members], None]:
@@ -137,7 +143,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "a leading zero": (cell(AGE, 3, LOW, lambda text: f"0{text}"), f"{AGE} has a count, low or high that is no"),
     "sixteen digits": (cell(AGE, 3, COUNT, lambda text: hex(int(text))), f"{AGE} has a count, low or high that is no"),
     "an estimate with zeros": (cell(AGE, 3, ESTIMATE, lambda _: "9.10"), f"{AGE} has an estimate that is not a number"),
-    "a row's leading zero": (cell("synthetic.csv", 3, 3, lambda text: f"0{text}"), "the column age holds a text"),
+    "a row's leading zero": (with_a_zero, "has a text in the column age that is no"),
     "two rows swapped": (swapped(AGE, 1, 2), f"{AGE} line 2, column region"),
     "a row out of the table": (swapped(AGE, 3, -1), f"{AGE}"),
     "a row twice": (lambda m: m.update({TOTAL: m[TOTAL] * 2}), f"{TOTAL} has 3 rows, not one for each"),

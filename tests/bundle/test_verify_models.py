@@ -14,12 +14,15 @@ from dpengine.array_types import Floats, Ints
 from dpengine.bundle import write
 from dpengine.bundle.checks.model_check import wrong_intervals
 from dpengine.bundle.verify import verify
+from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
 from dpengine.exact import exact_text
+from dpengine.marginals.measurement import AUDIT
 from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
-from tests.bundles import AGE, TOTAL, Members, members_of, with_portals, zipped
+from tests.bundles import AGE, TOTAL, Members, members_of, rows_of, table_of, with_portals, zipped
 from tests.plans import CLINIC
 
 NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
+NARROWER = f"{AGE}: an interval is narrower than the noise of its columns"
 NOT_AROUND = "an interval does not lie around its estimate"
 
 
@@ -35,6 +38,73 @@ def hidden(*columns: str) -> Callable[[Members], None]:
         other = measured[0]
         epsilon = sum(Fraction(each["epsilon"]) for each in (other, *left_out))
         other |= {"epsilon": exact_text(epsilon), "scale": exact_text(other["sensitivity"] / epsilon)}
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    return edit
+
+
+def audit_gets(share: str) -> Callable[[Members], None]:
+    """Give the audit this part of ε, and a column the rest, or take it from there."""
+
+    def edit(members: Members) -> None:
+        manifest = json.loads(members["manifest.json"])
+        audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
+        column = next(each for each in manifest["measurements"] if len(each["columns"]) == 2)
+        whole, part = Fraction(audit["epsilon"]) + Fraction(column["epsilon"]), 3 * Fraction(share)
+        for entry, epsilon in ((audit, part), (column, whole - part)):
+            entry |= {"epsilon": exact_text(epsilon), "scale": exact_text(entry["sensitivity"] / epsilon)}
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    return edit
+
+
+def by_seven_sizes(members: Members) -> None:
+    manifest = json.loads(members["manifest.json"])
+    next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)["cells"] = 7
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+def audited_twice(members: Members) -> None:
+    """Divide the audit's part of ε between two audits."""
+    manifest = json.loads(members["manifest.json"])
+    audit = next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)
+    half = Fraction(audit["epsilon"]) / 2
+    audit |= {"epsilon": exact_text(half), "scale": exact_text(audit["sensitivity"] / half)}
+    manifest["measurements"].append(audit)
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+def narrowed(times: float, error: float = 1.0) -> Callable[[Members], None]:
+    """Make all intervals of tables of two columns narrower, their half-widths too, and the model's error smaller."""
+
+    def edit(members: Members) -> None:
+        manifest = json.loads(members["manifest.json"])
+        manifest["model_error"]["factor"] *= error
+        for table in (each for each in manifest["tables"] if len(each["columns"]) == 2):
+            head, *rows = rows_of(members[table["file"]])
+            count, estimate, low, high = (head.index(name) for name in ("count", "estimate", "low", "high"))
+            middle = np.array([float(row[estimate]) for row in rows])
+            wide = times * np.maximum(np.array([float(row[high]) for row in rows]) - middle, 1.0)
+            ends = published(middle, wide, np.array([int(row[count]) for row in rows]))
+            for row, start, end in zip(rows, *ends, strict=True):
+                row[low], row[high] = str(start), str(end)
+            members[table["file"]] = table_of([head, *rows])
+            table["half_width_95"] = float(np.quantile(wide, 0.95, method="higher"))
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    return edit
+
+
+def both(*edits: Callable[[Members], None]) -> Callable[[Members], None]:
+    return lambda members: [edit(members) for edit in edits] and None
+
+
+def purpose(text: str) -> Callable[[Members], None]:
+    """Say that a choice was for another purpose."""
+
+    def edit(members: Members) -> None:
+        manifest = json.loads(members["manifest.json"])
+        next(each for each in manifest["measurements"] if "purpose" in each)["purpose"] = text
         members["manifest.json"] = json.dumps(manifest).encode()
 
     return edit
@@ -72,6 +142,24 @@ def modelled() -> bytes:
         (hidden("region"), "column region lies within no measured marginal"),
         (hidden("age", "region"), "half_width_95 of tables/total.csv does not follow from the measurements"),
         (cell(AGE, 3, LOW, lambda _: "-1"), f"{AGE}: an interval goes below 0"),
+        (narrowed(0.2), NARROWER),
+        (narrowed(0.2, error=0), NARROWER),
+        (both(narrowed(0.2), stated("schema_version", value=6)), NARROWER),
+        (by_seven_sizes, "a model is audited by three sizes of cells at most"),
+        (
+            both(stated("schema_version", value=6), stated_as(lambda wide: wide / 2, "tables", -1, "half_width_95")),
+            f"half_width_95 of {TOTAL} does not follow",
+        ),
+        (audit_gets("0.001"), "the audit of a model has another part of ε"),
+        (audit_gets("0.03"), "the audit of a model has another part of ε"),
+        (stated("model_error", "power", value=0.6), "the power of model_error is none of those that are tried"),
+        (stated("model_error", value=None), "model_error is given if the tables of a model were audited, and only"),
+        (purpose("as approved by the ministry"), "no version states this purpose"),
+        (purpose("up to 9 pairs\n"), "no version states this purpose"),
+        (audited_twice, "the tables of a model are audited once"),
+        (stated("strategy", value="Adaptive: which\nApproved"), "strategy is not what plan.yaml says"),
+        (stated("strategy", value="Adaptive: \u202ederevocsid"), "strategy is not what plan.yaml says"),
+        (stated("strategy", value=f"Adaptive: {'as it is ' * 60}"), "strategy is not what plan.yaml says"),
     ],
 )
 def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total(
@@ -120,8 +208,8 @@ def test_choices_and_audits_are_stated_for_all_rows_of_a_person() -> None:
     manifest = json.loads(members["manifest.json"])
     assert any("more than one value in who" in each for each in manifest["not_protected"])
     entry = next(entry for entry in manifest["measurements"] if "purpose" in entry)
-    entry["scale"] = exact_text(Fraction(entry["scale"]) / entry["sensitivity"])
-    entry["sensitivity"] = 1
+    entry["scale"] = exact_text(Fraction(entry["scale"]) / 3)
+    entry["sensitivity"] //= 3
     members["manifest.json"] = json.dumps(manifest).encode()
     assert any("mechanism or sensitivity does not fit this purpose" in each for each in faults_of(zipped(members)))
 
@@ -143,3 +231,15 @@ def test_intervals_that_a_release_may_give_are_never_refused(seed: int) -> None:
     low, high = published(estimate, half_width, count)
     stated_width = float(np.quantile(half_width, 0.95, method="higher"))
     assert [*wrong_intervals(count, estimate, low, high, stated_width)] == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_noise_of_columns_alone_is_never_wider_than_with_any_error(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    people = 10.0 ** random.uniform(0, 6)
+    expected = random.exponential(people / 12, (3, 2, 2)[: int(random.integers(2, 4))])
+    scales, own = list(10.0 ** random.uniform(-2, 3, expected.ndim)), random.choice([None, 2.0])
+    error = 10.0 ** random.uniform(-3, 4), float(random.choice([0.5, 0.75, 1.0]))
+    most = random.choice([None, 2 * people])
+    least = least_half_widths(expected, scales, own, most)
+    assert (least <= model_half_widths(expected, scales, error, own, most)).all()

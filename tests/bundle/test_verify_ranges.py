@@ -62,6 +62,13 @@ def twice_in_boxes(manifest: Told, _members: Members) -> None:
     manifest["measurements"].append(dict(boxes))
 
 
+def of_boxes(cells: int) -> Callable[[Told, Members], None]:
+    def change(manifest: Told, _members: Members) -> None:
+        manifest["measurements"][-1]["cells"] = cells
+
+    return change
+
+
 def surer_than_it_is(manifest: Told, _members: Members) -> None:
     next(each for each in manifest["tables"] if each["columns"] == ["sex", "land"])["half_width_95"] /= 10
 
@@ -113,6 +120,8 @@ BOXES = "table age, and no other, is to be measured once in boxes"
         ("beside", for_a_larger_bound, BOXES),
         ("alone", for_a_larger_bound, BOXES),
         ("alone", twice_in_boxes, BOXES),
+        ("alone", of_boxes(0), "more numbers were drawn than for this purpose"),
+        ("alone", of_boxes(10_000), "more numbers were drawn than for this purpose"),
         ("beside", surer_than_it_is, "half_width_95 of tables/02-sex-x-land.csv does not follow"),
         ("beside", of_a_column_that_is_not_there, "its columns are not all in plan.yaml"),
         ("beside", with_another_total, "tables/total.csv: an interval does not lie around its estimate"),

@@ -44,6 +44,18 @@ def kept_by_hand(rows: int) -> np.ndarray:
     return counts
 
 
+def test_the_declared_order_of_columns_does_not_decide_which_rows_are_kept() -> None:
+    """The same plan in another order is the same plan, so it must count the same rows."""
+    counts = []
+    for columns in (COLUMNS, COLUMNS[::-1]):
+        plan = Plan(
+            dataset="d", epsilon="1", columns=columns, tables=[["age", "smokes"]], unit={"id": "who", "rows": 1}
+        )
+        with open_table(PEOPLE) as table:
+            counts.append(count(table, plan, [("age", "smokes")], truncation_key=KEY)[0])
+    assert (counts[0] == counts[1]).all()
+
+
 @pytest.mark.parametrize("rows", [1, 3, 100])
 def test_the_rows_of_a_person_with_the_smallest_hashes_are_kept(rows: int) -> None:
     plan = Plan(dataset="d", epsilon="1", columns=COLUMNS, tables=[["age", "smokes"]], unit={"id": "who", "rows": rows})

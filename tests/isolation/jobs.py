@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
 
 from dpengine.errors import Fault, TableError
+from dpengine.translation.catalogue import language
 
 
 def parent() -> int:
@@ -32,6 +34,14 @@ def end_by(number: int) -> None:
 
 def allocate(size: int) -> int:
     return len(bytearray(size))
+
+
+def limit_of_dumps() -> tuple[int, int]:
+    return resource.getrlimit(resource.RLIMIT_CORE)
+
+
+def spoken() -> str:
+    return language()
 
 
 def compute() -> None:

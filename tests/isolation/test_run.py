@@ -13,6 +13,7 @@ import pytest
 
 from dpengine.errors import TableError
 from dpengine.isolation.run import Died, Limits, run
+from dpengine.translation.catalogue import speaking
 from tests.isolation.jobs import wait_for
 
 PLENTY = Limits(memory=1 << 30, seconds=60, disk=1 << 20)
@@ -78,6 +79,16 @@ def test_a_limit_ends_the_call_that_passes_it_and_no_other(what, tmp_path):
     call(function, limits, **within, **place)
 
 
+def test_a_crash_leaves_no_dump_of_the_memory_which_may_hold_rows():
+    assert call("limit_of_dumps") == [0, 0]
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_it_answers_in_the_language_of_its_caller(code):
+    with speaking(code):
+        assert call("spoken") == code
+
+
 def test_processor_time_is_limited():
     with pytest.raises(Died):
         call("compute", Limits(1 << 30, 1, 1 << 20))
@@ -126,7 +137,12 @@ def test_a_call_ends_with_the_process_that_waits_for_it(number, tmp_path):
     with subprocess.Popen([sys.executable, "-c", GIVEN_UP, str(tmp_path)], stderr=subprocess.DEVNULL) as caller:
         wait_for(str(tmp_path / "begun"))
         caller.send_signal(number)
-    worker = int((tmp_path / "begun").read_text())
+        worker = int((tmp_path / "begun").read_text())
+        try:
+            caller.wait(60)
+        except subprocess.TimeoutExpired:  # it waits for a worker that does not end
+            os.kill(worker, signal.SIGKILL)
+            pytest.fail("the call goes on though nobody waits for it")
     for _ in range(1000):  # it ends at once, or in a moment
         if not is_running(worker):
             return

@@ -167,6 +167,22 @@ def test_a_cell_of_a_box_may_hold_none_of_it_or_all() -> None:
         assert high.min() >= 1000
 
 
+@pytest.mark.parametrize("noisy", [-1000, -40, -4, 0, 3])
+def test_no_interval_ends_before_it_begins(noisy: int) -> None:
+    """Noise alone may be far below none, by chance: then intervals are as wide as the noise, and hold 0 at most."""
+    one, whole = np.array([-1, 0, 0]), (np.array([[0], [0], [1]]), np.array([[4], [1], [4]]))
+    parts, values = np.full(3, PARTS // 2), np.array([noisy, 2, noisy])
+    tree = BoxTree(Boxes(("x",), (4,), Fraction(1), 1, one, *whole, parts, values))
+    for groups in ({}, {"x": np.array([0, 0, 1, 1])}, {"x": np.array([0, 0, 0, 0])}):
+        low, high = tree.bounds(("x",), groups)
+        assert (high >= low).all()
+        certain = high - low < 1
+        assert not certain[low < 0].any()
+        assert noisy > -40 or (high[-1] < 0 and high[-1] - low[-1] > 2)
+    low, high = tree.bounds(())
+    assert high >= low
+
+
 def test_intervals_hold_the_truth() -> None:
     """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
     counts = np.zeros((12, 30), dtype=np.int64)

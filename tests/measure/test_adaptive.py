@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.marginals.measurement import PARTS, PERMUTE_AND_FLIP, Measurements
+from dpengine.marginals.measurement import GRAIN, PARTS, PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure import adaptive, measure, pair_selection
 from dpengine.measure.adaptive import (
@@ -28,7 +28,7 @@ from dpengine.measure.adaptive import (
     _smaller_by_gain,
 )
 from dpengine.measure.model_error import measure_audit, part_for_audit
-from dpengine.measure.pair_selection import GRAIN, Candidate, measure_dependence
+from dpengine.measure.pair_selection import Candidate, measure_dependence
 from dpengine.measure.strategy import decide
 from dpengine.measure.workload import Run, Workload
 from dpengine.results.mock_table import mock_counts

@@ -110,15 +110,16 @@ def test_amounts_leave_less_epsilon_to_choose_with() -> None:
 def test_steps_too_fine_to_be_taken_together_are_refused() -> None:
     """So no sum of units passes 64 bits, whatever the plan says of rows: 2³⁰ units a row, of 2³² rows."""
 
-    def refused(fragment: str, high: int, other: int, **asked: Any) -> None:
+    def refused(fragment: str, high: int, other: int, rows_about: int = 1, **asked: Any) -> None:
         columns = [
             {"name": "a", "kind": "yesno"},
             *({"name": name, "kind": "amount", "from": 0, "to": to} for name, to in (("x", high), ("y", other))),
         ]
         with pytest.raises(PlanError, match=fragment):
-            Plan(dataset="d", epsilon=1, columns=columns, tables=[{"columns": ["a"]} | asked], rows_about=1)
+            Plan(dataset="d", epsilon=1, columns=columns, tables=[{"columns": ["a"]} | asked], rows_about=rows_about)
 
     refused("33,000 steps; at most 32,768", 33_000, 2, slope=[{"of": "y", "on": "x"}])
     refused("too fine to be taken together", 2**15, 2, slope=[{"of": "y", "on": "x"}])
     refused("too fine to be taken together", 2**20, 2**11, covariance=[["x", "y"]])
+    refused("the step of 'x' is too fine for so many rows", 10**8, 2, mean=["x"], rows_about=10**12)
     refused("a column called 'covariance_x_y'", 4, 4, covariance=[["x", "y"], ["x", "y"]])

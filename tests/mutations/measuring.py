@@ -415,10 +415,17 @@ FAULTS = [
     Fault(
         "a cell of a box is sure to hold its part of the box",
         "dpengine/marginals/box_tree.py",
-        "low = self.spread(np.where(self.cells == 1, self.unbiased - half_width, 0.0))",
-        "low = self.spread(self.unbiased - half_width)",
+        "low = np.where(self.cells == 1, self.unbiased - half_width, 0.0)",
+        "low = self.unbiased - half_width",
         "tests/marginals/test_box_tree.py::test_a_cell_of_a_box_may_hold_none_of_it_or_all",
         quick=True,
+    ),
+    Fault(
+        "an interval of cells in a box may end before it begins",
+        "dpengine/marginals/box_tree.py",
+        "return np.where(high < low, most - half_width, low), high",
+        "return low, high",
+        "tests/marginals/test_box_tree.py::test_no_interval_ends_before_it_begins",
     ),
     # What is measured directly
     Fault(

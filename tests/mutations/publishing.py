@@ -20,6 +20,7 @@ CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
+CHOICES_MADE = "dpengine/bundle/checks/choice_check.py"
 LOCAL = "dpengine/mechanisms/local/"
 MECHANISM = "dpengine/mechanism.py"
 COPYING = "dpengine/sources/databases/copying.py"
@@ -1056,9 +1057,65 @@ FAULTS = [
     Fault(
         "columns of a model in a bundle have any half-width",
         PRICES,
-        "if wanted is None or not _is_near(entry.half_width_95, wanted):",
-        "if wanted is None:",
+        "fits = wanted is not None and _is_near(entry.half_width_95, wanted)",
+        "fits = wanted is not None",
         OF_MODELS,
+    ),
+    Fault(
+        "columns of a model in a bundle have any half-width in an earlier version",
+        PRICES,
+        "fits = wanted is None or entry.half_width_95 >= IN_SUMS * (wanted - 1)",
+        "fits = True",
+        OF_MODELS,
+    ),
+    Fault(
+        "intervals of a model in a bundle may be as narrow as one likes",
+        MODELS,
+        "if narrowest is not None and (most < narrowest - SLACK).any():",
+        "if narrowest is not None and (most < 0 * narrowest - SLACK).any():",
+        OF_MODELS,
+    ),
+    Fault(
+        "a model in a bundle of an earlier version has intervals of any width",
+        CHOICES_MADE,
+        "return not sizes or max(sizes) == max(AUDIT_EDGES)",
+        "return checked.schema_version < SINCE",
+        OF_MODELS,
+    ),
+    Fault(
+        "a model's audit in a bundle has any part of ε",
+        CHOICES_MADE,
+        "if not least <= rational(audits[0].epsilon) <= most:",
+        "if not 0 <= rational(audits[0].epsilon) <= most:",
+        OF_MODELS,
+    ),
+    Fault(
+        "a choice in a bundle was for any purpose",
+        CHOICES_MADE,
+        'return [": no version states this purpose"]',
+        "return []",
+        OF_MODELS,
+    ),
+    Fault(
+        "the sentence on a bundle's strategy has many lines",
+        VERIFY,
+        "return len(text) <= MAX_LINE and text.isprintable()",
+        "return len(text) <= MAX_LINE",
+        OF_MODELS,
+    ),
+    Fault(
+        "a bundle has any number of boxes",
+        CHOICES_MADE,
+        "drawn = 0 < entry.cells <= most",
+        "drawn = 0 < entry.cells",
+        "tests/bundle/test_verify_ranges.py::test_every_change_is_found",
+    ),
+    Fault(
+        "counts of people in a bundle are anything within their intervals",
+        "dpengine/bundle/checks/cross_check.py",
+        "if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):",
+        "if table in self._rounded and not _adds_up(numbers):",
+        "tests/bundle/test_distinct.py::test_counts_of_people_add_up_as_their_estimates",
     ),
     Fault(
         "intervals of a model in a bundle may lie anywhere",

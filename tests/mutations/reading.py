@@ -1,4 +1,4 @@
-"""Faults to plant where rows are made from what a file says, and where readers compare releases."""
+"""Faults to plant where rows are made from what a file says, in what is public, and where readers compare releases."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ ANSWERS = "dpengine/sources/several_answers.py"
 COMPARE = "dpengine/compare.py"
 COMPARABLE = "dpengine/comparable.py"
 PERCENTAGES = "dpengine/percentages.py"
+RUN = "dpengine/isolation/run.py"
+FORKER = "dpengine/isolation/forker.py"
+UNIVERSE = "dpengine/spec/categories/universe.py"
+SKETCH = "dpengine/accounting/sketch.py"
 
 OF_FREQUENCIES = "tests/sources/test_frequencies.py"
 OF_ANSWERS = "tests/sources/test_several_answers.py"
+OF_RUN = "tests/isolation/test_run.py"
+OF_UNIVERSE = "tests/spec/test_universe.py::test_an_invalid_universe_is_refused_in_words"
+OF_SKETCH = "tests/accounting/test_sketch.py"
 OF_COMPARE = "tests/test_compare.py"
 OF_PERCENTAGES = "tests/test_percentages.py"
 
@@ -40,6 +47,225 @@ FAULTS = [
         '""',
         "tests/pages/visit/test_saved_draft.py::"
         "test_its_table_is_read_as_before_so_that_rows_of_a_summary_count_people",
+    ),
+    # Processes that read the files of strangers
+    Fault(
+        "a process that died gives an empty answer",
+        RUN,
+        "    if not reply:\n        raise Died\n",
+        "    if not reply:\n        return None\n",
+        OF_RUN + "::test_the_end_of_a_process_ends_one_call_only",
+    ),
+    Fault(
+        "a process that reads a file answers in English",
+        RUN,
+        '"language": language(),',
+        '"language": "en",',
+        OF_RUN + "::test_it_answers_in_the_language_of_its_caller",
+    ),
+    Fault(
+        "a crash leaves a dump of the rows in memory",
+        FORKER,
+        "(resource.RLIMIT_CORE, 0),",
+        "(resource.RLIMIT_CORE, disk),",
+        OF_RUN + "::test_a_crash_leaves_no_dump_of_the_memory_which_may_hold_rows",
+    ),
+    Fault(
+        "a process that reads a file may open any number of files",
+        FORKER,
+        "(resource.RLIMIT_NOFILE, files),",
+        "(resource.RLIMIT_NOFILE, 1 << 20),",
+        OF_RUN + "::test_a_limit_ends_the_call_that_passes_it_and_no_other",
+    ),
+    Fault(
+        "folders of processes that live are removed",
+        "dpengine/isolation/scratch.py",
+        "as lock:\n                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "as lock:\n                    lock.read()",
+        "tests/isolation/test_scratch.py",
+    ),
+    # What is public
+    Fault(
+        "two patterns of keys may overlap",
+        UNIVERSE,
+        "if len(one) == len(other) and all(",
+        "if one == other and all(",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "a value that nobody has may be found with any chance",
+        UNIVERSE,
+        "<= Fraction(1, 10) or",
+        "<= 1 or",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "found values need not be possible",
+        UNIVERSE,
+        "if any(self.place(value) is None for value in self.found) and self.found",
+        "if any(value is None for value in self.found) and self.found",
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "letters that join to others are told apart",
+        UNIVERSE,
+        'if any(not unicodedata.is_normalized("NFC", a + b) for a, b in product(alphabet, repeat=2)):',
+        'if any(not unicodedata.is_normalized("NFC", a) for a in alphabet):',
+        OF_UNIVERSE,
+    ),
+    Fault(
+        "other and missing values belong to the last group",
+        "dpengine/spec/categories/tree.py",
+        "*range(len(coarse), len(coarse) + extra)]",
+        "*[len(coarse) - 1] * extra]",
+        "tests/spec/test_levels.py::test_levels_are_columns_with_groups_and_are_kept",
+    ),
+    Fault(
+        "a value may lie in two groups",
+        "dpengine/spec/categories/tree.py",
+        "if parent_of.setdefault(child, parent) != parent:",
+        "if parent_of.setdefault(child, parent) is None:",
+        "tests/spec/test_codebook.py::test_levels_that_are_no_tree_are_refused_with_the_line_or_value",
+    ),
+    Fault(
+        "the groups of a level are no part of the identity of a plan",
+        "dpengine/spec/categories/resolution.py",
+        '"groups": list(groups)})',
+        '"groups": []})',
+        "tests/spec/test_levels.py::test_levels_that_are_not_used_change_nothing_and_used_ones_do",
+    ),
+    Fault(
+        "cells that are found may cost all of ε",
+        "dpengine/spec/plan_checks.py",
+        "Fraction(0))) > MAX_SHARE:",
+        "Fraction(0))) > 1:",
+        "tests/test_found_bins.py::test_shares_leave_half_of_epsilon_to_the_tables",
+    ),
+    Fault(
+        "sums of the units of an amount may pass 64 bits",
+        "dpengine/spec/plan_checks.py",
+        "if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:",
+        "if plan.amount(amount).grain * (plan.rows_about or 1) > 2**72:",
+        "tests/measure/test_amounts.py::test_steps_too_fine_to_be_taken_together_are_refused",
+    ),
+    Fault(
+        "weeks begin on Sundays",
+        "dpengine/spec/date_column.py",
+        "return (day.toordinal() - 1) // 7",
+        "return day.toordinal() // 7",
+        "tests/spec/test_domain.py::test_periods_cover_the_span_once",
+    ),
+    Fault(
+        "weeks are counted by the quarter in which they may not lie",
+        "dpengine/spec/date_column.py",
+        "if coarse not in WITHIN.get(fine, ()):",
+        "if coarse not in WITHIN.get(fine, PERIODS):",
+        "tests/spec/test_levels.py::test_periods_and_bins_that_do_not_nest_are_refused",
+    ),
+    Fault(
+        "of a key that occurs twice in a plan, the last one counts",
+        "dpengine/spec/strict_yaml.py",
+        'raise _fault(_("the key {value!r} occurs twice", value=value), event)',
+        "pass",
+        "tests/spec/test_plan.py::test_each_fault_says_what_is_wrong",
+    ),
+    # Audits, and what recognises a table
+    Fault(
+        "an audit chooses its event on the runs that count it",
+        "dpengine/audit/bounds.py",
+        "key=lambda event: _count(first, event, alpha)",
+        "key=lambda event: _count(second, event, alpha)",
+        "tests/audit/test_bounds.py::test_an_event_is_chosen_on_other_runs_than_those_that_count_it",
+        quick=True,
+    ),
+    Fault(
+        "an exact check holds a little above ε",
+        "dpengine/audit/exact_checks.py",
+        "<= float(self.claimed) * (1 + SLACK) + SLACK",
+        "<= float(self.claimed) * 1.02",
+        "tests/audit/test_publications.py::test_an_exact_check_holds_up_to_what_floats_round",
+        quick=True,
+    ),
+    Fault(
+        "a near copy of whole rows must agree in columns too",
+        SKETCH,
+        "if shared is not None and (each.kind != VALUES or each.used):",
+        "if shared is not None and each.used:",
+        OF_SKETCH + "::test_whole_rows_are_enough_and_one_column_is_only_if_it_is_read",
+        quick=True,
+    ),
+    Fault(
+        "many columns are compared at the level of one",
+        SKETCH,
+        "level = FALSE_ALARM / max(1, pairs)",
+        "level = FALSE_ALARM",
+        OF_SKETCH + "::test_the_level_is_shared_by_all_comparisons",
+    ),
+    Fault(
+        "columns of running numbers are compared too",
+        SKETCH,
+        "if each.kind != VALUES or not _too_even(each.counts)))",
+        "))",
+        OF_SKETCH + "::test_a_running_number_is_not_taken_for_people_of_another_table",
+    ),
+    Fault(
+        "a charge may be nothing",
+        "dpengine/accounting/amount.py",
+        "    if number <= 0:",
+        "    if number < 0:",
+        "tests/accounting/test_ledger.py::test_an_epsilon_that_is_not_exact_and_positive_is_refused_with_a_hint",
+    ),
+    Fault(
+        "a marginal has the axes of its joint table",
+        "dpengine/counting/joint_tables.py",
+        "summed.transpose([left.index(name) for name in marginal])",
+        "summed.reshape([summed.shape[left.index(name)] for name in marginal])",
+        "tests/counting/test_count.py",
+    ),
+    Fault(
+        "the declared order of columns decides which rows of a person count",
+        "dpengine/counting/joint_tables.py",
+        "for name in sorted(plan.used)]",
+        "for name in plan.used]",
+        "tests/counting/test_contribution_bounding.py::"
+        "test_the_declared_order_of_columns_does_not_decide_which_rows_are_kept",
+        quick=True,
+    ),
+    Fault(
+        "half a number in a column of several types is read as a whole one",
+        "dpengine/sources/mixed.py",
+        "{cell} = trunc({cell}) AND",
+        "{cell} >= trunc({cell}) AND",
+        "tests/sources/test_one_hostile_row.py::test_questions_and_digests_take_cells_by_their_own_types",
+    ),
+    # What follows from noisy numbers
+    Fault(
+        "found bins take no account of their width",
+        "dpengine/estimate/found_cells.py",
+        "+ of_width * max(1, int(people.sum()))",
+        "+ 0 * max(1, int(people.sum()))",
+        "tests/estimate/test_found_cells.py::test_no_other_cuts_make_the_heaviest_bin_lighter",
+    ),
+    Fault(
+        "the cells of a column follow from a search for another one",
+        "dpengine/estimate/found_cells.py",
+        "    if tuple(each.columns[0] for each in searches) != plan.finds:",
+        "    if len(searches) != len(plan.finds):",
+        "tests/estimate/test_found_cells.py::test_a_search_for_another_column_is_refused",
+    ),
+    Fault(
+        "replicates of any size are drawn",
+        "dpengine/replicates/draw.py",
+        "    if cells > MAX_CELLS:",
+        "    if cells > 100 * MAX_CELLS:",
+        "tests/replicates/test_replicates.py::test_too_many_cells_are_refused",
+    ),
+    Fault(
+        "the first replicate is not the release itself",
+        "dpengine/replicates/draw.py",
+        "np.concatenate([estimate[None], estimate + errors(table)])",
+        "np.concatenate([estimate[None] + errors(table)[:1], estimate + errors(table)])",
+        "tests/replicates/test_replicates.py::test_anyone_makes_the_same_file_from_the_bundle",
     ),
     # Several answers in a cell
     Fault(

@@ -325,9 +325,9 @@ FAULTS = [
     ),
     Fault(
         "private choices may be stated for one row of a person",
-        PRICES,
-        "if entry.sensitivity % plan.unit.rows or entry.mechanism",
-        "if entry.mechanism",
+        "dpengine/bundle/checks/choice_check.py",
+        "fits = entry.mechanism == chosen and entry.sensitivity % (GRAIN * rows) == 0",
+        "fits = entry.mechanism == chosen and entry.sensitivity % GRAIN == 0",
         OF_MODEL + "::test_choices_and_audits_are_stated_for_all_rows_of_a_person",
     ),
     Fault(

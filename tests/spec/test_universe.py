@@ -103,6 +103,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"pattern": "#", "share": "1"}, "share"),
     ({"pattern": "#", "chance": "1/2"}, "chance"),
     ({"pattern": "#", "most": 0}, "greater than"),
+    ({"first": 0, "last": 5, "found": ["3", "9"]}, "a value that was found is not possible here"),
 ]
 
 

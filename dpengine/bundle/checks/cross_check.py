@@ -19,9 +19,10 @@ import pyarrow as pa
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
-from dpengine.bundle.checks.model_check import wrong_estimates, wrong_intervals
+from dpengine.bundle.checks.model_check import ModelBounds, wrong_estimates, wrong_intervals
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.errors import ReleaseError
+from dpengine.marginals.graphs import junction_order
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.plan_levels import are_levels
 from dpengine.results.published_columns import INTEGERS, NUMBERS, header, number_columns
@@ -72,7 +73,8 @@ class CrossCheck:
     (`one_total`). `of_model` are the tables whose intervals lie around their estimates though these are no least
     squares, and `of_boxes` those whose estimates are near their intervals. `stated` are half-widths of tables for which
     they do not follow from the measurements: intervals must be as wide as these say; those `of_model` exactly so if
-    they are `exact`. `widths` are those of sums and means, as far as they are known.
+    they are `exact`. `widths` are those of sums and means, as far as they are known, and `bounds` the least ones of
+    a model's tables.
     """
 
     def __init__(
@@ -88,16 +90,18 @@ class CrossCheck:
         stated: Mapping[Columns, float] | None = None,
         exact: bool = True,
         widths: AmountWidths | None = None,
+        bounds: ModelBounds | None = None,
     ) -> None:
         self._plan = plan
         self._estimates = estimates
         counted = [each for each in measured if not plan.has_amount(each)]
         self._across_levels = not plan.resolution.levels or are_levels(plan, counted)
+        self._rounded = _rounded_tallies(plan, measured) if estimates else set()
         self._modelled = modelled
         self._one_total = one_total
         self._of_model, self._of_boxes = of_model, of_boxes
         self._stated, self._exact = stated or {}, exact
-        self._widths = widths
+        self._widths, self._bounds = widths, bounds
         self._first: dict[tuple[int, Columns], _Sums] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
@@ -133,11 +137,13 @@ class CrossCheck:
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
+        if self._plan.tally_of(table) in self._rounded and not _adds_up(numbers):
+            faults.append(_("{file}: counts do not add up as the estimates do", file=file))
         stated = self._stated.get(table)
         if table in self._of_model:
-            wrong = wrong_intervals(
-                numbers.count, numbers.estimate, numbers.low, numbers.high, stated if self._exact else None
-            )
+            ends = (numbers.low, numbers.high, stated if self._exact else None)
+            narrowest = None if self._bounds is None else self._bounds.half_widths(table, numbers.estimate)
+            wrong = wrong_intervals(numbers.count, numbers.estimate, *ends, narrowest)
             faults += [f"{file}: {fault}" for fault in wrong]
             stated = None if self._exact else stated
         if table in self._of_boxes:
@@ -325,6 +331,27 @@ def _is_as_wide(numbers: Numbers, half_width: float, *, alike: bool) -> bool:
         return bool(wide.mean() <= 0.05)
     narrow = ~moved & (numbers.low > 0) & (width < 2 * half_width - 2)
     return not (wide | narrow).any()
+
+
+def _rounded_tallies(plan: Plan, measured: Sequence[Columns]) -> set[int]:
+    """Return the tallies whose counts add up to the estimates of the total, rounded (`estimate.consistency`).
+
+    Where tables overlap in a ring, or have levels, counts may add up to another number.
+    """
+    if plan.resolution.chains:
+        return set()
+    if len(plan.tallies) > 1:
+        supports = (tally.plan.supports for tally in plan.tallies)
+        return {k for k, tables in enumerate(supports) if junction_order([*dict.fromkeys(tables)]) is not None}
+    counted = (tuple(name for name in each if not plan.has_amount((name,))) for each in measured)
+    return set() if junction_order([*dict.fromkeys(filter(None, counted))]) is None else {0}
+
+
+def _adds_up(numbers: Numbers) -> bool:
+    """Return whether the counts add up to the estimates, rounded and not below 0."""
+    wanted = max(0.0, float(numbers.estimate.sum()))
+    slack = 0.5 + ESTIMATE_ROUNDING * numbers.count.size + 1e-9 * wanted
+    return abs(float(numbers.count.sum()) - wanted) <= slack
 
 
 def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
-from dpengine.bundle.checks.model_check import half_width
+from dpengine.bundle.checks.choice_check import has_early_audit, wrong_audit, wrong_purpose
+from dpengine.bundle.checks.model_check import ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import estimator, table_files
@@ -17,7 +18,6 @@ from dpengine.estimate.source_part import allocated_to, direct_marginals, source
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import (
-    AUDIT_EDGES,
     DISCRETE_LAPLACE,
     PERMUTE_AND_FLIP,
     QUANTILES,
@@ -31,11 +31,12 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "EXACT_SINCE", "amount_widths", "exactly_known", "level_half_widths", "measured_columns", "tables_of_boxes",
-    "tables_of_model", "wrong_prices",
+    "EXACT_SINCE", "amount_widths", "exactly_known", "level_half_widths", "measured_columns", "model_bounds",
+    "tables_of_boxes", "tables_of_model", "wrong_prices",
 ]  # fmt: skip
 
 EXACT_SINCE = 7  # in earlier versions, half-widths of a model's tables had another meaning
+IN_SUMS = 0.9  # times the half-width of one draw of noise, of which half-widths may be rounded up: that of any sum
 _OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
 
@@ -58,6 +59,7 @@ def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> l
         return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
     return faults or [
+        *wrong_audit(checked, plan),
         *_wrong_columns(checked, plan, whole),
         *_wrong_half_widths(exactly_known(checked, plan), plan, whole),
     ]
@@ -101,17 +103,40 @@ def _wrong_columns(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -
     known = {name for each in whole for name in each.columns}
     for name in sorted({name for table in tables_of_model(checked, plan) for name in table} - known):
         yield f"manifest.json: column {name} lies within no measured marginal"
-    if estimator(plan) is not Estimator.MODEL or checked.schema_version < EXACT_SINCE:
+    if estimator(plan) is not Estimator.MODEL:
         return
+    measured, exact = _with_shapes(checked, plan, whole), checked.schema_version >= EXACT_SINCE
+    for entry in (each for each in checked.tables if len(each.columns) < 2):
+        wanted = half_width(plan, tuple(entry.columns), measured)
+        if exact:
+            fits = wanted is not None and _is_near(entry.half_width_95, wanted)
+        else:
+            fits = wanted is None or entry.half_width_95 >= IN_SUMS * (wanted - 1)
+        if not fits:
+            yield _OTHER_HALF_WIDTH.format(file=entry.file)
+
+
+def _with_shapes(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> list[tuple[Allocation, Sequence[int]]]:
+    """Return the measured marginals of a model, each with the shape in which it was measured."""
     merged = [entry.merged_to for entry in checked.measurements if entry.purpose is None]
-    measured = [
+    return [
         (each, shape or plan.shape(each.columns))
         for each, shape in zip(whole, merged, strict=True) if not plan.has_amount(each.columns)
     ]  # fmt: skip
-    for entry in (each for each in checked.tables if len(each.columns) < 2):
-        wanted = half_width(plan, tuple(entry.columns), measured)
-        if wanted is None or not _is_near(entry.half_width_95, wanted):
-            yield _OTHER_HALF_WIDTH.format(file=entry.file)
+
+
+def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
+    """Return the bounds of the half-widths of a model's tables, if all tables are those of one model."""
+    if estimator(plan) is not Estimator.MODEL or has_early_audit(checked):
+        return None
+    whole = _whole_marginals(checked, plan, adaptive=True)
+    merged = [entry for entry in checked.measurements if entry.merged_to is not None]
+    if not whole or any(_merged_shape(entry, plan) is None for entry in merged):
+        return None  # this and the next are reported where prices are checked
+    measured = _with_shapes(checked, plan, whole)
+    if any(half_width(plan, (name,), measured) is None for name in plan.counted):
+        return None
+    return ModelBounds(plan, measured)
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
@@ -227,11 +252,7 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     if _positive(entry.scale) != allocation.scale:
         faults.append(f": scale is not sensitivity / epsilon, which is {exact_text(allocation.scale)}")
     if adaptive and entry.purpose is not None:  # not a marginal: a choice, the audit, a tree of boxes
-        if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
-            faults.append(": mechanism or sensitivity does not fit this purpose")
-        if not entry.columns and entry.cells > max(AUDIT_EDGES):
-            faults.append(": more numbers were drawn than for this purpose")
-        return faults
+        return faults + wrong_purpose(entry, plan)
     tally = plan.tallies[allocation.tally]
     if entry.sensitivity != tally.bound:
         noun = "rows" if tally.cells is None else "cells"

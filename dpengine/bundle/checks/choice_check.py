@@ -1,0 +1,95 @@
+"""Check what ε was spent on beside tables: private choices and questions, the audit of a model, and trees of boxes.
+
+Each has one of the purposes that versions of this program state, and the mechanism, the sensitivity and the number of
+noisy numbers that go with it. How large its part of ε is depends on noisy numbers that are not in the file, and on
+rules that a later version may improve; so only the limits of the audit's part are checked, which all versions keep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpengine.bundle.found_file import MAX_BOXES
+from dpengine.bundle.manifest_wording import Estimator
+from dpengine.bundle.promises import estimator
+from dpengine.bundle.read import Manifest, MeasurementEntry
+from dpengine.estimate.model_intervals import POWERS
+from dpengine.exact import rational
+from dpengine.marginals.measurement import (
+    AUDIT,
+    AUDIT_EDGES,
+    BOXES,
+    BOXES_ASKED,
+    DISCRETE_LAPLACE,
+    GRAIN,
+    PERMUTE_AND_FLIP,
+    SEARCH,
+)
+from dpengine.spec.plan import Plan
+
+__all__ = ["has_early_audit", "wrong_audit", "wrong_purpose"]
+
+SINCE = 7  # earlier versions may have written others
+AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
+_CHOICES = {
+    "up to [1-9][0-9]{0,9} pairs": PERMUTE_AND_FLIP,
+    "whether tables of three columns and more follow latent classes": PERMUTE_AND_FLIP,
+    "how wrong the model is on average": DISCRETE_LAPLACE,
+    "how strongly columns depend on each other": DISCRETE_LAPLACE,
+}  # fmt: skip
+
+
+def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
+    """Return what is wrong with a measurement of an adaptive plan that has a purpose, and is no search for cells."""
+    purpose, rows = entry.purpose or "", plan.unit.rows
+    chosen = next((how for known, how in _CHOICES.items() if re.fullmatch(known, purpose)), None)
+    if entry.merged_to is not None or entry.cells_per_person is not None:
+        return [": a measurement for this purpose is not merged, or of persons"]
+    if purpose in (BOXES, BOXES_ASKED):
+        fits = entry.sensitivity == rows and entry.mechanism == DISCRETE_LAPLACE
+        most = MAX_BOXES * plan.cells(tuple(entry.columns)) * (1 + len(entry.columns) * (purpose == BOXES_ASKED))
+        drawn = 0 < entry.cells <= most
+    elif purpose == AUDIT:
+        fits = entry.sensitivity % (GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE
+        drawn = entry.cells in AUDIT_EDGES and not entry.columns
+    elif chosen is None:
+        return [": no version states this purpose"]
+    else:
+        one = purpose.startswith("up to")  # a score of a pair; else a sum of such scores
+        fits = entry.mechanism == chosen and entry.sensitivity % (GRAIN * rows) == 0
+        fits &= not one or entry.sensitivity == GRAIN * rows
+        drawn = entry.cells == 0 and not entry.columns
+    return [
+        *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
+        *([] if drawn else [": more numbers were drawn than for this purpose, or of other columns"]),
+    ]
+
+
+def has_early_audit(checked: Manifest) -> bool:
+    """Return whether a model was audited by seven sizes or not at all: its intervals may be of an earlier form."""
+    sizes = [entry.cells for entry in checked.measurements if entry.purpose == AUDIT]
+    return not sizes or max(sizes) == max(AUDIT_EDGES)
+
+
+def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:
+    """Yield what is wrong with the audit of a model: it is measured once, and `model_error` follows from it."""
+    audits = [entry for entry in checked.measurements if entry.purpose == AUDIT]
+    if len(audits) > 1:
+        yield "manifest.json: the tables of a model are audited once"
+    if checked.schema_version >= 3 and bool(audits) != (checked.model_error is not None):
+        yield "manifest.json: model_error is given if the tables of a model were audited, and only then"
+    if checked.schema_version >= SINCE and audits and has_early_audit(checked):
+        yield "manifest.json: a model is audited by three sizes of cells at most"
+    error = checked.model_error
+    if error is not None and checked.schema_version >= SINCE and error.power not in POWERS:
+        yield "manifest.json: the power of model_error is none of those that are tried"
+    if audits and estimator(plan) is Estimator.MODEL:
+        of_model = sum(
+            (rational(entry.epsilon) for entry in checked.measurements
+             if entry.purpose != SEARCH and not plan.has_amount(entry.columns)), Fraction(0)
+        )  # fmt: skip
+        least, most = (part * of_model for part in AUDIT_PART)
+        if not least <= rational(audits[0].epsilon) <= most:
+            yield "manifest.json: the audit of a model has another part of ε than any version gives it"
