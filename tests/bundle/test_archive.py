@@ -212,7 +212,7 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, object]], object], str]] = {
     "a key more in the guarantee": (lambda m: m["guarantee"].update(gold=1), "gold: this key is not known here"),  # type: ignore[attr-defined]
     "no strategy": (lambda m: m.pop("strategy"), "strategy: this is needed and is not given"),
     "another strategy": (lambda m: m.update(strategy="Magic."), "strategy is not what plan.yaml says"),
-    "a sermon as strategy": (lambda m: m.update(strategy="Direct" + "!" * 999), "strategy: String should have at most"),
+    "a sermon as strategy": (lambda m: m.update(strategy="Direct" + "!" * 999), "strategy is not what plan.yaml says"),
     "software with a story": (lambda m: m.update(software={"numpy": "the very best"}), "software → numpy"),
     "very many values": (lambda m: m.update(intervals=[[]] * 300_000), "more values than that of this plan"),
     "very many bytes": (lambda m: m.update(intervals="x" * 10**7), "manifest.json is larger than"),

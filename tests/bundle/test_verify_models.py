@@ -58,12 +58,6 @@ def audit_gets(share: str) -> Callable[[Members], None]:
     return edit
 
 
-def by_seven_sizes(members: Members) -> None:
-    manifest = json.loads(members["manifest.json"])
-    next(each for each in manifest["measurements"] if each.get("purpose") == AUDIT)["cells"] = 7
-    members["manifest.json"] = json.dumps(manifest).encode()
-
-
 def audited_twice(members: Members) -> None:
     """Divide the audit's part of ε between two audits."""
     manifest = json.loads(members["manifest.json"])
@@ -145,7 +139,6 @@ def modelled() -> bytes:
         (narrowed(0.2), NARROWER),
         (narrowed(0.2, error=0), NARROWER),
         (both(narrowed(0.2), stated("schema_version", value=6)), NARROWER),
-        (by_seven_sizes, "a model is audited by three sizes of cells at most"),
         (
             both(stated("schema_version", value=6), stated_as(lambda wide: wide / 2, "tables", -1, "half_width_95")),
             f"half_width_95 of {TOTAL} does not follow",

@@ -1079,7 +1079,7 @@ FAULTS = [
         "a model in a bundle of an earlier version has intervals of any width",
         CHOICES_MADE,
         "return not sizes or max(sizes) == max(AUDIT_EDGES)",
-        "return checked.schema_version < SINCE",
+        "return bool(checked.measurements)",
         OF_MODELS,
     ),
     Fault(

@@ -80,8 +80,6 @@ def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:
         yield "manifest.json: the tables of a model are audited once"
     if checked.schema_version >= 3 and bool(audits) != (checked.model_error is not None):
         yield "manifest.json: model_error is given if the tables of a model were audited, and only then"
-    if checked.schema_version >= SINCE and audits and has_early_audit(checked):
-        yield "manifest.json: a model is audited by three sizes of cells at most"
     error = checked.model_error
     if error is not None and checked.schema_version >= SINCE and error.power not in POWERS:
         yield "manifest.json: the power of model_error is none of those that are tried"

@@ -127,7 +127,7 @@ def _with_shapes(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> 
 
 def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     """Return the bounds of the half-widths of a model's tables, if all tables are those of one model."""
-    if estimator(plan) is not Estimator.MODEL or has_early_audit(checked):
+    if estimator(plan) is not Estimator.MODEL or (checked.schema_version < EXACT_SINCE and has_early_audit(checked)):
         return None
     whole = _whole_marginals(checked, plan, adaptive=True)
     merged = [entry for entry in checked.measurements if entry.merged_to is not None]
