@@ -19,7 +19,7 @@ from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import bound, decimal, exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
@@ -222,15 +222,14 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
 
 def _offer_files(plan: Plan, other_people: bool) -> None:
     """Offer the plan, and the release as code."""
-    st.download_button(
+    offer_file(
         _("Save this plan"),
-        made_on_click(lambda: plan.dumps().encode(), "plan.yaml", "application/yaml"),
-        file_name="plan.yaml",
-        mime="application/yaml",
+        lambda: plan.dumps().encode(),
+        "plan.yaml",
+        "application/yaml",
         icon=":material/download:",
         key=visit().key("save-plan"),
         type="tertiary",
-        on_click="ignore",
         help=_(
             "Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
             "load it in step 2."

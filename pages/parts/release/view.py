@@ -20,7 +20,7 @@ from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import OCTETS, made_on_click
+from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.wording import bound, counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
@@ -90,12 +90,12 @@ def _downloads(release: Release) -> None:
         if name == REPLICATES and not _can_be_replicated(release):
             return
         file_name = name.split("/")[-1]
-        st.download_button(
+        offer_file(
             _("Download {file}", file=file_name),
-            made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
+            lambda: _single_file(release, name),
             file_name,
             OCTETS,
-            on_click="ignore",
+            key="single-file-download",
             icon=":material/description:",
             width="stretch",
         )
@@ -106,14 +106,14 @@ def _whole_bundle(release: Release) -> None:
     name = release.plan.title or release.plan.dataset  # years of a dataset differ in their titles
     stem = "".join(c if c.isalnum() else "-" for c in name[:MAX_STEM]).strip("-").lower() or "release"
     zip_name = f"{stem}-{release.release_id[:8]}.zip"
-    st.download_button(
+    offer_file(
         _("Download everything"),
-        made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
+        lambda: release.bundle,  # it may be large
         zip_name,
         "application/zip",
+        key="bundle-download",
         type="primary",
         icon=":material/download:",
-        on_click="ignore",
         width="stretch",
         help=_("One file with the tables, synthetic rows, a report that opens offline, and the guarantee."),
     )

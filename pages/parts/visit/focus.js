@@ -78,6 +78,7 @@ function repair() {
   repairMenu();
   nameHelp();
   sayAway();
+  sayWhyNot();
 }
 
 // What a button opens above the page stands at the end of the document, behind all that Tab has yet to pass. So the focus
@@ -135,6 +136,15 @@ function sayAway() {
   if (!words || !command.textContent.includes("yourscript.py") || words.nodeValue === shown.away) return;
   command.style.display = "none";
   words.nodeValue = shown.away;
+}
+
+// A file that could not be made: Streamlit says so in English for five seconds. The next run shows the reason for good.
+function sayWhyNot() {
+  for (const fault of document.querySelectorAll('[data-testid="stDownloadButtonError"]:not([data-told])')) {
+    fault.dataset.told = "";
+    if (fault.firstChild) fault.firstChild.nodeValue = shown.unmade;
+    redraw();
+  }
 }
 
 function focusOn(data, scroll, until) {

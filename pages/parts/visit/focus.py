@@ -18,8 +18,9 @@ _focus = st.components.v2.component("focus", js=Path(__file__).with_name("focus.
 def follow(page: str) -> None:
     """Move the focus to the heading that the page named, if that is a new one, and close the menu on a phone.
 
-    It also says what to do if the server cannot be reached, loads the script for charts before one is shown, and asks
-    for another run when the visitor's system turns dark or light: charts have the colours of the run that drew them.
+    It also says what to do if the server cannot be reached, and loads the script for charts before one is shown. It
+    asks for another run when the visitor's system turns dark or light, since charts have the colours of the run that
+    drew them, and when a file could not be made: that run says why.
 
     To be called once a run, after `page` was drawn.
     """
@@ -29,6 +30,6 @@ def follow(page: str) -> None:
         "reload the page once the server answers again, and bring your table again."
     )
     data = {"page": page, "at": at, "scroll": scroll, "away": away, "help": _("Help for {words}"), "later": LATER,
-            "ground": st.context.theme.type}  # fmt: skip
+            "unmade": _("The file could not be made."), "ground": st.context.theme.type}  # fmt: skip
     with st.container(key="focus"):
         _focus(key="focus-component", data=data, on_turned_change=lambda: None)
