@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dpengine.results.answer import Answer, Expected, expect
     from dpengine.results.predict import epsilon_for, predict
     from dpengine.results.preview import preview
+    from dpengine.results.proportions import proportions
     from dpengine.results.result import Result
     from dpengine.sources.open import open_table
     from dpengine.sources.table import Table
@@ -58,7 +59,7 @@ __all__ = [
     "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
     "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
     "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table", "predict",
-    "preview", "published", "release", "signed_by", "verify",
+    "preview", "proportions", "published", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -86,6 +87,7 @@ _MODULES = {
     "results.answer": ("Answer", "Expected", "expect"),
     "results.predict": ("epsilon_for", "predict"),
     "results.preview": ("preview",),
+    "results.proportions": ("proportions",),
     "results.result": ("Result",),
     "sources.open": ("open_table",),
     "sources.table": ("Table",),

@@ -116,11 +116,13 @@ def numbers(manifest: dict[str, Any], headings: Mapping[str, str], content: byte
     )
     if table is None:
         return
-    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+    # with the drawing, which takes a while
+    from pages.parts.release.chart import counts_or_percentages, in_readers_words, number_columns
 
     release = of_verified(manifest, content)
     frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
-    show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    frame, columns = counts_or_percentages(release, table, frame, number_columns(), key="verify-as")
+    show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
 
 
 def offer_workbook(release: Published) -> None:

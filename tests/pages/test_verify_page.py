@@ -177,6 +177,20 @@ def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
     assert list(shown.columns)[:4] == ["change_", "count", "before", "after"]
 
 
+def test_a_table_is_shown_as_percentages_of_everybody_or_within_groups(finished: Release) -> None:
+    at = page(finished.bundle)
+    release_id = finished.release_id
+    at.selectbox(key=f"verify_table_{release_id}").set_value(("sex", "region")).run()
+    box = at.selectbox(key="verify-as-sex × region")
+    assert box.options[:2] == ["counts", "percentages of all"]
+    box.set_value("0").run()
+    assert not at.exception
+    shown = next(each.value for each in at.dataframe if "proportion" in each.value)
+    assert list(shown.columns)[:3] == ["Sex at birth", "region", "count"]
+    assert shown["proportion"].sum() == pytest.approx(100)
+    assert (shown["proportion_low"] <= shown["proportion"]).all()
+
+
 def test_all_tables_are_offered_for_a_spreadsheet(finished: Release) -> None:
     at = page(finished.bundle)
     assert "All tables for a spreadsheet" in [each.label for each in at.get("download_button")]

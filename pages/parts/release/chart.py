@@ -16,20 +16,25 @@ from dpengine.charts.heatmap import readable_width
 from dpengine.charts.level_rows import LOOK, level_rows
 from dpengine.charts.levels import level_table, level_tree
 from dpengine.results import published_columns
+from dpengine.results.proportions import PROPORTIONS, groups_of, proportions
 from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures, published_name
 from dpengine.results.result import Result
+from dpengine.results.spans import decimals_of
+from dpengine.results.views.published import PublishedTables
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import Drawn, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
+from pages.parts.shared.wording import heading_of, headings_of, name_of, plain, shown_labels
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_twin"]
+__all__ = [
+    "counts_or_percentages", "figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_twin",
+]  # fmt: skip
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -116,8 +121,46 @@ def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: s
     """Offer the same numbers as a table."""
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # drawn only when open: a browser redraws even a hidden table at each change
-        frame, columns = numbers_of(result, table, measure)
-        show_numbers(frame, columns, place=twin)
+        with twin:
+            frame, columns = numbers_of(result, table, measure)
+            if measure is None:
+                frame, columns = counts_or_percentages(result, table, frame, columns, key=f"{key}-as")
+            show_numbers(frame, columns)
+
+
+def counts_or_percentages(
+    published: PublishedTables, table: Columns, frame: pd.DataFrame, columns: dict[str, Any], *, key: str
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Ask whether `frame`, a table as shown, has its counts or percentages; return it, and how it is shown."""
+    plan = published.plan
+    groups = groups_of(plan, table)
+    if not groups:
+        return frame, columns
+    words = {"counts": _("counts"), **{str(k): _group_in_words(plan, group) for k, group in enumerate(groups)}}
+    chosen = st.selectbox(_("Numbers as"), list(words), format_func=words.__getitem__, key=f"{key}-{name_of(table)}")
+    if chosen == "counts":
+        return frame, columns
+    found = proportions(published, table, groups[int(chosen)])[list(PROPORTIONS)]
+    labels = {name: published_name(name, PROPORTIONS) for name in frame.columns[: len(table)]}
+    frame = frame.rename(columns=labels)
+    shown = frame[[*labels.values(), COUNT]].assign(**{name: 100 * found[name] for name in PROPORTIONS})
+    if "mostly noise" in frame:
+        shown["mostly noise"] = frame["mostly noise"]
+    digits = decimals_of(float((shown[PROPORTIONS[2]] - shown[PROPORTIONS[1]]).median()))
+    form = f"%.{min(2, digits)}f %%"
+    heads = (_("percentage"), _("low"), _("high"))
+    helps = (words[chosen], _("95 % interval, lower end."), _("95 % interval, upper end."))
+    percents = {
+        name: st.column_config.NumberColumn(head, format=form, help=text)
+        for name, head, text in zip(PROPORTIONS, heads, helps, strict=True)
+    }
+    return shown, columns | percents
+
+
+def _group_in_words(plan: Plan, group: Columns) -> str:
+    if not group:
+        return _("percentages of all")
+    return _("percentages within {columns}", columns=heading_of(plan, group))
 
 
 def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple[pd.DataFrame, dict[str, Any]]:
