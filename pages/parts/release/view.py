@@ -161,17 +161,18 @@ def _promise(release: Release) -> None:
     with st.container(border=True):
         st.markdown(
             _(
-                "**What it says.** {count} {unit} in all (95 %: {low} to {high}). {which_rows} Someone who is 50 % "
-                "sure that a person is in the table can become {belief}.",
+                "**What it says.** {count} {unit} in all (95 %: {low} to {high}). Someone who is 50 % sure that a "
+                "person is in the table can become {belief}.",
                 count=number(int(total["count"])),
                 unit=counted_noun(release.plan),
                 low=number(int(total["low"])),
                 high=number(int(total["high"])),
-                which_rows=plain(rows_counted(release.plan)),
                 belief=can_become,
             ),
             help=term("interval"),
         )
+        if counted := rows_counted(release.plan):
+            st.markdown(f"**{_('What is counted')}.** {plain(counted)}")
         for line in _of_everybody(release):
             st.markdown(line)
         if modelled := model_errors(release):
