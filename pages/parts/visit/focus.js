@@ -136,6 +136,8 @@ function sayAway() {
   if (!words || !command.textContent.includes("yourscript.py") || words.nodeValue === shown.away) return;
   command.style.display = "none";
   words.nodeValue = shown.away;
+  const title = command.closest('[role="dialog"]').querySelector("h1, h2, h3");
+  if (title) title.textContent = shown.awayTitle;
 }
 
 // A file that could not be made: Streamlit says so in English for five seconds. The next run shows the reason for good.

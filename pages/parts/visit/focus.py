@@ -29,7 +29,8 @@ def follow(page: str) -> None:
         "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
         "reload the page once the server answers again, and bring your table again."
     )
-    data = {"page": page, "at": at, "scroll": scroll, "away": away, "help": _("Help for {words}"), "later": LATER,
+    data = {"page": page, "at": at, "scroll": scroll, "away": away,
+            "awayTitle": _("Connection error"), "help": _("Help for {words}"), "later": LATER,
             "unmade": _("The file could not be made."), "ground": st.context.theme.type}  # fmt: skip
     with st.container(key="focus"):
         _focus(key="focus-component", data=data, on_turned_change=lambda: None)
