@@ -172,7 +172,7 @@ def _promise(release: Release) -> None:
             help=term("interval"),
         )
         if counted := rows_counted(release.plan):
-            st.markdown(f"**{_('What is counted')}.** {plain(counted)}")
+            st.markdown(_("**What is counted.** {text}", text=plain(counted)))
         for line in _of_everybody(release):
             st.markdown(line)
         if modelled := model_errors(release):
