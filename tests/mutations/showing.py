@@ -34,6 +34,8 @@ OF_PUSHDOWN = "tests/counting/test_pushdown.py"
 OF_TREES = "tests/test_found_bins.py::test_boxes_that_do_not_hold_each_step_once_are_refused"
 OF_WIDTHS = "tests/bundle/test_verify_amounts.py::test_intervals_of_means_and_sums_are_as_wide_as_their_noise"
 
+PROPORTIONS, OF_PROPORTIONS = "dpengine/results/proportions.py", "tests/results/test_proportions.py"
+
 FAULTS = [
     # Answers and their errors
     Fault(
@@ -574,5 +576,27 @@ FAULTS = [
         "if not -MAX_AHEAD <= time.time() - since <= sign_in.lasts.total_seconds():",
         "if time.time() - since > sign_in.lasts.total_seconds():",
         "tests/pages/access/test_person.py::test_a_clock_that_is_set_back_prolongs_no_sign_in",
+    ),
+    # Proportions of published counts
+    Fault(
+        "a proportion's interval says nothing of the error of its group",
+        PROPORTIONS,
+        "down = np.hypot(middle - low / whole, middle - part / most)",
+        "down = middle - low / whole",
+        OF_PROPORTIONS + "::test_an_interval_follows_from_those_of_both_counts",
+    ),
+    Fault(
+        "cells of persons who count in several of them are divided by their sum",
+        PROPORTIONS,
+        "    if (plan.tallies[tally].cells or 1) > 1:\n        return []\n",
+        "",
+        OF_PROPORTIONS + "::test_cells_that_do_not_add_up_to_people_have_no_proportions",
+    ),
+    Fault(
+        "the groups of a proportion are those of another column's order",
+        PROPORTIONS,
+        "of_group.transpose([own.index(column) for column in kept])",
+        "of_group",
+        OF_PROPORTIONS + "::test_groups_of_two_columns_may_be_published_in_another_order",
     ),
 ]

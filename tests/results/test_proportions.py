@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +63,31 @@ def test_cells_that_do_not_add_up_to_people_have_no_proportions() -> None:
     once, several = ({"columns": ["kind", "town"], "distinct": True, "cells_per_person": most} for most in (1, 2))
     assert groups_of(plan("1", [once, ["town"]], unit=unit), ("kind", "town")) == [], "the total counts rows"
     assert groups_of(plan("1", [several], unit=unit), ("kind", "town")) == []
+
+
+def test_groups_of_two_columns_may_be_published_in_another_order() -> None:
+    columns = [{"name": name, "kind": "category", "values": list(values), "other": False, "missing": False}
+               for name, values in (("a", "xy"), ("b", "pqr"), ("c", "uv"))]  # fmt: skip
+    of = dpe.Plan.model_validate(
+        {"dataset": "d", "epsilon": 1000, "columns": columns, "tables": [["a", "b", "c"], ["b", "a"]]}
+    )
+    data = pd.DataFrame([(a, b, c) for k, (a, b, c) in enumerate(product("xy", "pqr", "uv")) for _ in range(9 * k + 5)],
+                        columns=["a", "b", "c"])  # fmt: skip
+    frame = dpe.proportions(dpe.release(data, of, ledger=dpe.Ledger.in_memory()), ("a", "b", "c"), ("a", "b"))
+    true = data.groupby(["a", "b", "c"]).size() / data.groupby(["a", "b"]).size()
+    assert frame["proportion"].to_numpy() == pytest.approx(true.to_numpy())
+
+
+def test_an_interval_follows_from_those_of_both_counts() -> None:
+    made = dpe.preview(plan("0.5", [["kind", "town"], ["town"]]))
+    frame = dpe.proportions(made, ("kind", "town"), ("town",)).set_index(["kind", "town"])
+    group = made.tables["town",].set_index("town")
+    cell, of = frame.loc["a", "B"], group.loc["B"]
+    part = cell["count"] / of["count"]
+    down = np.hypot(part - cell["low"] / of["count"], part - cell["count"] / of["high"])
+    up = np.hypot(cell["high"] / of["count"] - part, cell["count"] / of["low"] - part)
+    assert cell["proportion_low"] == pytest.approx(max(part - down, 0))
+    assert cell["proportion_high"] == pytest.approx(min(part + up, 1))
 
 
 def test_a_column_may_be_called_like_the_new_ones() -> None:
