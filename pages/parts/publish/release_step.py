@@ -84,7 +84,7 @@ def publish_step(plan: Plan) -> None:
 def _ask_names(plan: Plan) -> None:
     """Ask whose budget is spent, and for the title and the words that readers see."""
     entries = visit().entries
-    name, title = st.columns(2)
+    name, title = st.columns(2, vertical_alignment="bottom")
     dataset = name.text_input(
         _("Dataset whose budget is spent"),
         value=entries.dataset,

@@ -6,6 +6,7 @@ const NARROW = 640; // pixels
 const SETTLED = 1000; // milliseconds until the first screen is drawn whole
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MAIN = '[data-testid="stMain"]';
+const OF_BOX = "Help for "; // how Streamlit begins the name of the help of a box
 const MOVED = 50; // milliseconds after which a focus that was on its way elsewhere has come there
 let shown = null;
 let held = null; // what has the focus, or had it until it was taken from the page or switched off
@@ -118,8 +119,12 @@ function keepHelp(event) {
 }
 
 // Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it, and
-// anew when these change.
+// anew when these change. That of a box has the box's name already, in English words.
 function nameHelp() {
+  for (const help of document.querySelectorAll(`.stTooltipIcon button[aria-label^="${OF_BOX}"]:not([data-named])`)) {
+    const box = help.ariaLabel.slice(OF_BOX.length);
+    help.ariaLabel = shown.help.replace("{words}", () => box);
+  }
   for (const help of document.querySelectorAll('.stTooltipIcon button:is([aria-label="Help"], [data-named])')) {
     help.dataset.named = "";
     const text = help.closest(".stMarkdown, .stHeading")?.cloneNode(true);
