@@ -34,6 +34,7 @@ COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")
 # 100 cells: a change is then off in nearly 10. Below this half-width, counts are hardly ever off.
 NEARLY_EXACT = 0.2
 MAX_REASONS = 3  # that an error gives
+MAX_DECIMALS = 6
 _COUNT = ("count", "low", "high")
 
 
@@ -96,13 +97,22 @@ def not_compared(before: Readable, after: Readable) -> list[NotCompared]:
 
 
 def decimals(low: float, high: float) -> int:
-    """Return with how many decimals the ends of an interval are shown: its half-width has two significant digits.
+    """Return with how many decimals the ends of an interval are shown, and what lies between them.
 
-    >>> decimals(-24, 5), decimals(-0.6508, -0.0585), decimals(-2e-9, 2e-9)
-    (0, 2, 6)
+    Its half-width has two significant digits. An end that is not 0 does not look like 0: whether 0 lies between them
+    is what readers look for.
+
+    >>> decimals(-24, 5), decimals(-0.6508, -0.0585), decimals(-2e-9, 2e-9), decimals(0.3, 125)
+    (0, 2, 6, 1)
     """
-    half_width = (high - low) / 2
-    return min(6, max(0, 1 - math.floor(math.log10(half_width)))) if half_width > 0 else 0
+    sizes = [abs(end) for end in (low, high) if end] if low < high else []
+    places = [1 - _leading((high - low) / 2), *(-_leading(size) for size in sizes)] if sizes else [0]
+    return min(MAX_DECIMALS, max(0, *places))
+
+
+def _leading(size: float) -> int:
+    """Return the place of the first significant digit of a number: 2 for 350, -1 for 0.35."""
+    return math.floor(math.log10(size))
 
 
 def read(release: Readable) -> Published:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpengine.array_types import Ints
-from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers
+from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
 from dpengine.counting.equivalence_classes import (
@@ -34,7 +34,7 @@ __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "affixes_found", "around_bounds",
     "beyond_bounds", "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
     "columns_of_several_answers", "columns_without_numbers", "distinct_texts", "frequency_column", "people_count",
-    "row_count", "rows_below", "rows_by_cell", "rows_kept", "unique_people",
+    "row_count", "rows_below", "rows_by_cell", "rows_kept", "thousands_found", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be

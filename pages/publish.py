@@ -29,6 +29,7 @@ from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import faulty
 from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.tables import counting_rows
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 from pages.parts.visit.strategy import strategy_of
@@ -170,7 +171,8 @@ def _partial_plan() -> Plan | None:
     lacking, entries = set(faulty()), visit().entries
     ready = tuple(name for name in plan_form.used(entries) if name not in lacking)
     try:
-        declared = entries.with_(chosen=ready, several_rows=False)
+        more = tuple(map(counting_rows, entries.more))
+        declared = entries.with_(chosen=ready, several_rows=False, more=more)
         plan = visit().once("plan-so-far", declared, lambda: plan_form.to_plan(declared))
         strategy_of(plan).check()
     except PlanError:

@@ -18,7 +18,7 @@ from dpengine.results.result import Result
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of, name_of, people, words_in_files
+from dpengine.spec.wording import counted_noun, heading_of, people, words_in_files
 from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Entry", "column_entries", "entries_of_tables", "model_errors", "reading_entries", "synthetic_entry"]
@@ -343,7 +343,7 @@ def _example(table: str, half_width: float) -> dict[str, str]:
 def reading_entries(result: Result) -> list[Entry]:
     """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
-    example = _example(name_of(first), result.half_width(first))
+    example = _example(heading_of(result.plan, first), result.half_width(first))
     rows_only = result.measured.boxes is None and not result.plan.tallied
     others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic_entry(result.plan))
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]

@@ -21,7 +21,7 @@ from dpengine.array_types import Columns
 from dpengine.bundle.guide import entries_of_tables
 from dpengine.errors import ReleaseError
 from dpengine.exact import exact_text
-from dpengine.results.published_columns import NUMBERS, measures, number_type
+from dpengine.results.published_columns import NUMBERS, measures, number_type, published_name
 from dpengine.results.result import EXACT
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
@@ -141,13 +141,16 @@ def _write_table(book: Workbook, published: PublishedTables, table: Columns, nam
     whole, decimal = book.add_format({"num_format": "#,##0"}), book.add_format({"num_format": "#,##0.0##"})
     head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
     words = _headings(plan, table)
+    of_count = f"{_('count')}: " if measures(plan, table) else ""
+    noisy_head = of_count + _("mostly noise")
+    of_numbers = [text for word in (*words.values(), noisy_head) for text in (word, word.capitalize())]
     heads: list[str] = []
     widths: list[int] = []
     for place, (key, values) in enumerate(cells.items()):
         if place < len(table):
             column = plan.column(table[place])
             shown = dict(zip(column.labels, shown_labels(column), strict=True))
-            heading = heading_of(plan, (table[place],))
+            heading = published_name(heading_of(plan, (table[place],)), of_numbers)
             sheet.write_column(1, place, [shown[str(label)] for label in values])
             longest = max(map(_letters, (heading, *shown.values())))
             widths.append(min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1]))
@@ -158,8 +161,7 @@ def _write_table(book: Workbook, published: PublishedTables, table: Columns, nam
             widths.append(_NUMBER)
         heads.append(heading)
     noisy = (cells["low"] == 0) & (published.half_width(table) >= EXACT)
-    of_count = f"{_('count')}: " if measures(plan, table) else ""
-    heads.append(of_count + _("mostly noise"))
+    heads.append(noisy_head)
     widths.append(len(_("mostly noise")) + 2)
     sheet.write_column(1, len(cells), [_("mostly noise") if each else "" for each in noisy.tolist()])
     sheet.write_row(0, 0, heads, head)

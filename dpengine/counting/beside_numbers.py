@@ -1,7 +1,7 @@
-"""Look at a table: which columns hold numbers in texts, and which texts, such as a unit, stand beside these?
+"""Look at a table: which columns hold numbers in texts, how are these written, and what stands beside them?
 
-Nothing is changed by what is found here: the owner is asked, and declares the texts as public knowledge of how the
-numbers are written.
+Nothing is changed by what is found here: the owner is asked, and declares the format, and texts such as a unit, as
+public knowledge of how the numbers are written.
 """
 
 from __future__ import annotations
@@ -9,20 +9,28 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from dpengine.counting.sample_rows import first_rows
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import LocalTable, Table
+from dpengine.spec.declared import NumberFormat
+from dpengine.spec.domain import Amount, Number
 from dpengine.spec.numeric.affixes import stands_after, stands_before
 
-__all__ = ["affixes_found", "columns_without_numbers"]
+__all__ = ["affixes_found", "columns_without_numbers", "thousands_found"]
 
 _ROWS = 2_000  # that are looked at
 _LEAST, _ONE_IN = 3, 50  # cells that hold a text beside a number: as many at least, and one in so many
 _MOST, _LONGEST = 5, 20  # texts, and letters of one
 _BESIDE = re.compile(r"(?P<before>[^0-9]*?)[+-]?[0-9](?:[0-9.,' \u00a0\u202f]*[0-9])?(?P<after>[^0-9]*)")
 _PLAIN = re.compile(r"[+-]?[0-9.,' \u00a0\u202f]+")
+_NUMBER = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
+# By the mark that a format takes for the decimal mark: the format in which it groups thousands, and such numbers.
+_GROUPED: dict[str, tuple[NumberFormat, re.Pattern[str]]] = {
+    ".": ("1.234,5", re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?")),
+    ",": ("1,234.5", re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")),
+}
 
 
 def affixes_found(table: Table, names: Collection[str]) -> dict[str, list[str]]:
@@ -33,6 +41,37 @@ def affixes_found(table: Table, names: Collection[str]) -> dict[str, list[str]]:
     """
     found = {name: _frequent(cells) for name, cells in _texts(table).items() if name in names}
     return {name: affixes for name, affixes in found.items() if affixes}
+
+
+def thousands_found(table: Table, columns: Iterable[Number | Amount]) -> dict[str, NumberFormat]:
+    """Return the format in which a mark groups thousands, of columns that are declared to have decimals behind it.
+
+    Such a column reads 1.200 as 1.2, which may well lie within its bins, so that nobody would notice. This is for the
+    eyes of the owner only, who knows what the mark stands for. A table that stays in its database is not looked at.
+    """
+    texts, found = _texts(table), {}
+    for column in columns:
+        mark = "," if column.format == "1.234,5" else "."
+        written, grouped = _GROUPED[mark]
+        if _groups_thousands(texts.get(column.name, ()), mark, grouped):
+            found[column.name] = written
+    return found
+
+
+def _groups_thousands(cells: Iterable[str], mark: str, grouped: re.Pattern[str]) -> bool:
+    """Whether many cells have the mark, always before three digits, and no number has four digits without it.
+
+    >>> cells = ["1.200 EUR", "950 EUR", "12.400 EUR"] * 2
+    >>> _groups_thousands(cells, *(".", _GROUPED["."][1]))
+    True
+    >>> [_groups_thousands([*cells, odd], *(".", _GROUPED["."][1])) for odd in ("1.25", "0.375", "1200")]
+    [False, False, False]
+    """
+    numbers = [match[0] for match in map(_NUMBER.search, cells) if match]
+    marked = [each for each in numbers if mark in each]
+    enough = max(_LEAST, len(numbers) / _ONE_IN)
+    alike = all(grouped.fullmatch(each) if mark in each else len(re.split("[.,]", each)[0]) <= 3 for each in numbers)
+    return len(marked) >= enough and alike
 
 
 def columns_without_numbers(table: Table) -> list[str]:

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 KINDS = ("number", "category", "yesno", "date", "amount")
+STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mode")
 MAX_FAULTS = 100
 MAX_TYPED, MAX_ALIKE = 60, 500  # letters of a name, and names, among which a similar one is looked for
 ALIKE = 0.75  # how much a name resembles another, from 0 to 1, if that was most likely meant
@@ -163,8 +164,12 @@ def _sentence(fault: ErrorDetails) -> str:
     if fault["type"] == "model_attributes_type" and {"columns", "of", "by"} & {*fault["loc"]}:
         return _("a column is declared with its name, its kind and what is known of it, such as {example}",
                  example="{name: smokes, kind: yesno}")  # fmt: skip
+    of_question = fault["loc"][-1:] == ("statistic",)
+    if fault["type"] == "model_attributes_type" and of_question:
+        return _("a statistic is declared with its kind, and with what is known of its column, such as {example}",
+                 example=f"{{kind: mean, of: {_EXAMPLES['Grid']}}}")  # fmt: skip
     if fault["type"].startswith("union_tag"):
-        return _("kind must be one of {kinds}", kinds=", ".join(KINDS))
+        return _("kind must be one of {kinds}", kinds=", ".join(STATISTICS if of_question else KINDS))
     context = dict(fault.get("ctx", {}))
     if fault["type"] == "too_short":
         return plural(

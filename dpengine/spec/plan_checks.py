@@ -244,4 +244,4 @@ def _check_associations(plan: Plan, table: Columns, name: str) -> None:
 def _even_knots(amount: Amount) -> str:
     """Return knots that an amount could have for quantiles, as a plan file has them."""
     knots = even_knots(amount.low, amount.high, amount.step, min(SUGGESTED, amount.grid.steps))
-    return f"[{', '.join(f'{knot:f}' for knot in knots)}]"
+    return f"[{', '.join(f'{knot.normalize():f}' for knot in knots)}]"

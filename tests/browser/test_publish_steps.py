@@ -148,5 +148,7 @@ def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Pat
     press(page.get_by_role("button", name="Deutsch"))
     expect(page.get_by_role("button", name=re.compile("Einmal veröffentlichen"))).to_be_visible()
     rest(page)
+    expect(page.get_by_role("button", name="Hilfe zu Datenbestand")).to_be_attached()
+    expect(page.get_by_role("button", name=re.compile("^Help for"))).to_have_count(0)
     press(page.get_by_role("button", name="Verlauf"))
     expect(page.get_by_text("Strategie auto")).to_have_count(0)

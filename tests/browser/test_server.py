@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.actions import PATIENCE, clinic_csv, follow, upload
-from tests.serving import Served, served
+from tests.browser.actions import PATIENCE, clinic_csv, follow, press, rest, upload
+from tests.serving import ROOT, Served, served
 
 
 def health(app: Served) -> tuple[int, str]:
@@ -51,3 +52,37 @@ def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser,
                 expect(away.get_by_text("yourscript.py")).to_be_hidden()
             page.close()
         assert len(list(app.files.iterdir())) == killed
+
+
+# Loaded by the server's Python before anything else: no workbook can be made.
+FULL = """
+from dpengine.bundle import workbook
+from dpengine.errors import ReleaseError
+
+def refuse(*_given):
+    raise ReleaseError("the disk is full")
+
+workbook.workbook = refuse
+"""
+
+
+@pytest.mark.nightly
+def test_a_file_that_cannot_be_made_says_why_beside_its_button(
+    chromium: Browser, tmp_path: Path, bundle: bytes
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(FULL)
+    with served(tmp_path, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}") as app:
+        page = chromium.new_page()
+        follow(page)
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{app.address}/verify")
+        rest(page)
+        page.locator("input[type=file]").first.set_input_files(
+            {"name": "release.zip", "mimeType": "application/zip", "buffer": bundle}
+        )
+        button = page.get_by_role("button", name="All tables for a spreadsheet")
+        press(button)
+        expect(page.get_by_role("alert")).to_contain_text("could not be made. the disk is full")
+        expect(page.get_by_text("Failed to generate")).to_have_count(0)
+        expect(button).to_be_enabled()
+        page.close()

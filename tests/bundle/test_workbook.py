@@ -59,6 +59,17 @@ def test_each_table_has_a_sheet_with_all_of_its_numbers() -> None:
     assert workbook(made, "42") == workbook(made, "42")
 
 
+@pytest.mark.parametrize(("label", "code", "shown"), [("Count", "en", "Count_"), ("Anzahl", "de", "Anzahl_")])
+def test_a_column_called_like_a_number_has_a_heading_of_its_own(label: str, code: str, shown: str) -> None:
+    """Two columns of a sheet with one heading are one to a pivot table, and to many a formula."""
+    columns = [{"name": "town", "kind": "yesno", "label": label}]
+    with speaking(code):
+        book = sheets(workbook(dpe.preview(plan(columns=columns, tables=[["town"]])), "1"))
+    head = next(rows[0] for name, rows in book.items() if name.startswith("1 "))
+    assert head[0] == shown
+    assert len({str(each).casefold() for each in head}) == len(head)
+
+
 def test_statistics_have_their_intervals() -> None:
     made = dpe.preview(dpe.Plan.loads(PAY))
     head, *rows = next(each for name, each in sheets(workbook(made, "1")).items() if name.startswith("1 "))

@@ -279,3 +279,10 @@ def test_a_sum_of_four_cells_is_off_by_twice_as_much_as_one(result: Result) -> N
     one, four = people(half_width), people(2 * half_width)
     (adding,) = (entry.text for entry in guide.reading_entries(result) if entry.name == "Adding cells")
     assert f"within ±{one}, and a sum of four cells within about ±{four}." in adding
+
+
+def test_an_example_names_its_table_as_the_headings_of_a_report_do() -> None:
+    columns = [{"name": "sex", "kind": "yesno", "label": "Sex at birth"}]
+    made = preview(Plan.model_validate({"dataset": "d", "epsilon": 1, "columns": columns, "tables": [["sex"]]}))
+    (adding,) = (entry.text for entry in guide.reading_entries(made) if entry.name == "Adding cells")
+    assert "In Sex at birth, one cell is within" in adding

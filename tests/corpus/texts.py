@@ -101,6 +101,7 @@ REFUSED = {
     "an Arrow file named CSV": text(b"ARROW1" + CANARY.encode(), "an Arrow file"),
     "an archive named CSV": text(gzip.compress(CANARY.encode()), "a gzip archive"),
     "a document named CSV": text(b"%PDF-1.7" + CANARY.encode(), "a PDF document"),
+    "a photograph named CSV": text(b"\xff\xd8\xff\xe0\x00" + CANARY.encode(), "a picture"),
     "a database named CSV": text(b"SQLite format 3\0" + CANARY.encode(), "a database"),
     "a page named CSV": text(f"<!DOCTYPE html>\n<p>{CANARY}</p>\n", "'a'"),
     "lines of JSON": text(f'{{"a": "1"}}\n{{"a": "{CANARY}"}}\n', "'a'"),

@@ -34,6 +34,7 @@ OF_PUSHDOWN = "tests/counting/test_pushdown.py"
 OF_TREES = "tests/test_found_bins.py::test_boxes_that_do_not_hold_each_step_once_are_refused"
 OF_WIDTHS = "tests/bundle/test_verify_amounts.py::test_intervals_of_means_and_sums_are_as_wide_as_their_noise"
 
+
 FAULTS = [
     # Answers and their errors
     Fault(

@@ -18,6 +18,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from pages.parts.shared.wording import people, percent_at_most
+from pages.parts.verify import comparison
 from tests.bundles import members_of, zipped
 from tests.plans import PAY
 
@@ -194,6 +195,15 @@ def test_each_number_of_a_table_is_compared_by_itself_with_as_many_digits_as_it_
     assert not at.exception
     shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
     assert len(shown) == Plan.loads(PAY).cells(("state", "sex"))
+
+
+def test_a_change_beyond_the_noise_has_no_end_that_looks_like_0() -> None:
+    """The end of an interval that excludes 0 was printed as +0."""
+    frame = pd.DataFrame(
+        {"low": [-80.0, 0.3, -300.0], "high": [45.0, 125.4, 0.0], "beyond_noise": [False, True, False]}
+    )
+    assert comparison._digits(frame) == 1
+    assert comparison._digits(frame.drop(1)) == 0
 
 
 def test_what_is_not_compared_is_listed(finished: Release) -> None:

@@ -5,13 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from typing import get_args
 
 import pytest
 
 from dpengine import PlanError
+from dpengine.spec.declared import STATISTICS
 from dpengine.spec.domain import Amount, Category, Number, YesNo
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.spec.query import (
+    Condition,
+    Count,
+    Mean,
+    Mode,
+    Proportion,
+    Quantile,
+    Question,
+    Statistic,
+    Sum,
+    Variance,
+)
 from dpengine.spec.query.statistic import quantile_name
 from dpengine.translation.catalogue import speaking
 
@@ -199,3 +212,24 @@ def test_a_name_in_place_of_a_column_is_answered_with_what_to_write(make: Callab
         make()
     assert instead in str(refused.value)
     assert "instance of" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "instead"),
+    [
+        ("mean", "statistic: a statistic is declared with its kind, and with what is known of its column, such as "
+                 "{kind: mean, of: {name: age, low: 0, high: 120, step: 1}}"),
+        ({"kind": "mena"}, "statistic: kind must be one of count, proportion, sum, mean, variance, quantile, mode"),
+        ({"kind": "mode", "of": {"name": "a", "kind": "text"}},
+         "statistic → mode → of: kind must be one of number, category, yesno, date, amount"),
+    ],
+)  # fmt: skip
+def test_a_statistic_that_is_no_statistic_is_answered_with_what_to_write(statistic: object, instead: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        Question(dataset="d", epsilon=1, statistic=statistic)
+    assert str(refused.value) == instead
+
+
+def test_kinds_of_statistics_are_those_that_a_question_takes() -> None:
+    kinds = (each.model_fields["kind"].default for each in get_args(get_args(Statistic)[0]))
+    assert tuple(kinds) == STATISTICS

@@ -47,11 +47,14 @@ _FOREIGN = (
     (b"FEA1", mark("a Feather file")),
     (b"\x1f\x8b", mark("a gzip archive")),
     (b"%PDF", mark("a PDF document")),
+    (b"\xff\xd8\xff", mark("a picture")),
+    (b"\x89PNG", mark("a picture")),
     (b"SQLite format 3", mark("a database")),
 )
 _SHIFTS = rb"[\x0e\x0f\x1b~+\\]"  # bytes that begin other characters in encodings of seven bits
 _NOT_TEXT = mark(
-    "the file is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, state the encoding utf-16-le"
+    "the file is not a text table: it holds NUL bytes, as files of other programs do. Export the table as CSV or "
+    "Excel. If it is UTF-16 without a mark, state the encoding utf-16-le"
 )
 
 

@@ -18,7 +18,7 @@ from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation
 from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import (
     exactly,
@@ -66,13 +66,13 @@ def all_tables(plan: Plan, table: Columns) -> None:
             spread=_spread(plan),
         )
     )
-    st.download_button(
+    offer_file(
         _("Predictions as CSV"),
-        made_on_click(lambda: predictions_csv(plan), "predicted-errors.csv", "text/csv"),
-        file_name="predicted-errors.csv",
-        mime="text/csv",
+        lambda: predictions_csv(plan),
+        "predicted-errors.csv",
+        "text/csv",
+        key="predictions",
         icon=":material/download:",
-        on_click="ignore",
         help=_(
             "Every table at {n} values of ε, from the plan alone. It says nothing about your data.",
             n=number(len(EPSILONS)),

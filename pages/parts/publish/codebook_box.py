@@ -19,7 +19,7 @@ from dpengine.spec.exchange import formats
 from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -49,14 +49,14 @@ def show() -> None:
             )
         )
         for place, (label, name, mime, write) in zip(st.columns(len(SHEETS)), SHEETS, strict=True):
-            place.download_button(
+            offer_file(
                 label,
-                made_on_click(partial(write, columns, entries.texts), name, mime),
-                file_name=name,
-                mime=mime,
+                partial(write, columns, entries.texts),
+                name,
+                mime,
                 icon=":material/download:",
                 key=visit().key(name),
-                on_click="ignore",
+                place=place,
                 width="stretch",
             )
         files = file_box(

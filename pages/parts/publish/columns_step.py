@@ -25,6 +25,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.table_measures import named
+from pages.parts.visit.plan.tables import rows_and_persons
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
@@ -44,7 +45,16 @@ def choose_columns() -> None:
     tables = plan_form.published(visit().entries)
     _warn()
     _sizes(tables)
-    if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
+    go_on, both = _("Go on to what is known"), rows_and_persons(visit().entries)
+    for columns in both:
+        text = _(
+            "**{table}** is listed twice: to count rows, and to count each person once. A release has one table of the "
+            "same columns, which counts either. Remove one of both here; the other can be published by itself later, "
+            "from the same budget.",
+            table=plain(" × ".join(columns)),
+        )
+        st.warning(text, icon=":material/group:")
+    if st.button(go_on, type="primary", key=visit().key("columns-done"), disabled=not tables or bool(both)):
         visit().settle("columns")
         st.rerun()
 

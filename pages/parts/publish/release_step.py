@@ -19,7 +19,7 @@ from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
@@ -85,7 +85,7 @@ def publish_step(plan: Plan) -> None:
 def _ask_names(plan: Plan) -> None:
     """Ask whose budget is spent, and for the title and the words that readers see."""
     entries = visit().entries
-    name, title = st.columns(2)
+    name, title = st.columns(2, vertical_alignment="bottom")
     dataset = name.text_input(
         _("Dataset whose budget is spent"),
         value=entries.dataset,
@@ -223,15 +223,14 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
 
 def _offer_files(plan: Plan, other_people: bool) -> None:
     """Offer the plan, and the release as code."""
-    st.download_button(
+    offer_file(
         _("Save this plan"),
-        made_on_click(lambda: plan.dumps().encode(), "plan.yaml", "application/yaml"),
-        file_name="plan.yaml",
-        mime="application/yaml",
+        lambda: plan.dumps().encode(),
+        "plan.yaml",
+        "application/yaml",
         icon=":material/download:",
         key=visit().key("save-plan"),
         type="tertiary",
-        on_click="ignore",
         help=_(
             "Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
             "load it in step 2."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine.translation.catalogue import _, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.person_ids import likely_ids
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
@@ -42,17 +42,19 @@ def _ask_whether_several() -> bool | None:
     answer = visit().entries.several_rows
     if answer is None and likely_ids():
         answer = True
-    several = st.radio(
+    words = {"one": mark("each row is a different person"), "several": mark("a person may have several rows")}
+    chosen = st.radio(
         _("In this table"),
-        [False, True],
+        list(words),
         index=None if answer is None else int(answer),
-        format_func=lambda many: _("a person may have several rows") if many else _("each row is a different person"),
+        format_func=lambda rows: _(words[rows]),
         key=visit().key("several"),
         help=term(
             "unit",
             _("If people can have several rows and you say otherwise, they are protected less than you promise."),
         ),
     )
+    several = None if chosen is None else chosen == "several"
     visit().change(several_rows=several)
     return several
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpengine.array_types import Columns
 from dpengine.percentages import percentages_of
+from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -36,15 +37,19 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
             any(plan.column(name).missing for name in table if name not in within)
             and st.checkbox(_("Leave out cells without a value"), key=f"{key}-percent-known-{'-'.join(table)}")
         )
-        frame = in_readers_words(percentages_of(release, table, within=within, missing=missing), plan, table)
-        percent = "%,.1f %%"
+        frame = percentages_of(release, table, within=within, missing=missing)
+        percent = f"%,.{min(2, decimals_of(float((frame['high'] - frame['low']).median())))}f %%"
         columns = {
             "count": st.column_config.NumberColumn(_("count"), format="%,d"),
             "percent": st.column_config.NumberColumn(_("percent"), format=percent),
             "low": st.column_config.NumberColumn(_("low"), format=percent, help=_("95 % interval, lower end.")),
             "high": st.column_config.NumberColumn(_("high"), format=percent, help=_("95 % interval, upper end.")),
         }
-        show_numbers(frame, columns, alt=_("Percentages of {table}", table=heading_of(plan, table)))
+        show_numbers(
+            in_readers_words(frame, plan, table),
+            columns,
+            alt=_("Percentages of {table}", table=heading_of(plan, table)),
+        )
         st.caption(
             _(
                 "Each interval holds the true percentage 95 times in 100. From 0 to 100 means that the noise hides the "

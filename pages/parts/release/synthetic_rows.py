@@ -18,7 +18,7 @@ from dpengine.results.fidelity import compare
 from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import plain, with_headings
 from pages.parts.visit.state import visit
@@ -108,13 +108,12 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
     with st.expander(_("The first rows"), icon=":material/groups:"):
         st.dataframe(comparison.sample, hide_index=True)
     name = f"synthetic-{release.release_id[:8]}-{rows}.csv"
-    st.download_button(
+    offer_file(
         plural("Download {n} row", "Download {n} rows", rows),
-        made_on_click(lambda: write.synthetic_csv(release, comparison.wanted), name, "text/csv"),
+        lambda: write.synthetic_csv(release, comparison.wanted),
         name,
         "text/csv",
         icon=":material/download:",
-        on_click="ignore",
         key="rows-download",
     )
 

@@ -21,7 +21,7 @@ from pages.parts.release.owner_view import show_truth
 from pages.parts.release.percentages import offer_percentages
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import OCTETS, made_on_click
+from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
@@ -92,12 +92,12 @@ def _offer_downloads(release: Release) -> None:
         if name == REPLICATES and not _can_be_replicated(release):
             return
         file_name = name.split("/")[-1]
-        st.download_button(
+        offer_file(
             _("Download {file}", file=file_name),
-            made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
+            lambda: _single_file(release, name),
             file_name,
             OCTETS,
-            on_click="ignore",
+            key="single-file-download",
             icon=":material/description:",
             width="stretch",
         )
@@ -108,14 +108,14 @@ def _offer_bundle(release: Release) -> None:
     name = release.plan.title or release.plan.dataset  # years of a dataset differ in their titles
     stem = "".join(c if c.isalnum() else "-" for c in name[:MAX_STEM]).strip("-").lower() or "release"
     zip_name = f"{stem}-{release.release_id[:8]}.zip"
-    st.download_button(
+    offer_file(
         _("Download everything"),
-        made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
+        lambda: release.bundle,  # it may be large
         zip_name,
         "application/zip",
+        key="bundle-download",
         type="primary",
         icon=":material/download:",
-        on_click="ignore",
         width="stretch",
         help=_("One file with the tables, synthetic rows, a report that opens offline, and the guarantee."),
     )
@@ -163,17 +163,18 @@ def _say_what_it_says(release: Release) -> None:
     with st.container(border=True):
         st.markdown(
             _(
-                "**What it says.** {count} {unit} in all (95 %: {low} to {high}). {which_rows} Someone who is 50 % "
-                "sure that a person is in the table can become {belief}.",
+                "**What it says.** {count} {unit} in all (95 %: {low} to {high}). Someone who is 50 % sure that a "
+                "person is in the table can become {belief}.",
                 count=number(int(total["count"])),
                 unit=counted_noun(release.plan),
                 low=number(int(total["low"])),
                 high=number(int(total["high"])),
-                which_rows=plain(rows_counted(release.plan)),
                 belief=sure(posterior(0.5, release.plan.epsilon)),
             ),
             help=term("interval"),
         )
+        if counted := rows_counted(release.plan):
+            st.markdown(_("**What is counted.** {text}", text=plain(counted)))
         for line in _of_everybody(release):
             st.markdown(line)
         _say_how_to_read(release)

@@ -12,7 +12,7 @@ from dpengine import safe_csv
 from dpengine.results.published_columns import measures
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
 
 __all__ = ["measured_columns", "predicted_columns", "twin"]
@@ -52,12 +52,11 @@ def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None
         with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):
             show_numbers(frame, columns or predicted_columns())
         if not private:
-            st.download_button(
+            offer_file(
                 _("Download as CSV"),
-                made_on_click(lambda: safe_csv.from_frame(frame), f"{key}.csv", "text/csv"),
+                lambda: safe_csv.from_frame(frame),
                 f"{key}.csv",
                 "text/csv",
                 icon=":material/download:",
-                on_click="ignore",
                 key=f"twin-csv-{key}",
             )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
+from datetime import date
+from decimal import Decimal
+from numbers import Real
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -84,6 +88,18 @@ def _hold_choices() -> None:
     taken for the value itself.
     """
     for key, value in st.session_state.items():
-        # An empty list may be that of an upload, which cannot be set.
-        if isinstance(value, str) or (isinstance(value, list) and value and all(isinstance(v, str) for v in value)):
+        if _is_choice(value) and value != []:  # which may be that of an upload, which cannot be set
             st.session_state[key] = value
+
+
+def _is_choice(value: object) -> bool:
+    """Return whether a value is one that is chosen or typed: no state of a button, of a grid or of an upload.
+
+    >>> [_is_choice(value) for value in ("auto", ("age", "sex"), [("mean", "pay")], 0.5, True, {"rows": []})]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(value, list | tuple):
+        return all(map(_is_choice, value))
+    if is_dataclass(value):
+        return not isinstance(value, type)
+    return isinstance(value, str | Real | Decimal | date) and not isinstance(value, bool)

@@ -23,9 +23,13 @@ _FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P
 def show_numbers(
     numbers: pd.DataFrame, columns: Mapping[str, Any], *, place: DeltaGenerator | None = None, **options: Any
 ) -> None:
-    """Show a table whose number columns have an English format such as `%,d`, in the page's language."""
+    """Show a table whose number columns have an English format such as `%,d`, in the page's language.
+
+    A number that is not known is shown as a dash.
+    """
     frame, config = in_language(*lined_up(numbers, columns), st.context.locale or "")
-    (st if place is None else place).dataframe(frame, hide_index=True, column_config=config, **options)
+    shown = st if place is None else place
+    shown.dataframe(frame, hide_index=True, column_config=config, placeholder="–", **options)
 
 
 def lined_up(frame: pd.DataFrame, columns: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:

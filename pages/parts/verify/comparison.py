@@ -108,9 +108,17 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
     )  # fmt: skip
     from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
 
-    digits = 0 if chosen == "count" else decimals(0, float((frame["high"] - frame["low"]).median()))
+    digits = 0 if chosen == "count" else _digits(frame)
     shown = in_readers_words(frame.round(digits), later.plan, table)
     show_numbers(shown, _columns(digits), alt=_("Changes from the earlier release to the later one"))
+
+
+def _digits(frame: pd.DataFrame) -> int:
+    """Return the decimals of a typical interval, or more if an end that excludes 0 would look like 0."""
+    width = float((frame["high"] - frame["low"]).median())
+    ends = frame.loc[frame["beyond_noise"], ["low", "high"]].abs().to_numpy()
+    nearest = float(ends.min()) if ends.size else 0.0
+    return decimals(nearest, nearest + width)
 
 
 def _columns(digits: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dpengine.bundle.workbook import fitting, workbook
 from dpengine.export import Published, of_verified
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.made_on_click import OCTETS, made_on_click
+from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import bullets, name_of, people
 from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
@@ -97,9 +97,9 @@ def _offer_workbook(release: Published) -> None:
         return
     release_id = release.manifest["release_id"]
     name = f"tables-{release_id[:8]}.xlsx"
-    st.download_button(
-        _("All tables for a spreadsheet"), made_on_click(lambda: workbook(release, release_id), name, OCTETS), name,
-        OCTETS, on_click="ignore", icon=":material/table_view:", key="verify_workbook",
+    offer_file(
+        _("All tables for a spreadsheet"), lambda: workbook(release, release_id), name, OCTETS,
+        icon=":material/table_view:", key="verify_workbook",
     )  # fmt: skip
 
 

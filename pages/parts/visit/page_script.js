@@ -7,6 +7,7 @@ const NARROW = 640; // pixels
 const SETTLED = 1000; // milliseconds until the first screen is drawn whole
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const MAIN = '[data-testid="stMain"]';
+const OF_BOX = "Help for "; // how Streamlit begins the name of the help of a box
 const MOVED = 50; // milliseconds after which a focus that is moving from one element to another has arrived
 let shown = null;
 let held = null; // the element with the focus, or that had it until it was removed or disabled
@@ -79,6 +80,7 @@ function repair() {
   repairMenu();
   nameHelp();
   sayServerIsAway();
+  sayWhyNot();
 }
 
 // A popover stands at the end of the document, where Tab would come last. So the focus goes into it once it opens, and
@@ -117,8 +119,13 @@ function keepHelp(event) {
   if (event.target.closest?.('[data-testid="stTooltipContent"] a')) event.preventDefault();
 }
 
-// Streamlit names each help beside a text "Help". It is named by the words before it instead, also when they change.
+// Streamlit names each help beside a text "Help". It is named by the words before it instead, also when they change. The
+// help of a box has the box's name already, after English words.
 function nameHelp() {
+  for (const help of document.querySelectorAll(`.stTooltipIcon button[aria-label^="${OF_BOX}"]:not([data-named])`)) {
+    const box = help.ariaLabel.slice(OF_BOX.length);
+    help.ariaLabel = shown.help.replace("{words}", () => box);
+  }
   for (const help of document.querySelectorAll('.stTooltipIcon button:is([aria-label="Help"], [data-named])')) {
     help.dataset.named = "";
     const text = help.closest(".stMarkdown, .stHeading")?.cloneNode(true);
@@ -135,6 +142,17 @@ function sayServerIsAway() {
   if (!words || !command.textContent.includes("yourscript.py") || words.nodeValue === shown.away) return;
   command.style.display = "none";
   words.nodeValue = shown.away;
+  const title = command.closest('[role="dialog"]').querySelector("h1, h2, h3");
+  if (title) title.textContent = shown.awayTitle;
+}
+
+// A file that could not be made: Streamlit says so in English for five seconds. The next run shows the reason for good.
+function sayWhyNot() {
+  for (const fault of document.querySelectorAll('[data-testid="stDownloadButtonError"]:not([data-told])')) {
+    fault.dataset.told = "";
+    if (fault.firstChild) fault.firstChild.nodeValue = shown.unmade;
+    redraw();
+  }
 }
 
 function focusOn(data, scroll, until) {

@@ -20,8 +20,9 @@ def run(page: str) -> None:
 
     It moves the focus to the heading that the page named, if that is a new one: the button that opened a step is gone
     from the page, and the focus with it. It closes the menu on a phone once a page is chosen, says what to do if the
-    server cannot be reached, loads the script for charts before one is shown, and asks for another run when the
-    visitor's system turns dark or light, since charts have the colours of the run that drew them.
+    server cannot be reached, and loads the script for charts before one is shown. It asks for another run when the
+    visitor's system turns dark or light, since charts have the colours of the run that drew them, and when a file could
+    not be made: that run says why.
     """
     (at, scroll), visit().focus = visit().focus, ("", False)
     away = _(
@@ -33,6 +34,8 @@ def run(page: str) -> None:
         "at": at,
         "scroll": scroll,
         "away": away,
+        "awayTitle": _("Connection error"),
+        "unmade": _("The file could not be made."),
         "help": _("Help for {words}"),
         "later": CHART_SCRIPTS,
         "ground": st.context.theme.type,

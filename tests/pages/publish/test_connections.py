@@ -43,7 +43,7 @@ def plan(page: AppTest, *columns: str) -> AppTest:
     for label in ("Go on", "Confirm", "Go on"):
         for button in [button for button in page.button if label in button.label][:1]:
             button.click().run()
-    page.radio[0].set_value(False).run()
+    page.radio[0].set_value("one").run()
     next(button for button in page.button if "Go on" in button.label).click().run()
     return settled(page)
 

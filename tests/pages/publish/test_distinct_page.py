@@ -74,3 +74,25 @@ def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_
     labelled(page.multiselect, "Table 1: also").set_value([]).run()
     assert not page.exception
     assert here.entries.more == ()
+
+
+def test_a_table_of_rows_and_of_persons_with_the_same_columns_is_refused_where_it_is_listed() -> None:
+    """The plan was refused at the end, or the table of rows was lost; and nothing was drawn beside the steps."""
+    page = visit()
+    rows = "".join(f"p{k // 3},{'NS'[k % 2]},{k % 9}\n" for k in range(30))
+    page.get("file_uploader")[0].upload("trips.csv", f"patient_id,region,km\n{rows}".encode()).run()
+    page.multiselect[0].set_value(["region", "km"]).run()
+    page.radio[0].set_value("own").run()
+    labelled(page.multiselect, "First table: counts by").set_value(["region"]).run()
+    labelled(page.multiselect, "Another table: counts by").set_value(["region"]).run()
+    labelled(page.multiselect, "Table 2: also").set_value([PERSONS]).run()
+    go_on = "Go on to what is known"
+    assert "**region** is listed twice" in texts(page)
+    assert labelled(page.button, go_on).disabled
+    labelled(page.multiselect, "Table 1: also").set_value([PERSONS]).run()
+    assert "is listed twice" not in texts(page)
+    press(page, go_on)
+    here = visit_of(page)
+    region = {"name": "region", "kind": "category", "values": ["N", "S"]}
+    here.refresh(here.entries.with_(declared=here.entries.declared | {"region": region}))
+    assert "What readers will see, so far" in texts(page.run()), "although nobody named the column of the persons yet"

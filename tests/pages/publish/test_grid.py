@@ -106,7 +106,7 @@ def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:
     })  # fmt: skip
     assert not labelled(page.button, "Go on").disabled
     labelled(page.button, "Go on").click().run()
-    page.radio[0].set_value(False).run()
+    page.radio[0].set_value("one").run()
     labelled(page.button, "Go on").click().run()
     assert not page.exception
     plan = visit_of(page).plan

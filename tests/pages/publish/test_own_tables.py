@@ -143,7 +143,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     labelled(people.button, "Confirm 1 suggestion").click().run()
     assert people.data_editor[0].value["Gives"][0] == "✓ 5 cells · 1 coarser level"
     labelled(people.button, "Go on").click().run()
-    people.radio[0].set_value(False).run()
+    people.radio[0].set_value("one").run()
     labelled(people.button, "Go on").click().run()
     assert not people.exception
     plan = visit_of(people).plan
@@ -188,7 +188,7 @@ def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest)
     assert "do not nest" in texts(people)
     labelled(people.text_input, "age: also in wider bins").set_value("20").run()
     labelled(people.button, "Go on").click().run()
-    people.radio[0].set_value(False).run()
+    people.radio[0].set_value("one").run()
     labelled(people.button, "Go on").click().run()
     assert not people.exception
     plan = visit_of(people).plan

@@ -48,7 +48,7 @@ def test_each_decision_is_undone_and_made_again_by_name(clinic: AppTest) -> None
     labelled(clinic.selectbox, "in detail").set_value("age").run()
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
     go_on(clinic)
-    clinic.radio[0].set_value(False).run()
+    clinic.radio[0].set_value("one").run()
     go_on(clinic)
     clinic.select_slider[0].set_value("2").run()
     done = visit_of(clinic).entries

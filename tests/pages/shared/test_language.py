@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -56,21 +58,33 @@ def test_a_part_that_is_drawn_anew_speaks_the_visitors_language_and_what_is_no_p
     assert catalogue.language() == said
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Something chosen by words that say an ε, such as a request for approval."""
+
+    dataset: str
+
+
 def test_what_was_chosen_in_boxes_is_set_again_by_its_value_with_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise its words in the old language, which the browser tells, would be taken for the value."""
     held = {
         language.KEY: "en",
         "strategy": "auto",
         "columns": ["age", "ward"],
-        "files": [],
-        "pressed": True,
-        "rows": {},
+        "table": ("age", "ward"),
+        "total": (),
+        "also": [("mean", "pay"), ("persons",)],
+        "epsilon": Fraction(1, 2),
+        "request": Asked("visits"),
     }
+    no_choices = {"files": [], "pressed": True, "rows": {}, "none": None}
     written: dict[str, object] = {}
-    state = MagicMock(items=held.items, __setitem__=lambda _self, key, value: written.update({key: value}))
+    state = MagicMock(
+        items=(held | no_choices).items, __setitem__=lambda _self, key, value: written.update({key: value})
+    )
     monkeypatch.setattr(language, "st", MagicMock(session_state=state))
     language._choose("de", lambda: None)
-    assert written == {language.KEY: "de", "strategy": "auto", "columns": ["age", "ward"]}
+    assert written == held | {language.KEY: "de"}
 
 
 def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> None:

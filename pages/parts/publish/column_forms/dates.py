@@ -33,6 +33,7 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         index=periods.index(column.get("by", "month")),
         format_func=lambda key: _(PERIODS[key]),
         key=key_for("by", name),
+        help=_("A time of day is left out. For hours, give the table a column of its own with the hour, as a number."),
     )
     entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     entry |= ask_levels(name, column | entry)

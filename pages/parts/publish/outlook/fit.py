@@ -7,7 +7,7 @@ useless counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -67,8 +67,9 @@ def warn(plan: Plan) -> None:
     table = visit().table
     assert table is not None
     columns, amounts = _with_other(plan.columns), _amounts(plan)
+    question = repr((columns, amounts))
     facts = background_read.glance(
-        "misfits", lambda _progress: _misfits(table, columns, amounts), table, question=repr((columns, amounts))
+        "misfits", lambda _progress: _misfits(table, columns, amounts), table, question=question
     )
     if facts is None:
         return
@@ -76,6 +77,7 @@ def warn(plan: Plan) -> None:
     for name, each in beyond.items():
         _warn_of_bounds(name, each)
     numbers = {column.name for column in columns if isinstance(column, Number)}
+    offered: set[str] = set()
     for name, share in shares.items():
         words = UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE
         if (how_many := _coarse(words, share)) is None:
@@ -85,6 +87,31 @@ def warn(plan: Plan) -> None:
             st.warning(f"{_(how_many, column=plain(name))} {advice}", icon=":material/rule:")
             if name in better:
                 _offer_to_read(name, better[name])
+                offered.add(name)
+    for name in better.keys() - offered:
+        _ask_about_thousands(name, better[name])
+
+
+def _ask_about_thousands(name: str, how: dict[str, Any]) -> None:
+    """Ask whether a mark that is declared to stand before decimals groups thousands; as it is, nobody would notice."""
+    declared, asked = visit().entries.declared[name], f"decimals-{name}"
+    if visit().recall(asked, declared):
+        return
+    read, meant = ("1.200", "1.2") if how["format"] == "1.234,5" else ("1,200", "1,2")
+    with st.container(key=f"thousands-{name}"):
+        text = _(
+            "**{column}**: as declared, {read} is read as {meant}. But the numbers look as if that mark groups "
+            "thousands: three digits always follow it. Only you see this.",
+            column=plain(name), read=read, meant=meant,
+        )  # fmt: skip
+        st.warning(text, icon=":material/rule:")
+        with st.container(horizontal=True):
+            _offer_to_read(name, how)
+            st.button(
+                _("They are decimals"),
+                key=visit().key(f"decimals-of-{name}"),
+                on_click=lambda: visit().keep(asked, declared, True),
+            )
 
 
 def _warn_of_bounds(name: str, beyond: owner.BeyondBounds) -> None:
@@ -131,11 +158,14 @@ def _amounts(plan: Plan) -> list[Amount]:
 def _offer_to_read(name: str, how: dict[str, Any]) -> None:
     """Offer to read the numbers of a column as `how` says; nothing is read so before its owner clicks."""
     entries = visit().entries
-    words = (
-        _("Read {column} without {texts}", column=plain(name), texts=_listed(how))
-        if "affixes" in how
-        else _("Read {column} as written like {example}", column=plain(name), example=how["format"])
-    )
+    column, written = plain(name), how.get("format", "")
+    if "affixes" not in how:
+        words = _("Read {column} as written like {example}", column=column, example=written)
+    elif written:
+        words = _("Read {column} without {texts}, and as written like {example}", column=column, texts=_listed(how),
+                  example=written)  # fmt: skip
+    else:
+        words = _("Read {column} without {texts}", column=column, texts=_listed(how))
     st.button(
         words,
         key=visit().key(f"format-of-{name}"),
@@ -151,25 +181,34 @@ def _listed(how: dict[str, Any]) -> str:
 def _misfits(
     table: Table, columns: Sequence[Column], amounts: Sequence[Amount] = ()
 ) -> tuple[Shares, Better, dict[str, owner.BeyondBounds]]:
-    """Return the share of rows that do not fit, how to read them far better, if at all, and what is out of bounds.
+    """Return the share of rows that do not fit, how to read columns better, if at all, and what is out of bounds.
 
-    Such rows fall in *(other)*; those of an amount hold no number.
+    Such rows fall in *(other)*; those of an amount hold no number. Columns whose rows fit are read better if a mark
+    that is taken for the decimal mark seems to group thousands.
     """
     beyond = owner.beyond_bounds(table, amounts)
     shares = _shares(table, columns)
     shares |= {name: each.unread / max(each.rows + each.unread, 1) for name, each in beyond.items()}
     numbers = [*(column for column in columns if isinstance(column, Number)), *map(owner.around_bounds, amounts)]
-    return shares, _read_better(table, numbers, shares), beyond
+    grouped = owner.thousands_found(table, numbers)
+    better: Better = {name: {"format": written} for name, written in grouped.items()}
+    return shares, better | _read_better(table, numbers, shares, grouped), beyond
 
 
-def _read_better(table: Table, columns: Sequence[Number], shares: Shares) -> Better:
-    """Return how to read the numbers of columns so that twice as few do not fit, by column; the best way, if any."""
+def _read_better(
+    table: Table, columns: Sequence[Number], shares: Shares, grouped: Mapping[str, NumberFormat]
+) -> Better:
+    """Return how to read the numbers of columns so that twice as few do not fit, by column; the best way, if any.
+
+    Of columns in `grouped`, that is their format.
+    """
     doubtful = [column for column in columns if shares[column.name] >= NOT_IN_BINS[-1][0]]
     beside = owner.affixes_found(table, [column.name for column in doubtful]) if doubtful else {}
     better: Better = {}
     least = {column.name: shares[column.name] / 2 for column in doubtful}
     for with_texts, written in product((False, True), FORMATS):
-        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= COARSE[-1][0])]
+        tried = [c for c in doubtful if (c.name in beside if with_texts else shares[c.name] >= COARSE[-1][0])
+                 and written == grouped.get(c.name, written)]  # fmt: skip
         how: Better = {c.name: {} if with_texts and c.format == written else {"format": written} for c in tried}
         if with_texts:
             for c in tried:

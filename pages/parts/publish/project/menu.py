@@ -10,7 +10,7 @@ from dpengine.spec import strict_yaml
 from dpengine.translation.catalogue import _
 from pages.parts.publish.project import next_year
 from pages.parts.shared.demo import file_box, is_demo
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
@@ -45,14 +45,13 @@ def _save() -> None:
         st.caption(_("Save the project here at any step, once there are columns."))
         return
     history, name = visit().history, f"{draft.entries.dataset or 'my-table'}.project.yaml"
-    st.download_button(
+    offer_file(
         _("Save this project"),
-        made_on_click(lambda: file.write(draft, history).encode(), name, "application/yaml"),
-        file_name=name,
-        mime="application/yaml",
+        lambda: file.write(draft, history).encode(),
+        name,
+        "application/yaml",
         icon=":material/save:",
         key="save-project",
-        on_click="ignore",
         width="stretch",
         help=_(
             "A text file with all that is decided so far, even if it is not complete. It holds no data and no counts."

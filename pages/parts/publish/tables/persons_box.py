@@ -18,7 +18,7 @@ from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import named
-from pages.parts.visit.plan.tables import saying_more
+from pages.parts.visit.plan.tables import counting_rows, saying_more
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_cells", "say_what_it_does"]
@@ -76,7 +76,7 @@ def say_what_it_does(entries: Entries) -> None:
 
 def _widths(entries: Entries, table: PublishedTable) -> tuple[float, float] | None:
     """Return the predicted half-widths of a cell: in a table that counts persons, and in the same one with rows."""
-    as_rows = [each if each is not table else each.model_copy(update=ROWS) for each in entries.more]
+    as_rows = [each if each is not table else counting_rows(each) for each in entries.more]
     try:
         plans = [plan_form.to_plan(each) for each in (entries, entries.with_(more=saying_more(as_rows)))]
     except PlanError:

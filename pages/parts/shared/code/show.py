@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.code import write
-from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.made_on_click import offer_file
 
 __all__ = ["show_code"]
 
@@ -42,14 +42,13 @@ def show_code(
         with as_notebook:
             st.caption(_("The Python text in cells, for Jupyter. It holds no outputs."))
         name = f"{page}.zip"
-        st.download_button(
+        offer_file(
             _("Download all of it, with {files}", files=", ".join(beside)) if beside else _("Download all of it"),
-            made_on_click(lambda: _packed(page, given, beside), name, "application/zip"),
+            lambda: _packed(page, given, beside),
             name,
             "application/zip",
             icon=":material/download:",
             key=f"code-{page}-download",
-            on_click="ignore",
             help=f"{page}.py, {page}.ipynb" + (f", {page}.sh" if write.shell(page, **given) else ""),
         )
         if beside:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -16,8 +17,8 @@ from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of
 
 __all__ = [
-    "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
-    "too_many", "used", "with_cells_as_before",
+    "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "rows_and_persons",
+    "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -112,6 +113,24 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     left_out = () if is_ordered(entries, columns) else (RANGES,)
     possible = [each for each in requested if {*each[1:]} <= {*entries.chosen} and each not in left_out]
     return table_of(columns, possible, weight).model_copy(update=_person_fields(more))
+
+
+def rows_and_persons(entries: Entries) -> list[tuple[str, ...]]:
+    """Return the columns of tables that are listed both to count rows and to count each person once.
+
+    A plan has one table of the same columns, which counts either.
+    """
+    if entries.layout != "own":
+        return []
+    listed = Counter(frozenset(table) for table in entries.own)
+    persons = Counter(frozenset(table.columns) for table in entries.more if table.distinct)
+    both = [table for table in entries.own if 0 < persons[frozenset(table)] < listed[frozenset(table)]]
+    return list({frozenset(table): table for table in both}.values())
+
+
+def counting_rows(table: PublishedTable) -> PublishedTable:
+    """Return a table that counts rows, where this one may count each person once."""
+    return table.model_copy(update={"distinct": False, "cells_per_person": 1})
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -81,6 +82,47 @@ def test_numbers_with_units_or_signs_are_reported_with_what_to_do() -> None:
     assert not page.warning
     page.button(key="change-domain").click().run()
     assert not page.exception
+
+
+def paid(cells: Sequence[str]) -> AppTest:
+    """A plan up to the bill for a table with a column of pay, in the plain format, and one of sexes."""
+    page = visit()
+    rows = "".join(f"{cell};{k % 2}\n" for k, cell in enumerate(cells))
+    page.get("file_uploader")[0].upload("pay.csv", f"pay;sex\n{rows}".encode()).run()
+    here = visit_of(page)
+    declared = {
+        "pay": {"name": "pay", "kind": "number", "edges": ["0", "2000", "100000"]},
+        "sex": {"name": "sex", "kind": "yesno"},
+    }
+    here.entries = here.entries.with_(chosen=("pay", "sex"), declared=declared, several_rows=False, rows_about=200)
+    here.settle("columns", "domain", "unit")
+    return settled(page.run())
+
+
+def said_of_pay(page: AppTest) -> list[str]:
+    return [each.value for each in page.warning if "**pay**" in each.value]
+
+
+@pytest.mark.parametrize(("beside", "offer"), [
+    ("", "Read pay as written like 1.234,5"), (" EUR", "Read pay without “EUR”, and as written like 1.234,5"),
+])  # fmt: skip
+def test_marks_for_thousands_that_would_be_read_as_decimals_are_asked_about(beside: str, offer: str) -> None:
+    """1.200 is 1.2 in the plain format, which lies within the bins."""
+    page = paid([f"{k % 9 + 1}.{k % 900 + 100}{beside}" for k in range(200)])
+    labelled(page.button, offer).click().run()
+    settled(page)
+    assert visit_of(page).plan.column("pay").format == "1.234,5"
+    assert not said_of_pay(page)
+
+
+def test_decimals_that_always_have_three_places_are_asked_about_once() -> None:
+    page = paid(["1.250", "2.375", "9.125"] * 50)
+    (told,) = said_of_pay(page)
+    assert told.startswith("**pay**: as declared, 1.200 is read as 1.2.")
+    labelled(page.button, "They are decimals").click().run()
+    settled(page)
+    assert visit_of(page).plan.column("pay").format == "1234.5"
+    assert not said_of_pay(page)
 
 
 def test_texts_beside_numbers_that_hardly_any_cell_has_are_not_offered() -> None:
