@@ -163,9 +163,9 @@ def test_a_group_uses_the_databases_that_it_is_given(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(connections.st.secrets, "load_if_toml_exists", lambda: True)
     listed = {"registry": {"url": "duckdb://"}, "archive": {"url": "duckdb://"}}
     monkeypatch.setattr(type(connections.st.secrets), "get", lambda *_: listed)
-    found = {name: set(connections.known(account.connections)) for name, account in accounts(ANN).items()}
+    found = {name: set(connections.databases(account.connections)) for name, account in accounts(ANN).items()}
     assert found == {"clinic": {"registry"}, "school": set()}
-    assert set(connections.known()) == {"registry", "archive"}
+    assert set(connections.databases()) == {"registry", "archive"}
 
 
 # ---- what pages offer ----
