@@ -141,7 +141,7 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
 
 def test_another_language_keeps_what_was_chosen(new_page: NewPage, tmp_path: Path) -> None:
     """A browser tells a choice by its words, which are other ones now."""
-    page = new_page(width=390, height=844, dark=True)
+    page = new_page(width=390, height=844, dark=True, stranger=True)  # who alone keeps that language
     upload(page, clinic_csv(tmp_path, "language"))
     load_plan(page, "language")
     press(page.get_by_role("button", name="English"))
