@@ -28,7 +28,7 @@ COLUMNS = [
     dpe.YesNo(name="change", other=False, missing=False),
     dpe.Category(name="answer", values=["good", "bad"], other=False, missing=True),
 ]
-RELEASES = 250
+RELEASES = 150
 
 
 def plan(tables: list[list[str]], epsilon: str = "900", **fields: object) -> dpe.Plan:
@@ -89,7 +89,7 @@ def test_missing_answers_are_left_out_on_request() -> None:
 def test_intervals_of_directly_measured_tables_hold_at_least_95_in_100(
     tables: list[list[str]], table: tuple[str, ...], within: tuple[str, ...], missing: bool
 ) -> None:
-    """Of one cell each of 250 releases; a false alarm has a probability of 1e-9 for each cell, 3e-8 in all.
+    """Of one cell each of 150 releases; a false alarm has a probability of 1e-9 for each cell, 3e-8 in all.
 
     Intervals of half the width would hold 67 in 100, and the alarm would be certain.
     """
