@@ -25,6 +25,7 @@ from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
@@ -79,7 +80,7 @@ def main() -> None:
     try:
         plan = plan_form.to_plan(visit().entries)
     except PlanError as error:
-        names = plan_form.used(visit().entries)
+        names = used(visit().entries)
         st.info(all_faults(error, names), icon=":material/edit_note:")
         st.page_link(PUBLISH, label=_("Finish steps 2–4 on Publish first"), icon=":material/edit_note:")
         return

@@ -23,7 +23,8 @@ from pages.parts.accuracy import predictions
 from pages.parts.accuracy.predictions import EPSILONS
 from pages.parts.shared.epsilon_ladder import rounded_up
 from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
-from pages.parts.visit.plan.plan_form import Draft, from_plan
+from pages.parts.visit.plan.entries import Draft
+from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of
 from tests.plans import CLINIC, category, survey
 

@@ -14,7 +14,7 @@ from dpengine.counting.equivalence_classes import class_sizes
 from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import percent
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from tests.pages.visits import labelled, metrics, texts, visit, visit_of, whole
 
 ROWS = pd.DataFrame(

@@ -31,7 +31,7 @@ from pages.parts.publish.outlook.trial import KEPT, drawn_of, question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive, strategy_of
 
