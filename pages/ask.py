@@ -14,6 +14,7 @@ from dpengine.errors import Fault
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
+from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
@@ -21,7 +22,7 @@ from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form

@@ -18,11 +18,11 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of
+from dpengine.spec.wording import name_of, people, percent, percent_at_most, sure
 from pages.parts.accuracy import predictions
 from pages.parts.accuracy.predictions import EPSILONS
 from pages.parts.shared.epsilon_ladder import rounded_up
-from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
+from pages.parts.shared.wording import why_measured
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of

@@ -13,6 +13,7 @@ from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import counted_noun, heading_of, noun, people, percent, percent_at_most
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.predictions import curve, noise_shares, sample_like
@@ -20,7 +21,7 @@ from pages.parts.accuracy.wording import as_a_sample
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import counted_noun, exactly, heading_of, noun, people, percent, percent_at_most, plain
+from pages.parts.shared.wording import exactly, plain
 
 __all__ = ["show_curve", "show_errors"]
 

@@ -11,6 +11,7 @@ from dpengine.accounting.composition import Rule, allowance, group_epsilon, post
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import factor, sure
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
@@ -19,7 +20,7 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, factor, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["plan_ahead"]

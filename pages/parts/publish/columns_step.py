@@ -11,7 +11,7 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural
 from pages.parts.publish.person_ids import published_ids
 from pages.parts.publish.table_questions import offer_to_skip_a_row

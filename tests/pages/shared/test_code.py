@@ -23,8 +23,8 @@ from click.testing import CliRunner
 
 import dpengine as dpe
 from dpengine.cli import main
+from dpengine.spec.wording import people
 from pages.parts.shared.code import write
-from pages.parts.shared.wording import people
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.state import STEPS
 from tests.pages.publish.test_steps import CLINIC

@@ -13,7 +13,7 @@ from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_card import of_kind
 from pages.parts.publish.person_ids import may_have_several_rows

@@ -11,7 +11,8 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import Plan, PublishedTable
+from dpengine.spec.plan import Plan
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.plan.column_entry import (
