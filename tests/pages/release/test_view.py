@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.release import chart
 from pages.parts.visit import strategy
-from tests.pages.visits import settled, texts, visit, visit_of
+from tests.pages.visits import released, settled, texts, visit, visit_of
 from tests.plans import CLINIC, letters_plan
 
 
@@ -34,14 +34,7 @@ def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
     """Open a release of `plan`, of 60 equal rows, or of ten rows in each cell of all columns."""
     labels = {name: plan.column(name).labels[: 1 if alike else None] for name in plan.used}
     rows = pd.MultiIndex.from_product(labels.values(), names=labels).repeat(60 if alike else 10).to_frame(index=False)
-    table = dpe.open_table(rows.assign(who=range(len(rows))))
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
-    assert not at.exception
-    return at
+    return released(rows.assign(who=range(len(rows))), plan)[0]
 
 
 def test_rows_are_not_called_people(tmp_path: Path) -> None:
@@ -139,12 +132,8 @@ def test_a_coefficient_of_0_has_no_sign_that_a_release_could_turn() -> None:
         ],
     )  # fmt: skip
     ages = [k % 90 for k in range(300)]
-    table = dpe.open_table(pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300}))
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
+    rows = pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300})
+    at, _ = released(rows, plan)
     at.toggle(key="compare").set_value(True).run()
     settled(at)
     terms = next(each.value for each in at.dataframe if "term" in each.value)
@@ -168,12 +157,7 @@ def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(
     rows = pd.DataFrame({
         "age": [10] * 137 + [50] * 619 + [70] * 101, "region": ["North"] * 857, "smokes": ["yes", *["no"] * 856],
     })  # fmt: skip
-    table = dpe.open_table(rows)
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
+    at, finished = released(rows, plan)
     mean = (10 * 137 + 41 * 619 + 83 * 101) / 857
     canaries = [f"{mean:.6f}".encode(), struct.pack("<d", mean)]
     at.toggle(key="compare").set_value(True).run()
