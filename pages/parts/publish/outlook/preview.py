@@ -50,7 +50,7 @@ def show_preview_so_far(plan: Plan | None) -> None:
             _show_figure(drawn[1])
 
 
-def show_preview(plan: Plan, *, own: bool, curve: bool = True) -> None:
+def show_preview(plan: Plan, *, own: bool, curve: bool) -> None:
     """Show a made-up release, its error in words, and with `curve` a figure of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)
