@@ -25,8 +25,8 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, unique_rows
+from tests.calls_and_memory import peak_bytes
 from tests.plans import CLINIC, letters_plan, plans
-from tests.work import peak_bytes
 
 CHAIN = [("a", "b"), ("b", "c"), ("d",)]
 
