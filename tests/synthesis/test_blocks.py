@@ -95,16 +95,6 @@ def test_a_bundle_of_many_blocks_verifies(monkeypatch: pytest.MonkeyPatch) -> No
     verify(io.BytesIO(write.pack(result)))
 
 
-class Nowhere(io.RawIOBase):
-    """A file that keeps nothing."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, piece: object) -> int:  # type: ignore[override]
-        return memoryview(piece).nbytes  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("tables", [[["a"], ["b"]], [["a", "b"], ["b", "c"], ["a", "c"]]], ids=["tables", "rows"])
 def test_writing_takes_no_more_memory_for_more_people(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic, "MAX_BLOCK_VALUES", 40_000)

@@ -114,7 +114,7 @@ def _compare_rules(times: int, total: Fraction) -> None:
             )
         )
     _draw_prices(times, total, delta, each)
-    _list_prices(times, total, delta, each)
+    _list_prices(times, delta, each)
     st.markdown(_(CURIOUS))
 
 
@@ -140,7 +140,7 @@ def _draw_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, 
     twin(rows, "planner", {"releases": column(_("releases"), format="%,d")} | columns)
 
 
-def _list_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _list_prices(times: int, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     rows = [
         {
             "rule": _(NAMES[rule]),
