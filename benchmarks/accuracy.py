@@ -108,15 +108,24 @@ def of_bank(path: Path) -> Coded:
         return held["codes"], {f"c{k}": int(size) for k, size in enumerate(held["sizes"])}
 
 
-def plan_of(sizes: dict[str, int], epsilon: str, ways: int, rows: int, strategy: str = "auto") -> dpe.Plan:
-    columns = [
+def categories(sizes: dict[str, int]) -> list[dict[str, Any]]:
+    """Return columns with so many cells each, declared as their codes."""
+    return [
         {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
         for name, size in sizes.items()
     ]
+
+
+def plan_of(sizes: dict[str, int], epsilon: str, ways: int, rows: int, strategy: str = "auto") -> dpe.Plan:
     tables = {"each": ways} if ways > 2 else [*([name] for name in sizes), *combinations(sizes, 2)]
     about = round(rows, -3)
     return dpe.Plan(
-        dataset="benchmark", epsilon=epsilon, rows_about=about, columns=columns, tables=tables, strategy=strategy
+        dataset="benchmark",
+        epsilon=epsilon,
+        rows_about=about,
+        columns=categories(sizes),
+        tables=tables,
+        strategy=strategy,
     )
 
 

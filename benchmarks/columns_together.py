@@ -39,7 +39,8 @@ from dpengine.marginals import pairwise as models
 from dpengine.marginals import smoothing
 from dpengine.marginals.fitting import project
 from dpengine.marginals.smoothing import smooth_by_order_and_size, smooth_columns
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.result import conclude
 
 EPSILONS, SHARE = (0.05, 0.2, 1.0), 0.7

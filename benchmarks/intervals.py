@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 from benchmarks.accuracy import counts, plan_of
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.estimates import Estimates, derive_estimates
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.predict import predict_by_trials
 from dpengine.spec.wording import name_of
 

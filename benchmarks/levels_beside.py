@@ -22,7 +22,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine import Plan
-from dpengine.measure.strategy import Levels, Strategy, decide
+from dpengine.measure.strategy import Levels, decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.result import Result, conclude
 
 EPSILONS = ("0.1", "1", "3")

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from timeit import timeit
 
 import numpy as np
 
@@ -73,12 +74,6 @@ def peers() -> dict[str, Survey]:
     }
 
 
-def seconds(job: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
-
-
 def main() -> int:
     values = np.repeat(np.arange(ANSWERS), made_up_counts(ANSWERS, PEOPLE))
     few = values[:: PEOPLE // PEERS_PEOPLE]
@@ -99,7 +94,7 @@ def main() -> int:
             times.append((middle - start, time.perf_counter() - middle))
         first, second = (statistics.median(column) for column in zip(*times, strict=True))
         held &= first + second <= LIMITS[name]
-        scaled = seconds(lambda name=name: theirs[name](few)) * PEOPLE / few.size if name in theirs else None
+        scaled = timeit(lambda name=name: theirs[name](few), number=1) * PEOPLE / few.size if name in theirs else None
         peer = "" if scaled is None else f"{scaled:.1f}"
         late = "" if first + second <= LIMITS[name] else "  PASSED THE LIMIT"
         error = PEOPLE * float(np.sqrt(estimate.variances.mean()))

@@ -33,6 +33,8 @@ from tests.accounting.test_ledger_faults import AFTER, POINTS, ids, run
 from tests.charges import charge
 from tests.conftest import empty_schema
 
+RACES, HELD, CUTS, FILLS = 20, 30.0, 200, 50  # HELD in seconds
+
 
 def killed_at(url: str, point: str) -> str:
     """Kill a process at a named point, and say what was left of its charge."""
@@ -219,10 +221,6 @@ def main() -> None:
     """Print a line for each fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--races", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--cuts", type=int, default=200)
-    parser.add_argument("--fills", type=int, default=50)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, engines.postgres() as server:
         os.environ["PRIVATE_RELEASE_STATE"] = f"{folder}/state"
@@ -231,12 +229,12 @@ def main() -> None:
                 left = killed_at(fresh(kind, folder, server), point)
                 print(f"{kind}, killed {point.replace('_', ' ')}: {left}", flush=True)
             print(f"{kind}, {killed_at_random(fresh(kind, folder, server), options.kills)}", flush=True)
-            print(f"{kind}, {raced(fresh(kind, folder, server), options.races)}", flush=True)
-            print(f"{kind}, {held(fresh(kind, folder, server), options.seconds)}", flush=True)
+            print(f"{kind}, {raced(fresh(kind, folder, server), RACES)}", flush=True)
+            print(f"{kind}, {held(fresh(kind, folder, server), HELD)}", flush=True)
             print(f"{kind}, {clock_set_back(fresh(kind, folder, server))}", flush=True)
-        print(f"SQLite, {truncated(Path(folder), options.cuts)}", flush=True)
+        print(f"SQLite, {truncated(Path(folder), CUTS)}", flush=True)
         print(f"SQLite, {full_or_read_only(Path(folder))}", flush=True)
-        print(f"PostgreSQL, {full_server(Path(folder), options.fills)}", flush=True)
+        print(f"PostgreSQL, {full_server(Path(folder), FILLS)}", flush=True)
 
 
 def fresh(kind: str, folder: str, server: str) -> str:

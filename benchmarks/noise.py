@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from timeit import timeit
 
 import numpy as np
 
@@ -26,16 +26,10 @@ UNSAFE = [(1, MILLION, 25, 0.5), (10, MILLION, 25, 0.5), (1000, MILLION, 25, 0.9
 OPENDP_SCALES, OPENDP_DRAWS, OPENDP_RUNS, OPENDP_LIMIT = (1, 10, 1000), 100_000, 3, 1 / 300
 
 
-def seconds(job: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
-
-
 def in_turns(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> tuple[float, float]:
     """Median seconds of each, after one unmeasured run of both."""
     ours(), theirs()
-    both = [(seconds(ours), seconds(theirs)) for _ in range(runs)]
+    both = [(timeit(ours, number=1), timeit(theirs, number=1)) for _ in range(runs)]
     first, second = (statistics.median(times) for times in zip(*both, strict=True))
     return first, second
 

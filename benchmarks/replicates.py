@@ -51,11 +51,7 @@ def coded(source: str, columns: int) -> accuracy.Coded:
 
 
 def plan_of(sizes: dict[str, int], tables: object, **more: object) -> dpe.Plan:
-    columns = [
-        {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
-        for name, size in sizes.items()
-    ]
-    return dpe.Plan(dataset="benchmark", columns=columns, tables=tables, **more)
+    return dpe.Plan(dataset="benchmark", columns=accuracy.categories(sizes), tables=tables, **more)
 
 
 def cases(epsilon: str, chosen: set[str]) -> Iterator[tuple[str, Case]]:

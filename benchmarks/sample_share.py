@@ -33,11 +33,7 @@ SMALLEST = 1e-6  # shown as "no sample": smaller than any
 
 def shares(codes: np.ndarray, sizes: dict[str, int], table: list[str], epsilon: str, releases: int) -> np.ndarray:
     """Return the share from the plan, from the release, and from the data."""
-    columns = [
-        {"name": name, "kind": "category", "values": [str(k) for k in range(sizes[name])], "other": False,
-         "missing": False}
-        for name in table
-    ]  # fmt: skip
+    columns = accuracy.categories({name: sizes[name] for name in table})
     about = float(f"{len(codes):.1g}")
     plan = dpe.Plan(
         dataset="benchmark", epsilon=epsilon, rows_about=int(about), columns=columns, tables=[table], strategy="direct"

@@ -30,7 +30,8 @@ from dpengine import Plan
 from dpengine.array_types import Columns, Floats
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
 

@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
-from benchmarks.accuracy import counts, independence
+from benchmarks.accuracy import categories, counts, independence
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.graphs import maximal
 from dpengine.measure.allocation import needs_a_model
@@ -44,16 +44,12 @@ def draw_plan(rng: np.random.Generator, sizes: dict[str, int], rows: int, wide: 
         columns = np.sort(rng.choice(len(names), min(int(rng.integers(1, wide + 1)), len(names)), replace=False))
         if np.prod([sizes[names[k]] for k in columns]) <= MAX_CELLS:
             tables.add(tuple(names[k] for k in columns))
-    columns = [
-        {"name": name, "kind": "category", "values": [str(k) for k in range(size)], "other": False, "missing": False}
-        for name, size in sizes.items()
-        if any(name in table for table in tables)
-    ]
+    used = {name: size for name, size in sizes.items() if any(name in table for table in tables)}
     return dpe.Plan(
         dataset="benchmark",
         epsilon=str(rng.choice(EPSILONS)),
         rows_about=max(100, round(rows, -2)),
-        columns=columns,
+        columns=categories(used),
         tables=sorted(map(list, tables)) or [[names[0]]],
     )
 

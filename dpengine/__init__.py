@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         TableError,
     )
     from dpengine.export import Published, published
-    from dpengine.measure.strategy import Strategy, decide
+    from dpengine.measure.strategy import decide
+    from dpengine.measure.strategy_base import Strategy
     from dpengine.percentages import percentages
     from dpengine.release import Release, release
     from dpengine.replicates.files import draw_replicates

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from dpengine.errors import PrivateReleaseError
 
-__all__ = ["DEMO", "copy_samples", "page_command", "page_folder", "run_page"]
+__all__ = ["DEMO", "copy_samples", "run_page"]
 
 DEMO = "PRIVATE_RELEASE_DEMO"  # tells the page's server that it is a demonstration
 SAMPLES = (

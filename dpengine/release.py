@@ -29,7 +29,8 @@ from dpengine.estimate.found_cells import resolve
 from dpengine.isolation.run import warm
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.search import Exact, search
-from dpengine.measure.strategy import Strategy, check_given, decide, resolved
+from dpengine.measure.strategy import check_given, decide, resolved
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table

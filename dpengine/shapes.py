@@ -16,7 +16,7 @@ from typing import Any
 
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["MAX_BYTES", "MAX_REGIONS", "Ring", "check", "from_geojson", "rings", "together"]
+__all__ = ["MAX_BYTES", "Ring", "check", "from_geojson", "rings", "together"]
 
 MAX_BYTES = 20_000_000  # of a GeoJSON file
 MAX_REGIONS = 500  # that a map draws

@@ -16,6 +16,7 @@ from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import heading_of, noun
 from dpengine.translation.catalogue import _
 from pages.parts.accuracy.epsilon_choice import choose_epsilon, find_epsilon
 from pages.parts.accuracy.plan_choice import choose_plan
@@ -25,7 +26,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, heading_of, noun, with_headings
+from pages.parts.shared.wording import exactly, with_headings
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
 from pages.parts.visit.strategy import is_adaptive, strategy_of

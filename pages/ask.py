@@ -14,6 +14,7 @@ from dpengine.errors import Fault
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
+from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, day, mark
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
@@ -21,10 +22,11 @@ from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.wording import exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
@@ -79,7 +81,7 @@ def main() -> None:
     try:
         plan = plan_form.to_plan(visit().entries)
     except PlanError as error:
-        names = plan_form.used(visit().entries)
+        names = used(visit().entries)
         st.info(all_faults(error, names), icon=":material/edit_note:")
         st.page_link(PUBLISH, label=_("Finish steps 2–4 on Publish first"), icon=":material/edit_note:")
         return

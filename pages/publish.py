@@ -28,8 +28,8 @@ from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import faulty
-from pages.parts.visit.plan.plan_form import Entries
-from pages.parts.visit.plan.tables import counting_rows
+from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.tables import counting_rows, used
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 from pages.parts.visit.strategy import strategy_of
@@ -153,7 +153,7 @@ def _whole_plan() -> tuple[Plan | None, str]:
         plan = _plan_of(visit().entries)
     except PlanError as error:
         visit().plan = None
-        names = plan_form.used(visit().entries)
+        names = used(visit().entries)
         return None, all_faults(error, names)
     visit().plan = plan
     return plan, ""
@@ -169,7 +169,7 @@ def _plan_of(entries: Entries) -> Plan:
 def _partial_plan() -> Plan | None:
     """Return a plan of the columns declared so far, as if each row were a person; None if they make none."""
     lacking, entries = set(faulty()), visit().entries
-    ready = tuple(name for name in plan_form.used(entries) if name not in lacking)
+    ready = tuple(name for name in used(entries) if name not in lacking)
     try:
         more = tuple(map(counting_rows, entries.more))
         declared = entries.with_(chosen=ready, several_rows=False, more=more)
@@ -242,7 +242,7 @@ def _open_incomplete_steps() -> None:
     While no step is open, none is opened here: `_say_what_is_missing` then shows a button for the incomplete one.
     """
     entries = visit().entries
-    if entries.id_column in plan_form.used(entries) and entries.several_rows:
+    if entries.id_column in used(entries) and entries.several_rows:
         visit().change(id_column=None)
         visit().settled.discard("unit")
     if visit().opened and faulty():

@@ -12,11 +12,12 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.charts.style import join_names
 from dpengine.errors import ReleaseError
 from dpengine.exact import rational
+from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, day
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import bullets, exactly, plain, sure
+from pages.parts.shared.wording import bullets, exactly, plain
 from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry

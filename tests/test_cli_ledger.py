@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpengine import Ledger
-from dpengine.measure.strategy import Strategy
+from dpengine.measure.strategy_base import Strategy
 from tests.charges import charge
 from tests.plans import CLINIC
 from tests.test_cli import run
@@ -90,7 +90,7 @@ def test_a_malformed_address_is_wrong_use(command: list[str]) -> None:
 
 INTERRUPTED = """
 import os, signal, sys
-from dpengine.measure.strategy import Strategy
+from dpengine.measure.strategy_base import Strategy
 honest = Strategy.measure
 def measure(strategy, *given):
     measured = honest(strategy, *given)

@@ -88,7 +88,7 @@ def test_the_columns_of_a_table_are_listed_without_a_value(job: list[str], tmp_p
     assert "North" not in json.dumps(answer)
 
 
-def test_every_step_of_an_approval_prints_json(tmp_path: Path, job: list[str]) -> None:
+def test_every_step_of_an_approval_prints_json(job: list[str]) -> None:
     sent = json.loads(run("ledger", "approval", "send", job[1], "--json").stdout)
     shown = json.loads(run("ledger", "approval", "show", sent["request_id"], "--json").stdout)
     assert (Plan.loads(shown["plan"]), shown["left"], len(shown["tables"])) == (Plan.loads(CLINIC), None, 3)

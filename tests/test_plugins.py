@@ -66,10 +66,6 @@ def package(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
     monkeypatch.syspath_prepend(str(site))
 
 
-def example(name: str) -> Any:
-    return import_module(name)
-
-
 def test_each_example_is_short() -> None:
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in EXAMPLES.glob("*.py")}
     assert len(lengths) == 4
@@ -89,7 +85,7 @@ def test_a_source_is_found_by_the_ending_of_a_file(tmp_path: Path) -> None:
 def test_what_a_source_says_of_a_fault_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.fixed").write_text("a\n", encoding="utf-8")
     for reader, message in ((lambda path: [][7], "failed on it"), (lambda path: "rows", "neither a DataFrame")):
-        monkeypatch.setattr(example("fixed_width"), "read", reader)
+        monkeypatch.setattr(import_module("fixed_width"), "read", reader)
         with pytest.raises(dpe.TableError, match=message) as caught:
             dpe.open_table(tmp_path / "t.fixed")
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
@@ -108,16 +104,16 @@ def test_two_packages_of_one_ending_are_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_a_mechanism_is_recorded_before_it_is_shown_and_drawn_once(ledger_url: str) -> None:
     ledger = dpe.Ledger(ledger_url)
-    result = run_mechanism(example("largest_cells").LargestCells(2), ROWS, PLAN, ledger)
+    result = run_mechanism(import_module("largest_cells").LargestCells(2), ROWS, PLAN, ledger)
     assert [entry["cell"] for entry in result.value] == [2, 0]
     assert [entry["count"] for entry in result.value] == [80, 50]
-    assert run_mechanism(example("largest_cells").LargestCells(2), ROWS.sample(frac=1), PLAN, ledger) == result
+    assert run_mechanism(import_module("largest_cells").LargestCells(2), ROWS.sample(frac=1), PLAN, ledger) == result
     (entry,) = ledger.history("clinic")
     assert (entry.kind, entry.epsilon, entry.release_id) == (Kind.MECHANISM, 1000, result.release_id)
     payload = ledger.payload(result.release_id)
     assert payload is not None
     assert reopen(payload) == result
-    run_mechanism(example("largest_cells").LargestCells(1), ROWS, PLAN, ledger)
+    run_mechanism(import_module("largest_cells").LargestCells(1), ROWS, PLAN, ledger)
     assert ledger.spent("clinic") == 2000, "another name is another draw"
 
 
@@ -210,7 +206,7 @@ def test_an_invalid_result_of_a_mechanism_is_refused() -> None:
 
 def test_a_plugin_chart_draws_published_numbers() -> None:
     made = dpe.release(ROWS, PLAN)
-    figure = release_figure(made, ("region",), form=example("dot_chart").dot_chart)
+    figure = release_figure(made, ("region",), form=import_module("dot_chart").dot_chart)
     assert figure.data[0].x.tolist() == made.tables[("region",)]["count"].tolist()
     assert figure.layout.title.text
 

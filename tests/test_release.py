@@ -24,7 +24,7 @@ from pyarrow import csv, parquet
 
 import dpengine as dpe
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.strategy import Strategy
+from dpengine.measure.strategy_base import Strategy
 from dpengine.release import true_counts
 from tests.plans import CLINIC, letters_plan
 

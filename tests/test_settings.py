@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(monkeypatch: pytest.Monke
         settings()
 
 
-def test_the_command_shows_what_applies_and_hides_passwords(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_shows_what_applies_and_hides_passwords(file: Path) -> None:
     file.write_text('ledger = "postgresql+psycopg://a:geheim@h/db?sslpassword=geheim"\n')
     lines = run("settings").stdout.splitlines()
     assert lines[:2] == [f"settings file: {file}", f"ledger = postgresql+psycopg://a:***@h/db   ({file})"]

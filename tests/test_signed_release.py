@@ -15,7 +15,7 @@ import dpengine as dpe
 from dpengine.accounting.signing_key import keep_signing_key, signing_key
 from dpengine.bundle import signature
 from dpengine.cli import main
-from dpengine.measure.strategy import Strategy
+from dpengine.measure.strategy_base import Strategy
 from dpengine.release import reopen
 from tests.bundles import members_of
 from tests.earlier import ledgers

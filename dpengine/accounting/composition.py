@@ -11,14 +11,13 @@ is stated with a δ.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 
 from dpengine.errors import PlanError
 
 __all__ = [
-    "Rule", "advanced_composition", "allowance", "basic_composition", "group_delta", "group_epsilon", "log_inverse",
+    "Rule", "advanced_composition", "allowance", "group_epsilon", "log_inverse",
     "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
 ]  # fmt: skip
 
@@ -35,17 +34,6 @@ class Rule(StrEnum):
     BASIC = "basic"
     ADVANCED = "advanced"
     ZCDP = "zcdp"
-
-
-def basic_composition(epsilons: Sequence[Fraction]) -> Fraction:
-    """Add up the ε of several releases, exactly.
-
-    Source: Dwork & Roth 2014, Theorem 3.16.
-
-    >>> basic_composition([Fraction(1, 3), Fraction(1, 6)])
-    Fraction(1, 2)
-    """
-    return sum(epsilons, Fraction(0))
 
 
 def advanced_composition(epsilon: Fraction, times: int, delta: Fraction) -> float:
@@ -153,8 +141,6 @@ def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fract
 def group_epsilon(epsilon: Fraction, size: int) -> Fraction:
     """Return the ε for `size` people at once, exactly: size·ε, a factor of e^(size·ε).
 
-    A δ grows too: see `group_delta`.
-
     Source: Dwork & Roth 2014, Theorem 2.2.
 
     >>> group_epsilon(Fraction(1, 3), 4)
@@ -162,20 +148,6 @@ def group_epsilon(epsilon: Fraction, size: int) -> Fraction:
     """
     _check(size, epsilon)
     return size * Fraction(epsilon)
-
-
-def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
-    """Return the δ that goes with `group_epsilon`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, at most 1.
-
-    Proof: change one table into the other one person at a time.
-
-    Source: Vadhan 2017, Lemma 2.2, whose bound is a little larger.
-    """
-    _check(size, epsilon)
-    each = float(epsilon)
-    if size * each > MAX_EXPONENT:
-        return 1.0
-    return min(1.0, _up(float(delta) * math.expm1(size * each) / math.expm1(each)))
 
 
 def posterior(prior: float, epsilon: Fraction) -> float:

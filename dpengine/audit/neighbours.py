@@ -29,7 +29,8 @@ from dpengine.array_types import Ints
 from dpengine.counting.count import count
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.quantile_choice import Contest, contests
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.sources.open import open_table
 from dpengine.spec.numeric.amount_steps import Stepped
 from dpengine.spec.plan import Plan

@@ -9,21 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
+from dpengine.bundle.estimator import Estimator
 from dpengine.translation.catalogue import mark
 
-__all__ = ["ALL_ROWS", "COUNTED_APART", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
-
-
-class Estimator(StrEnum):
-    """How the estimates of a release are made from its measurements."""
-
-    LEAST_SQUARES = "least squares"
-    MODEL = "model"
-    BOXES = "boxes"
-    TOGETHER = "boxes beside tables"
-    PARTS = "parts"
+__all__ = ["ALL_ROWS", "COUNTED_APART", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Wording"]
 
 
 @dataclass(frozen=True, slots=True)

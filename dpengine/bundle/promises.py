@@ -10,15 +10,8 @@ import unicodedata
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.bundle.manifest_wording import (
-    ALL_ROWS,
-    COUNTED_APART,
-    KEPT_ROWS,
-    SCHEMA_VERSION,
-    WORDINGS,
-    Estimator,
-    Wording,
-)
+from dpengine.bundle.estimator import estimator
+from dpengine.bundle.manifest_wording import ALL_ROWS, COUNTED_APART, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Wording
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
@@ -26,7 +19,7 @@ from dpengine.spec.wording import persons_counted, unit_in_words
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = [
-    "PORTALS", "estimator", "file_names", "parquet_name", "promises", "promises_for_readers", "purpose_in_words",
+    "PORTALS", "file_names", "parquet_name", "promises", "promises_for_readers", "purpose_in_words",
     "slug", "table_files",
 ]  # fmt: skip
 
@@ -76,18 +69,6 @@ def purpose_in_words(purpose: str) -> str:
     if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
         return _("up to {picks} pairs", picks=pairs[1])
     return _(purpose)
-
-
-def estimator(plan: Plan) -> Estimator:
-    """Return which estimator a release of `plan` uses. The plan's strategy must be resolved.
-
-    The plan alone decides. So `verify` need not load the strategies, which draw noise.
-    """
-    if plan.in_parts:
-        return Estimator.TOGETHER if plan.beside_ranged else Estimator.PARTS
-    if plan.strategy == "adaptive" and plan.ranged:
-        return Estimator.BOXES
-    return Estimator.MODEL if plan.strategy == "adaptive" and not plan.resolution.levels else Estimator.LEAST_SQUARES
 
 
 def table_files(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[Columns, str]:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import guide
+from dpengine.bundle.guide_entries import MOSTLY_NOISE
 from dpengine.bundle.promises import promises_for_readers, purpose_in_words, table_files
 from dpengine.bundle.report_tables import count_texts, measure_texts, script_json, table_values
 from dpengine.charts import heatmap, levels, style
@@ -210,7 +211,7 @@ def _numbers(result: Result) -> dict[str, Any]:
         "amounts": [(heading, *span[0]) for heading, span in measure_texts(result, (), None).items()],
         "number_columns": guide.column_entries(result),
         "reading": guide.reading_entries(result),
-        "mostly_noise": guide.MOSTLY_NOISE.translated(),
+        "mostly_noise": MOSTLY_NOISE.translated(),
         "synthetic": guide.synthetic_entry(result.plan).translated(),
     }
 

@@ -13,8 +13,10 @@ from markupsafe import Markup
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures
+from dpengine.charts.cells import ALL
 from dpengine.charts.drawing import Drawing
-from dpengine.charts.grids import APART
+from dpengine.charts.forms import forms
+from dpengine.charts.grids import APART, facets_across
 from dpengine.charts.heatmap import AXIS
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
@@ -154,7 +156,7 @@ def _levels(result: Result, table: Columns) -> Markup | None:
     name = level_table(result.plan, table)
     if name is None:
         return None
-    fixed = dict.fromkeys((each for each in table if each != name), figures.ALL)
+    fixed = dict.fromkeys((each for each in table if each != name), ALL)
     return level_rows(level_tree(result, table, name, fixed), heading_of(result.plan, (name,)))
 
 
@@ -167,7 +169,7 @@ def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
 def _figure(result: Result, table: Columns, measure: Measure | None, room: int) -> dict[str, Any] | None:
     """Return the figure of a table's counts or of a measure; None if it has more cells than `room`."""
     plan = result.plan
-    fixed = dict.fromkeys(figures.columns_to_fix(plan, table, measure), figures.ALL)
+    fixed = dict.fromkeys(figures.columns_to_fix(plan, table, measure), ALL)
     drawn = tuple(name for name in table if name not in fixed)
     cells = plan.cells(drawn)
     if cells > room:
@@ -200,14 +202,14 @@ def _width(plan: Plan, drawn: Columns, measure: Measure | None, cell: int) -> in
     """Return the width in pixels below which a chart scrolls sideways; `cell` is that of a readable cell."""
     if measure is not None:
         return 140 + 150 * min(3, *plan.shape(drawn)) if len(drawn) > 1 else 0
-    form = figures.forms(plan, drawn)[0]
+    form = forms(plan, drawn)[0]
     if form not in ("bars", "heatmap", "facets"):
         return 0
     across = plan.column(drawn[min(1, len(drawn) - 1)]).size
     if form == "bars":
         return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
     if form == "facets":
-        beside = figures.facets_across(across, plan.column(drawn[2]).size + 1)
+        beside = facets_across(across, plan.column(drawn[2]).size + 1)
         return AXIS + 80 + math.ceil(cell * across * beside / (1 - APART * (beside - 1)))
     return AXIS + across * (22 if plan.cells(drawn) > 120 else cell)
 

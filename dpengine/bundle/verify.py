@@ -49,9 +49,9 @@ from dpengine.bundle.checks.price_check import (
     tables_of_model,
     wrong_prices,
 )
+from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import searches_in
-from dpengine.bundle.manifest_wording import Estimator
-from dpengine.bundle.promises import estimator, file_names, promises, promises_for_readers, table_files
+from dpengine.bundle.promises import file_names, promises, promises_for_readers, table_files
 from dpengine.bundle.read import Manifest, count_values, read_manifest
 from dpengine.bundle.signature import read_key
 from dpengine.errors import Fault, PlanError, ReleaseError

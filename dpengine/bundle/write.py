@@ -25,12 +25,12 @@ from dpengine.bundle import archive, found_file, registry, signature
 from dpengine.bundle.archive import Piece
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.portals.descriptions import json_text
-from dpengine.bundle.promises import file_names, parquet_name, table_files
+from dpengine.bundle.promises import parquet_name, table_files
 from dpengine.results.published_columns import header, number_columns
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 
-__all__ = ["check_place", "file_names", "pack", "save", "synthetic_csv", "try_out", "write"]
+__all__ = ["check_place", "pack", "save", "synthetic_csv", "try_out", "write"]
 
 COMPRESSION = 3  # at most a fifth larger than at the usual level 6; repeated rows take half the time of level 4
 

@@ -17,7 +17,7 @@ from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form, forms, time_axis
-from dpengine.charts.grids import facets_across, facets_chart, heatmap_chart
+from dpengine.charts.grids import facets_chart, heatmap_chart
 from dpengine.charts.levels import level_tree, treemap_chart
 from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 __all__ = [
-    "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "curve_drawing",
-    "error_curve", "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_drawing",
-    "release_figure", "shown_label",
+    "MAX_FACETS", "alt_text", "columns_to_fix", "comparison_figure", "curve_drawing", "error_curve_alt",
+    "error_curve_numbers", "release_drawing", "release_figure",
 ]  # fmt: skip
 
 Chart: TypeAlias = "Callable[[Cells, bool], Figure]"  # of the cells to draw, on a dark page or not
@@ -202,7 +201,7 @@ def error_curve_numbers(
     epsilons: Sequence[float] = CURVE,
     known: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
-    """Return the numbers of `error_curve`: half-widths at each ε, for a cell of each table and for the total.
+    """Return the numbers of `curve_drawing`: half-widths at each ε, for a cell of each table and for the total.
 
     For a `measure`, they are those of groups of typical size, in its unit; for quantiles, of the middle one. `known` is
     an earlier result for the plan at another ε: then only the plan's own ε is computed.
@@ -217,17 +216,6 @@ def error_curve_numbers(
 def _drawn_part(measure: Measure, parts: Sequence[str]) -> str:
     """Return the index of the name or heading of a measure whose curve is drawn."""
     return parts[len(measure.names) // 2]
-
-
-def error_curve(
-    plan: Plan,
-    *,
-    numbers: Mapping[str, list[float]] | None = None,
-    measure: Measure | None = None,
-    dark: bool = False,
-) -> Figure:
-    """Draw the error against ε: see `curve_drawing`."""
-    return curve_drawing(plan, numbers=numbers, measure=measure, dark=dark).figure()
 
 
 def curve_drawing(
@@ -304,7 +292,7 @@ def _point(x: float, y: float, marker: dict[str, Any]) -> dict[str, Any]:
 
 
 def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Measure | None = None) -> str:
-    """Say what `error_curve` shows, for readers who do not see it: the errors at the plan's own ε and at both ends.
+    """Say what `curve_drawing` shows, for readers who do not see it: the errors at the plan's own ε and at both ends.
 
     >>> column = {"name": "region", "kind": "category", "values": ["North", "South"]}
     >>> plan = Plan(dataset="clinic", epsilon=1, columns=[column], tables=[["region"]])

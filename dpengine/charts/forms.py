@@ -13,7 +13,7 @@ from dpengine.results.published_columns import Measure
 from dpengine.spec.domain import Category, Column, Date, Number
 from dpengine.spec.plan import Plan
 
-__all__ = ["Form", "forms", "has_order", "is_time", "time_axis"]
+__all__ = ["Form", "forms", "time_axis"]
 
 Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets", "dots", "ranked", "treemap", "levels"]
 MAX_LINES = 12  # categories that have a line each

@@ -15,7 +15,7 @@ from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["GROUP", "MAX_NODES", "Node", "has_levels", "level_table", "level_tree", "treemap_chart"]
+__all__ = ["GROUP", "MAX_NODES", "Node", "level_table", "level_tree", "treemap_chart"]
 
 MAX_NODES = 1_500  # that a figure or a page can show
 GROUP = {False: "#d5e6e7", True: "#23464a"}  # the colour of groups around their parts

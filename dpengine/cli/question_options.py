@@ -14,7 +14,7 @@ from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
-__all__ = ["QuestionOptions", "question_of", "read_conditions"]
+__all__ = ["QuestionOptions", "question_of"]
 
 NOT_HERE = "the question stands in the file; only a plan takes options for what to ask"
 NO_PRICE = "say with --epsilon what the question may cost: the plan's ε is the price of its tables"

@@ -8,7 +8,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 
-__all__ = ["count_steps", "plan_of_steps"]
+__all__ = ["count_steps"]
 
 
 def count_steps(table: Table, plan: Plan, *, truncation_key: bytes) -> list[Ints | tuple[Ints, Ints]]:

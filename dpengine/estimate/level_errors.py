@@ -17,7 +17,7 @@ from dpengine.marginals.plan_levels import added_up, level_of, measured_at, tree
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
-__all__ = ["LevelErrors", "level_axis"]
+__all__ = ["LevelErrors"]
 
 TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
 MAX_WEIGHTS = 64  # distinct weights of the noise in one node; of more, those within `NEAR` of each other are merged

@@ -27,7 +27,7 @@ from dpengine.lessons.defences import engine
 from dpengine.lessons.success_rate import Rate
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["NUMPY", "SAMPLERS", "TEXTBOOK", "Neighbourhood", "Sampler", "Verdicts", "attack_engine", "attack_sampler",
+__all__ = ["NUMPY", "SAMPLERS", "Neighbourhood", "Sampler", "Verdicts", "attack_engine", "attack_sampler",
            "neighbourhood", "possible"]  # fmt: skip
 
 LATTICE = 2.0**53  # the uniform numbers of NumPy, and of most libraries, are k/2^53

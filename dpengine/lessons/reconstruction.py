@@ -23,7 +23,7 @@ from dpengine.lessons.success_rate import Rate
 from dpengine.translation.catalogue import _, mark
 
 __all__ = [
-    "METHODS", "Reconstruction", "least_absolute_error", "least_maximum_error", "least_squares", "random_groups",
+    "METHODS", "Reconstruction", "least_absolute_error", "least_squares", "random_groups",
     "reconstruct",
 ]  # fmt: skip
 

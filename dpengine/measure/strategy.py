@@ -34,7 +34,7 @@ from dpengine.measure.tally_strategy import Tallied
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["Strategy", "check_given", "decide", "resolved"]
+__all__ = ["check_given", "decide", "resolved"]
 
 
 def decide(plan: Plan) -> Strategy:

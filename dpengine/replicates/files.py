@@ -18,9 +18,9 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle import archive
 from dpengine.bundle.archive import Archive, Piece, Source
 from dpengine.bundle.checks import sizes
+from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import plan_in
-from dpengine.bundle.manifest_wording import Estimator
-from dpengine.bundle.promises import estimator, table_files
+from dpengine.bundle.promises import table_files
 from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
@@ -28,13 +28,7 @@ from dpengine.estimate.model_intervals import mean_errors
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
 from dpengine.replicates.basis import Basis, basis_of, check_tallies
-from dpengine.replicates.draw import (
-    DRAWS,
-    cells_drawn,
-    check_size,
-    replicate,
-    replicate_amounts,
-)
+from dpengine.replicates.draw import DRAWS, cells_drawn, check_size, replicate, replicate_amounts
 from dpengine.results.published_columns import NUMBERS, header, published_name
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan

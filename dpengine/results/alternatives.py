@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
-    "epsilon_by_trials", "mostly_noise_share", "mostly_noise_shares", "predict_table", "simulate_errors",
+    "epsilon_by_trials", "mostly_noise_shares", "predict_table", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
@@ -92,15 +92,10 @@ class MockCells:
         return np.where(widths >= EXACT, shares, 0.0)
 
 
-def mostly_noise_share(plan: Plan, table: Columns) -> float:
-    """Return the share of the mock table's cells that would be mostly noise; not for adaptive."""
-    return mostly_noise_shares(plan, [table])[table]
-
-
 def mostly_noise_shares(
     plan: Plan, tables: Sequence[Columns], known: dict[Columns, MockCells] | None = None
 ) -> dict[Columns, float]:
-    """Return `mostly_noise_share` of each of `tables`.
+    """Return for each of `tables` the share of the mock table's cells that would be mostly noise; not for adaptive.
 
     `known` caches the cells of the plan at another ε; new ones are added.
     """

@@ -16,7 +16,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Column, Number, YesNo
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_TERMS", "coefficients", "exact_measure", "group_means", "numeric", "released_counts", "scores"]
+__all__ = ["coefficients", "exact_measure", "group_means", "numeric", "released_counts", "scores"]
 
 MAX_TERMS = 40  # of a regression
 ROUNDING = 1e-9  # part of the largest outcome: an effect below it is an error of rounding

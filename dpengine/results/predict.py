@@ -26,7 +26,8 @@ from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.quantiles import quantile_half_widths
 from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import Strategy, check_given, decide
+from dpengine.measure.strategy import check_given, decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.results.published_columns import quantile_kind
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan

@@ -17,7 +17,8 @@ from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.allocation import allocate
 from dpengine.measure.measure import add_noise
-from dpengine.measure.strategy import Strategy, decide
+from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.noise.moments import nearby, scale_of, variance
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude

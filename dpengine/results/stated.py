@@ -15,7 +15,7 @@ from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.measure.strategy import resolved
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_STATED", "ModelError", "Stated", "TableNumbers", "state"]
+__all__ = ["ModelError", "Stated", "TableNumbers", "state"]
 
 MAX_STATED = 2**18  # cells of all tables of a release whose numbers are kept: 7 MB before compression
 

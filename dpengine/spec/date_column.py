@@ -16,7 +16,7 @@ from dpengine.spec.declared import Line
 from dpengine.spec.limits import check_column_size
 from dpengine.translation.catalogue import _
 
-__all__ = ["PERIODS", "WITHIN", "Date", "nested_periods"]
+__all__ = ["PERIODS", "WITHIN", "Date"]
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 PERIODS: tuple[Period, ...] = get_args(Period)  # the shortest first

@@ -15,7 +15,6 @@ from dpengine.translation.catalogue import _, number
 
 __all__ = [
     "MAX_COLUMN_CELLS",
-    "MAX_DECLARED_CELLS",
     "MAX_FOUND",
     "MAX_TABLES",
     "MAX_TABLE_CELLS",

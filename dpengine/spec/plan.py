@@ -35,7 +35,7 @@ from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
 
-__all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
+__all__ = ["Plan", "Strategy", "Unit", "exact_epsilon"]
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 

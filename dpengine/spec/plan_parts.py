@@ -18,7 +18,7 @@ from dpengine.spec.published_table import PublishedTable, read_table
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["Parts", "WithParts", "parts_of"]
+__all__ = ["Parts", "WithParts"]
 
 
 @dataclass(frozen=True)

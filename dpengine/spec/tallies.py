@@ -26,7 +26,7 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["Tally", "WithTallies", "check_distinct", "tallies_of"]
+__all__ = ["Tally", "WithTallies", "check_distinct"]
 
 
 @dataclass(frozen=True)

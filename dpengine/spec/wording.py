@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "KINDS", "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of", "level_in_words",
+    "KINDS", "counted_how", "counted_noun", "factor", "found_in_words", "heading_of", "headings_of",
     "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion",
     "rows_counted", "shown_labels", "sure", "unit_in_words", "words_in_files",
 ]  # fmt: skip

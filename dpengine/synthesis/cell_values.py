@@ -39,12 +39,8 @@ from dpengine.synthesis.date_texts import read_day, write_day
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HOW", "amounts", "cells", "reader", "series", "texts", "texts_of_cells", "values"]
+__all__ = ["amounts", "cells", "reader", "series", "texts", "texts_of_cells", "values"]
 
-HOW = (
-    "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
-    " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
-)
 OFF_GRID = 1e-9  # of an amount, for its rounding in 64 bits
 MAX_DIGITS = 15  # of numbers that 64-bit floats can distinguish
 EPOCH = date(1970, 1, 1).toordinal()

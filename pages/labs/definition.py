@@ -13,6 +13,7 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
+from dpengine.spec.wording import factor, percent, sure
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.definition.audit import audit_part
 from pages.parts.definition.charts import distributions_figure
@@ -22,7 +23,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, factor, percent, sure
+from pages.parts.shared.wording import exactly
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry, visit
 

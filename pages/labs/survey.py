@@ -12,13 +12,14 @@ from dpengine.exact import exact_text
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
+from dpengine.spec.wording import people, percent
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import exactly, people, percent, plain
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, made_up_like
 from pages.parts.survey.tabs import CHANCES, VIEWS, epsilon_words, protocol_key

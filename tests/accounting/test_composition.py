@@ -14,8 +14,6 @@ from dpengine.accounting.composition import (
     Rule,
     advanced_composition,
     allowance,
-    basic_composition,
-    group_delta,
     group_epsilon,
     posterior,
     selection_zcdp_rho,
@@ -74,9 +72,7 @@ def test_for_many_releases_each_rule_is_as_tight_as_published() -> None:
     assert costs == pytest.approx([3.525, 3.728, 20.0], abs=0.002)
 
 
-def test_basic_composition_and_groups_are_exact() -> None:
-    assert basic_composition([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7)]) == Fraction(121, 210)
-    assert basic_composition([]) == 0
+def test_costs_of_groups_and_of_many_releases_are_exact() -> None:
     assert group_epsilon(Fraction(1, 3), 4) == Fraction(4, 3)
     assert total_cost(Rule.BASIC, Fraction(1, 3), 12, MILLIONTH) == 4
     assert zcdp_rho(Fraction(1, 3), 4) == Fraction(2, 9)
@@ -89,17 +85,6 @@ def test_formulas_are_those_of_their_theorems() -> None:
     )
     assert zcdp_epsilon(Fraction(1, 2), MILLIONTH) == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))
     assert advanced_composition(Fraction(1000), 2, MILLIONTH) == math.inf
-
-
-@pytest.mark.parametrize(("epsilon", "size"), [("1/2", 3), ("1", 4), ("1/10", 20)])
-def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size: int) -> None:
-    """An (ε, δ) mechanism that reveals everything with probability δ: each further person multiplies δ by e^ε."""
-    each, chain = Fraction(epsilon), 0.0
-    for _ in range(size):
-        chain = chain * math.exp(each) + 1e-9
-    assert group_delta(each, Fraction(1, 10**9), size) >= chain
-    assert group_delta(each, Fraction(1, 10**9), size) == pytest.approx(chain)
-    assert group_delta(Fraction(800), MILLIONTH, 1) == group_delta(Fraction(20), MILLIONTH, 2) == 1.0
 
 
 @given(

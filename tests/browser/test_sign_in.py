@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import clinic_csv, follow, press, rest, upload
 from tests.browser.provider import provided, secrets_for
-from tests.pages.tabs import ask, opened
+from tests.pages.bare_tab import ask, opened
 from tests.serving import Served, served
 
 ANN, BEA = "ann@example.org", "bea@example.org"

@@ -15,7 +15,8 @@ import pytest
 import dpengine as dpe
 from dpengine.bundle import dry_run
 from dpengine.bundle.dry_run import check_makeable
-from dpengine.measure.strategy import Strategy, decide, resolved
+from dpengine.measure.strategy import decide, resolved
+from dpengine.measure.strategy_base import Strategy
 from dpengine.spec.plan import Plan
 from tests.plans import CLINIC, letters_plan
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import plotly.io as pio
 import pytest
 
-from dpengine.bundle import guide, promises, report, report_tables
+from dpengine.bundle import guide, report, report_tables
+from dpengine.bundle.estimator import Estimator, estimator
+from dpengine.bundle.guide_entries import MOSTLY_NOISE
 from dpengine.bundle.manifest import describe
-from dpengine.bundle.manifest_wording import Estimator
 from dpengine.bundle.promises import table_files
 from dpengine.charts import style
 from dpengine.charts.grids import APART
@@ -131,7 +132,7 @@ def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose:
 
 
 @pytest.mark.parametrize(
-    ("plan", "estimator"),
+    ("plan", "way"),
     [
         (letters_plan([3, 4], [["a", "b"]]), Estimator.LEAST_SQUARES),
         (letters_plan([3] * 4, {"each": 2}, strategy="adaptive"), Estimator.MODEL),
@@ -144,16 +145,16 @@ def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose:
     ],
     ids=list(Estimator),
 )
-def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: Plan, estimator: Estimator) -> None:
+def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: Plan, way: Estimator) -> None:
     result = preview(plan)
     page, readme = words(render(result)), " ".join(report.read_me(result, describe(result)).split())
-    assert promises.estimator(result.plan) is estimator
-    for entry in (*guide.column_entries(result), guide.MOSTLY_NOISE, *guide.reading_entries(result)):
+    assert estimator(result.plan) is way
+    for entry in (*guide.column_entries(result), MOSTLY_NOISE, *guide.reading_entries(result)):
         for text in (page, readme):
             assert entry.text in text
             assert entry.use in text
     assert "{" not in page
-    assert ("a cell of 10 by about" in page) is (estimator is Estimator.MODEL)
+    assert ("a cell of 10 by about" in page) is (way is Estimator.MODEL)
 
 
 def test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values_are(

@@ -16,7 +16,10 @@ import pytest
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, heatmap, style
+from dpengine.charts.cells import ALL
 from dpengine.charts.drawing import Drawing
+from dpengine.charts.forms import Form
+from dpengine.charts.grids import facets_across
 from dpengine.results.published_columns import measures
 from dpengine.results.result import Result
 from dpengine.spec.wording import shown_labels
@@ -29,7 +32,7 @@ def result() -> Result:
 
 
 @pytest.mark.parametrize(("form", "dark"), [("bars", False), ("bars", True), ("sorted", False)])
-def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, form: figures.Form, dark: bool) -> None:
+def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, form: Form, dark: bool) -> None:
     figure = figures.release_figure(result, ("visit",), form=form, dark=dark)
     bars = [trace for trace in figure.data if trace.type == "bar"]
     frame = result.tables[("visit",)].set_index("visit")
@@ -96,7 +99,7 @@ def test_a_drawing_is_what_plotly_makes_of_it(result: Result) -> None:
         assert isinstance(drawing, Drawing)
         assert _plain(drawing._asdict()) == _plain(figure.to_plotly_json()), (table, how)
     curve = figures.curve_drawing(result.plan)
-    assert _plain(curve._asdict()) == _plain(figures.error_curve(result.plan).to_plotly_json())
+    assert _plain(curve._asdict()) == _plain(figures.curve_drawing(result.plan).figure().to_plotly_json())
 
 
 def test_no_report_loads_plotly() -> None:
@@ -131,7 +134,7 @@ def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> No
     assert len(heats) == 1 + result.plan.column("visit").size
     assert (np.array(heats[0].z) == result.counts(table).sum(axis=2)).all(), "all of them come first"
     assert sum(int(np.sum(trace.z)) for trace in heats[1:]) == result.counts(table).sum()
-    summed = figures.release_figure(result, table, fixed={"visit": figures.ALL})
+    summed = figures.release_figure(result, table, fixed={"visit": ALL})
     assert (np.array(summed.data[0].z) == result.counts(table).sum(axis=2)).all()
     assert summed.layout.title.text == "People by age and region"
     cut = figures.release_figure(result, table, fixed={"visit": "2024-Q2"})
@@ -162,7 +165,7 @@ def test_large_tables_leave_their_labels_to_the_browser_and_numbers_to_the_hover
 
 def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    figure = figures.error_curve(plan)
+    figure = figures.curve_drawing(plan).figure()
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert len({trace.line.dash for trace in lines}) == len(lines), "lines differ by more than colour"
     marks = [trace for trace in figure.data if trace.mode == "markers"]
@@ -196,7 +199,7 @@ def test_comparison_draws_every_cell(result: Result) -> None:
 def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
     numbers = figures.error_curve_numbers(plan)
-    lines = [trace for trace in figures.error_curve(plan).data if trace.mode == "lines"]
+    lines = [trace for trace in figures.curve_drawing(plan).figure().data if trace.mode == "lines"]
     assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
     predicted = predict(plan).set_index("table")["half_width_95"]
     here = numbers["ε"].index(0.3)
@@ -205,8 +208,8 @@ def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
 
 @pytest.mark.parametrize(("columns", "across"), [(2, 3), (6, 3), (7, 2), (13, 1)])
 def test_the_wider_small_multiples_are_the_fewer_go_side_by_side(columns: int, across: int) -> None:
-    assert figures.facets_across(columns, 5) == across
-    assert figures.facets_across(columns, 1) == 1
+    assert facets_across(columns, 5) == across
+    assert facets_across(columns, 1) == 1
 
 
 @pytest.mark.parametrize(("columns", "written"), [(12, True), (60, False)])

@@ -9,7 +9,7 @@ import pytest
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
-from dpengine.charts.cells import Cells
+from dpengine.charts.cells import ALL, Cells
 from dpengine.charts.forms import forms
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import Node, level_tree
@@ -160,7 +160,7 @@ def test_an_axis_of_means_holds_all_intervals_that_are_more_than_noise(result: R
 
 def test_a_table_of_fewer_columns_has_the_means_of_all_the_others_together(result: Result) -> None:
     measure = measures(result.plan, TABLE)[0]
-    summed = figures.release_figure(result, TABLE, measure=measure, fixed={"sex": figures.ALL}, form="dots")
+    summed = figures.release_figure(result, TABLE, measure=measure, fixed={"sex": ALL}, form="dots")
     drawn = {
         label: x for trace in summed.data if trace.x[0] is not None for label, x in zip(trace.y, trace.x, strict=True)
     }
@@ -201,7 +201,7 @@ def test_the_curve_of_a_mean_is_in_its_unit_and_that_of_the_plan(result: Result)
     assert set(numbers) == {"ε", "region × sex", "year", "total"}
     here = numbers["ε"].index(2)
     assert numbers["year"][here] == measure_half_widths(decide(plan), ("year",))["mean_pay"]
-    figure = figures.error_curve(plan, numbers=numbers, measure=measure)
+    figure = figures.curve_drawing(plan, numbers=numbers, measure=measure).figure()
     assert "Error of mean pay" in figure.layout.title.text.replace("<br>", " ")
     assert list(figure.data[0].customdata) == numbers["region × sex"]
     assert "mean pay: 95 in 100 are within" in figures.error_curve_alt(plan, numbers, measure)

@@ -15,7 +15,7 @@ from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
 from dpengine.lessons import syntactic as lesson
 from dpengine.lessons import textbook_patients
-from tests.work import calls
+from tests.calls_and_memory import calls
 
 ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abcde")), min_size=1, max_size=25)
 

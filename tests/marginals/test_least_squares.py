@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpengine.array_types import Columns
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
-from tests.work import calls
+from tests.calls_and_memory import calls
 
 
 def dense(squares: LeastSquares, names: Columns) -> np.ndarray:

@@ -153,7 +153,7 @@ def test_plans_of_much_epsilon_are_predicted_and_previewed(name: str) -> None:
     assert all(np.isfinite(preview(plan).estimates.estimate(table)).all() for table in plan.marginals)
 
 
-def test_a_part_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_is_charged_nothing_is_caught() -> None:
     plan = plan_of("all at once")
     strategy = decide(plan)
     assert isinstance(strategy, InParts)

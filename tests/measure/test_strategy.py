@@ -19,10 +19,11 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.allocation import allocate_directly
 from dpengine.measure.rows_and_noise import noise_in_a_table
-from dpengine.measure.strategy import Strategy, decide, resolved
+from dpengine.measure.strategy import decide, resolved
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts
+from tests.calls_and_memory import calls
 from tests.plans import letters_plan, plans, sparse_plan
-from tests.work import calls
 
 
 @given(plans())

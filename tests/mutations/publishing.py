@@ -475,7 +475,7 @@ FAULTS = [
         "dpengine/accounting/composition.py",
         "return size * Fraction(epsilon)",
         "return Fraction(epsilon)",
-        "tests/accounting/test_composition.py::test_basic_composition_and_groups_are_exact",
+        "tests/accounting/test_composition.py::test_costs_of_groups_and_of_many_releases_are_exact",
     ),
     # Ledger
     Fault(

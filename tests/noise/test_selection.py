@@ -27,10 +27,10 @@ ALPHA = 1e-9  # false alarms of each test of a distribution
 PMFS = {permute_and_flip: permute_and_flip_probabilities, exponential_mechanism: exponential_probabilities}
 
 
-def walked(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list[float]:
+def walked(scores: Sequence[int], epsilon: float) -> list[float]:
     """Probability of each candidate of permute-and-flip, by walking through every order of them."""
     top, probabilities = max(scores), [0.0] * len(scores)
-    heads = [math.exp(epsilon * (score - top) / (2 * sensitivity)) for score in scores]
+    heads = [math.exp(epsilon * (score - top) / 2) for score in scores]
     for order in permutations(range(len(scores))):
         still = 1.0 / math.factorial(len(scores))
         for k in order:

@@ -16,14 +16,15 @@ from dpengine import epsilon_for, predict
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import decide
-from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.alternatives import mostly_noise_shares
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of
+from dpengine.spec.wording import name_of, people, percent, percent_at_most, sure
 from pages.parts.accuracy import predictions
 from pages.parts.accuracy.predictions import EPSILONS
 from pages.parts.shared.epsilon_ladder import rounded_up
-from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
-from pages.parts.visit.plan.plan_form import Draft, from_plan
+from pages.parts.shared.wording import why_measured
+from pages.parts.visit.plan.entries import Draft
+from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import metrics, settled, texts, visit, visit_of
 from tests.plans import CLINIC, category, survey
 
@@ -71,7 +72,7 @@ def test_the_figures_are_those_of_predict_at_the_plans_own_epsilon() -> None:
     assert shown["Typically off by"] == people(expected["mean_abs_error"])
     assert shown["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
     assert shown["Total within"] == f"±{people(expected['total_half_width_95'])}"
-    assert shown["Mostly noise"] == percent(mostly_noise_share(own, own.marginals[0]))
+    assert shown["Mostly noise"] == percent(mostly_noise_shares(own, [own.marginals[0]])[own.marginals[0]])
 
 
 def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan() -> None:
@@ -113,7 +114,7 @@ def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() ->
     assert metrics(at)["50 % sure becomes"] == "≤ " + percent_at_most(posterior(0.5, own.epsilon))
     at.number_input(key="accuracy_rows").set_value(900).run()
     sized = survey(rows_about=900)
-    assert metrics(at)["Mostly noise"] == percent(mostly_noise_share(sized, own.marginals[0]))
+    assert metrics(at)["Mostly noise"] == percent(mostly_noise_shares(sized, [own.marginals[0]])[own.marginals[0]])
 
 
 @pytest.mark.parametrize("view", VIEWS)

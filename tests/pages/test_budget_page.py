@@ -25,8 +25,8 @@ from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
+from dpengine.spec.wording import percent_at_most
 from pages.parts.budget.charts import spending_figure
-from pages.parts.shared.wording import percent_at_most
 from tests.charges import charge
 from tests.pages.visits import metrics, texts, visit, visit_of
 

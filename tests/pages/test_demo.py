@@ -16,7 +16,7 @@ from pages.parts.access.person import LOCAL
 from pages.parts.server import health_route, session_resources, upload_route
 from pages.parts.server.request_guard import RequestGuard
 from pages.parts.shared import demo
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VISIT
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules

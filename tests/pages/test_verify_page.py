@@ -17,7 +17,7 @@ from dpengine.results.preview import preview
 from dpengine.sources.open import open_table
 from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
-from pages.parts.shared.wording import people, percent_at_most
+from dpengine.spec.wording import people, percent_at_most
 from pages.parts.verify import comparison
 from tests.bundles import members_of, zipped
 from tests.plans import PAY

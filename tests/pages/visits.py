@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from dpengine import Ledger
+from dpengine import Ledger, Plan, Release, open_table, release
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.project import file
 from pages.parts.visit.state import VISIT, VisitState
@@ -24,6 +25,16 @@ def visit(**address: str) -> AppTest:
     for name, value in address.items():
         page.query_params[name] = value
     return page.run()
+
+
+def released(rows: pd.DataFrame, plan: Plan) -> tuple[AppTest, Release]:
+    """Publish these rows, and open the release in a visit that has brought them."""
+    table = open_table(rows)
+    finished = release(table, plan, ledger())
+    page = visit()
+    visit_of(page).table = table
+    page.query_params["release"] = finished.release_id
+    return whole(page.run()), finished
 
 
 def texts(page: AppTest) -> str:

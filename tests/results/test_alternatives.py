@@ -15,7 +15,6 @@ from dpengine.results.alternatives import (
     compare_allocations,
     compare_strategies,
     epsilon_by_trials,
-    mostly_noise_share,
     mostly_noise_shares,
     predict_table,
     simulate_errors,
@@ -38,7 +37,7 @@ def test_the_share_of_noisy_cells_at_many_half_widths_is_that_of_single_predicti
     epsilons = ["0.01", "0.1", "0.5", "2", "20", "1000"]
     widths = [predict_table(plan.at(epsilon), table)["half_width_95"][0] for epsilon in epsilons]
     shares = MockCells.of(plan, table).mostly_noise(widths)
-    assert shares == pytest.approx([mostly_noise_share(plan.at(epsilon), table) for epsilon in epsilons])
+    assert shares == pytest.approx([mostly_noise_shares(plan.at(epsilon), [table])[table] for epsilon in epsilons])
     assert shares[0] > shares[-1] == 0
 
 

@@ -17,7 +17,7 @@ from dpengine.measure.measure import add_noise
 from dpengine.measure.strategy import decide
 from dpengine.results import mock_table
 from dpengine.results import preview as preview_module
-from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.alternatives import mostly_noise_shares
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import predict
 from dpengine.results.preview import preview, preview_table
@@ -145,11 +145,11 @@ def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], table
 def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
     plan = Plan.loads(CLINIC)
     table = ("age", "region")
-    shares = [mostly_noise_share(plan.at(epsilon), table) for epsilon in ("0.01", "0.1", "1", "10")]
+    shares = [mostly_noise_shares(plan.at(epsilon), [table])[table] for epsilon in ("0.01", "0.1", "1", "10")]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > shares[-1]
     smaller = plan.model_copy(update={"rows_about": 100})
-    assert mostly_noise_share(smaller, table) > mostly_noise_share(plan, table)
+    assert mostly_noise_shares(smaller, [table])[table] > mostly_noise_shares(plan, [table])[table]
 
 
 def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:
@@ -159,7 +159,7 @@ def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:
         assert result.half_width(table) < EXACT
         assert (result.counts(table) == 0).any(), "there are cells that a careless comparison would mark"
         assert not result.mostly_noise(table).any()
-        assert mostly_noise_share(plan, table) == 0
+        assert mostly_noise_shares(plan, [table])[table] == 0
 
 
 def test_a_cell_is_mostly_noise_where_its_interval_reaches_0() -> None:

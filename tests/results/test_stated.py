@@ -64,7 +64,7 @@ def test_a_later_version_returns_the_numbers_that_were_published(name: str, monk
     assert numbers(underived.bundle) != numbers(first.bundle), "the other rules give other numbers"
 
 
-def test_a_table_that_was_not_published_then_is_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_was_not_published_then_is_derived() -> None:
     ledger = dpe.Ledger.in_memory()
     plan = PLANS["boxes"]
     first = dpe.release(ROWS, plan, ledger)

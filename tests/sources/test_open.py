@@ -366,7 +366,7 @@ def test_nothing_stays_on_disk_after_closing_or_forgetting(tmp_path, scratch):
     assert path.exists()
 
 
-def test_a_closed_table_says_so(tmp_path):
+def test_a_closed_table_says_so():
     table = open_table(pa.table({"a": [1]}))
     table.close()
     table.close()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dpengine.errors import PlanError
 from dpengine.spec.domain import MISSING, OTHER, Amount, Category, Date, Number, YesNo, cells_payload
 from dpengine.spec.numeric.edges import equal_edges
-from tests.work import calls, peak_bytes
+from tests.calls_and_memory import calls, peak_bytes
 
 
 @pytest.mark.parametrize("listed", [np.array, pd.Series, pd.Index])

@@ -12,19 +12,8 @@ from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import MAX_FAULTS
 from dpengine.spec.numeric.edges import EqualEdges
+from tests.corpus.plans import BINS, columns, plan_of
 
-HEAD = "dataset: d\nepsilon: 1\n"
-
-
-def plan_of(columns: str, tables: str = "{each: 1}") -> str:
-    return f"{HEAD}columns: [{columns}]\ntables: {tables}\n"
-
-
-def columns(number: int, kind: str) -> str:
-    return ", ".join(f"{{name: c{k}, kind: {kind}}}" for k in range(number))
-
-
-BINS = "number, edges: {from: 0, to: 1, bins: 999990}"
 DAYS = "date, from: 0001-01-01, to: 2700-01-01, by: day"
 
 REFUSED: dict[str, tuple[Callable[[], str], str]] = {

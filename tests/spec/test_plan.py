@@ -13,8 +13,8 @@ from hypothesis import given
 from dpengine import Plan, PlanError
 from dpengine.measure.strategy import decide
 from dpengine.spec.domain import YesNo
+from tests.calls_and_memory import peak_bytes
 from tests.plans import CLINIC, letters_plan, plans
-from tests.work import peak_bytes
 
 
 def test_the_example_of_the_contract_is_read() -> None:

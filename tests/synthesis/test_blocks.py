@@ -25,8 +25,8 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, unique_rows
+from tests.calls_and_memory import peak_bytes
 from tests.plans import CLINIC, letters_plan, plans
-from tests.work import peak_bytes
 
 CHAIN = [("a", "b"), ("b", "c"), ("d",)]
 
@@ -93,16 +93,6 @@ def test_a_bundle_of_many_blocks_verifies(monkeypatch: pytest.MonkeyPatch) -> No
     result = preview(Plan.loads(CLINIC))
     monkeypatch.setattr(synthetic, "MAX_BLOCK_VALUES", 1000)
     verify(io.BytesIO(write.pack(result)))
-
-
-class Nowhere(io.RawIOBase):
-    """A file that keeps nothing."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, piece: object) -> int:  # type: ignore[override]
-        return memoryview(piece).nbytes  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tables", [[["a"], ["b"]], [["a", "b"], ["b", "c"], ["a", "c"]]], ids=["tables", "rows"])

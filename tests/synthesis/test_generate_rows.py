@@ -24,8 +24,8 @@ from dpengine.synthesis import generate_rows as module
 from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_rows, realise
 from dpengine.synthesis.repair import Falloff, excess_of, of_pairs
 from dpengine.synthesis.resample import expand
+from tests.calls_and_memory import calls
 from tests.synthesis.every_row import every_row
-from tests.work import calls
 
 NAMES = ("a", "b", "c", "d")
 

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import MAX_BOXES
-from dpengine.bundle.manifest_wording import Estimator
-from dpengine.bundle.promises import estimator
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.estimate.model_intervals import POWERS
 from dpengine.exact import rational

@@ -10,8 +10,8 @@ from dpengine.array_types import Columns, Floats
 from dpengine.bundle.checks.choice_check import has_early_audit, wrong_audit, wrong_purpose
 from dpengine.bundle.checks.model_check import ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
-from dpengine.bundle.manifest_wording import Estimator
-from dpengine.bundle.promises import estimator, table_files
+from dpengine.bundle.estimator import Estimator, estimator
+from dpengine.bundle.promises import table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
 from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpengine.array_types import Columns
-from dpengine.bundle.manifest_wording import Estimator
-from dpengine.bundle.promises import estimator, parquet_name, slug, table_files
+from dpengine.bundle.estimator import Estimator, estimator
+from dpengine.bundle.promises import parquet_name, slug, table_files
 from dpengine.results.published_columns import measures, number_columns, number_type, published_name
 from dpengine.spec.domain import Amount, Column, Date, Number, YesNo
 from dpengine.spec.plan import Plan

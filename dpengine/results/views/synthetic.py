@@ -83,8 +83,9 @@ class SyntheticView(ABC):
         """Return synthetic rows typed like the declared columns; counted, they give every published table exactly.
 
         Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
-        column in which `(other)` occurs holds Python objects. `synthesis.cell_values.HOW` says how values are spread
-        within cells. With `rows`, that number of rows: see the method `rows`. `synthetic_blocks` needs less memory.
+        column in which `(other)` occurs holds Python objects. Numbers and dates are spread evenly within their bin or
+        period by a fixed rule. With `rows`, that number of rows: see the method `rows`. `synthetic_blocks` needs less
+        memory.
         """
         import pandas as pd
 

@@ -11,7 +11,7 @@ from dpengine.spec.exchange.draft import ReadCodebook
 from dpengine.spec.strict_yaml import MAX_BYTES, MAX_VALUES
 from dpengine.translation.catalogue import _
 
-__all__ = ["ENDINGS", "is_described", "read", "read_json"]
+__all__ = ["ENDINGS", "is_described", "read"]
 
 ENDINGS = (".json", ".jsonld", ".json-ld", ".xml")
 

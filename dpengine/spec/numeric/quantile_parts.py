@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from dpengine.exact import decimal
 from dpengine.translation.catalogue import _
 
-__all__ = ["QuantileParts", "read_parts"]
+__all__ = ["QuantileParts"]
 
 MAX_QUANTILES = 20  # of an amount in a table
 

@@ -37,7 +37,7 @@ from dpengine.spec.query.statistic import (
 )
 from dpengine.translation.catalogue import ENGLISH, _, mark, number, speaking
 
-__all__ = ["MAX_GROUPS", "Question"]
+__all__ = ["Question"]
 
 MAX_GROUPS = 1000  # groups of one question; a release of tables is better for more
 

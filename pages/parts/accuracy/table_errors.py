@@ -13,16 +13,19 @@ from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
 from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, portion
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.predictions import curve, noise_shares, sample_like
-from pages.parts.accuracy.wording import as_a_sample
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import counted_noun, exactly, heading_of, noun, people, percent, percent_at_most, plain
+from pages.parts.shared.wording import exactly, plain
 
 __all__ = ["show_curve", "show_errors"]
+
+ROUGH_SHARE = 0.4  # smallest sample that is named; below it real data may give another (benchmarks/sample_share.py)
+ALMOST_ALL = 0.995  # largest sample that is named: a larger one would be rounded to 100 %
 
 
 def show_errors(plan: Plan, table: Columns, row: pd.Series[float]) -> None:
@@ -51,7 +54,20 @@ def show_errors(plan: Plan, table: Columns, row: pd.Series[float]) -> None:
         else:
             _show_noise(plan, table, row)
     if plan.rows_about is not None and row["half_width_95"] >= EXACT:
-        st.caption(as_a_sample(plan, sample_like(plan, table, float(row["mean_abs_error"])), plan.rows_about))
+        st.caption(_as_a_sample(plan, sample_like(plan, table, float(row["mean_abs_error"])), plan.rows_about))
+
+
+def _as_a_sample(plan: Plan, like: float | None, rows: int) -> str:
+    """Say that counts are as far off as those of a random sample of the share `like`: None if any sample is better."""
+    size = _("on a made-up table of about {rows} {unit}", rows=number(rows), unit=noun(plan))
+    if like is None:
+        return _("Counts from any random sample would be less far off, {size}.", size=size)
+    if like > ALMOST_ALL:
+        return _("As exact as counts from a random sample of almost everybody would be, {size}.", size=size)
+    text = _("As far off as counts from a random {share} sample would be, {size}.", share=portion(like), size=size)
+    if like < ROUGH_SHARE:
+        text += _(" A rough guide here: cells are so small that it depends much on your own table.")
+    return text
 
 
 def _show_noise(plan: Plan, table: Columns, row: pd.Series[float]) -> None:

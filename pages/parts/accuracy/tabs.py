@@ -13,6 +13,7 @@ from dpengine.array_types import Columns
 from dpengine.results.alternatives import ALL_CELLS, allocations_of, compare_allocations, predict_table, simulate_errors
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import factor, heading_of, noun, people, percent, percent_at_least, percent_at_most, sure
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.predictions import EPSILONS, all_errors, curve, noise_shares, predictions_csv
@@ -20,21 +21,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns, tw
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import (
-    exactly,
-    factor,
-    heading_of,
-    noun,
-    people,
-    percent,
-    percent_at_least,
-    percent_at_most,
-    plain,
-    protected,
-    sure,
-    why_measured,
-    with_headings,
-)
+from pages.parts.shared.wording import exactly, plain, protected, why_measured, with_headings
 from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]

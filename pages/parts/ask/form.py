@@ -14,10 +14,11 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal, with_point
-from pages.parts.shared.wording import plain, shown_labels
+from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
 __all__ = ["build"]

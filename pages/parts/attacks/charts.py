@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from dpengine.lessons.floating_point import Neighbourhood
 from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
+from dpengine.spec.wording import percent_at_most
 from dpengine.translation.catalogue import _, localised, number
 from pages.parts.shared.figures import hatched, tones
-from pages.parts.shared.wording import percent_at_most
 
 __all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 

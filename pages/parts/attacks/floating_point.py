@@ -20,13 +20,14 @@ from dpengine.lessons.floating_point import (
     neighbourhood,
 )
 from dpengine.lessons.success_rate import Rate
+from dpengine.spec.wording import percent, percent_at_most
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.attacks.charts import doubles_figure, samplers_figure
 from pages.parts.attacks.outcome import measure, rate_columns, run_again_button
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import OURS, exactly, percent, percent_at_most
+from pages.parts.shared.wording import OURS, exactly
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 

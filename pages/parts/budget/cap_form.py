@@ -41,10 +41,10 @@ def cap_form(ledger: Ledger, dataset: str) -> None:
         if button.form_submit_button(_("Review the cap"), icon=":material/rule:"):
             visit().keep("cap", dataset, text)
     if (reviewed := visit().recall("cap", dataset)) is not None:
-        _confirm(ledger, dataset, reviewed, spent)
+        _confirm(dataset, reviewed, spent)
 
 
-def _confirm(ledger: Ledger, dataset: str, text: str, spent: Fraction) -> None:
+def _confirm(dataset: str, text: str, spent: Fraction) -> None:
     """Show what a typed cap would mean, and set it when that is confirmed."""
     try:
         cap = rational(decimal(text), mark("it"))

@@ -11,6 +11,7 @@ from dpengine.accounting.composition import Rule, allowance, group_epsilon, post
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import factor, sure
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
@@ -19,7 +20,7 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, factor, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["plan_ahead"]
@@ -113,7 +114,7 @@ def _compare_rules(times: int, total: Fraction) -> None:
             )
         )
     _draw_prices(times, total, delta, each)
-    _list_prices(times, total, delta, each)
+    _list_prices(times, delta, each)
     st.markdown(_(CURIOUS))
 
 
@@ -139,7 +140,7 @@ def _draw_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, 
     twin(rows, "planner", {"releases": column(_("releases"), format="%,d")} | columns)
 
 
-def _list_prices(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _list_prices(times: int, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     rows = [
         {
             "rule": _(NAMES[rule]),

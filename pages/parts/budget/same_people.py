@@ -9,8 +9,9 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.spec.wording import sure
 from dpengine.translation.catalogue import _, day, number, plural
-from pages.parts.shared.wording import exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.same_people import alike_in_words
 
 __all__ = ["show_other_names"]

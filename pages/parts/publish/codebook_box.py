@@ -22,8 +22,9 @@ from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
-from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import listed
+from pages.parts.visit.plan.column_entry import entry_without_words, listed
+from pages.parts.visit.plan.entries import shareable
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
 __all__ = ["bring_levels", "show"]
@@ -40,8 +41,8 @@ SHEETS = (
 def show() -> None:
     """Offer the columns as a sheet to fill in, and a box for a codebook that declares some of them."""
     with st.popover(_("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
-        entries = plan_form.shareable(visit().entries)
-        columns = [entries.declared[name] for name in plan_form.used(entries)]
+        entries = shareable(visit().entries)
+        columns = [entries.declared[name] for name in used(entries)]
         st.caption(
             _(
                 "These columns as a sheet, to fill in with a colleague. It has their names and what is entered here, "
@@ -111,7 +112,7 @@ def _take(found_books: Sequence[ReadCodebook]) -> None:
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
     declared, texts = visit().entries.declared, visit().entries.texts
-    entries = {c.name: plan_form.entry_without_words(c) for c in columns if c.name in declared}
+    entries = {c.name: entry_without_words(c) for c in columns if c.name in declared}
     if not entries and not about.keys() & declared.keys():
         names = ", ".join(plain(column.name) for column in columns[:5])
         text = _("This codebook declares {names}: none of your columns.", names=names)
@@ -163,7 +164,7 @@ def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any
 def _take_shapes(file: str, text: str) -> None:
     """Use the shapes of a file for the column whose values they match best."""
     entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
-    for name in plan_form.used(entries):
+    for name in used(entries):
         values = listed(entries.declared[name])
         words = {str(word): str(value) for value, word in entries.texts.get(name, {}).get("words", {}).items()}
         try:

@@ -14,8 +14,8 @@ from pages.parts.publish.column_forms.dates import ask_date
 from pages.parts.publish.column_forms.numbers import ask_amount, ask_number
 from pages.parts.publish.column_forms.values import ask_values
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import finds_cells, is_found, listed
+from pages.parts.visit.plan.column_entry import confirmed, finds_cells, is_found, listed, same_cells, suggestion
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
 __all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind"]
@@ -55,9 +55,9 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         column = of_kind(name, kind, column)
     cells = _ask_cells(name, kind, column)
     after = column | cells | _ask_settings(name, kind, column, cells) | _ask_for_markers(name, column)
-    if plan_form.same_cells(column, after):
+    if same_cells(column, after):
         return column if kind != before["kind"] else before
-    return plan_form.confirmed(after)
+    return confirmed(after)
 
 
 def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _ask_for_markers(name: str, column: dict[str, Any]) -> dict[str, Any]:
         text = _("{value} is in the list of values too. It counts as missing.", value=plain(both[0]))
         st.caption(f":material/info: {text}")
     declared = visit().entries.declared
-    behind = [each for each in plan_form.used(visit().entries) if list(declared[each].get("missing_as", ())) != markers]
+    behind = [each for each in used(visit().entries) if list(declared[each].get("missing_as", ())) != markers]
     if markers and set(behind) - {name}:
         others.button(
             _("In all columns"),
@@ -154,7 +154,7 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().recall(visit().key(f"typed-{name}-{kind}"), ())
     codes = [code for code, _word in field.words] if (field := _field(name)) else []
-    return typed or plan_form.suggestion(name, kind, stored_as=_stored_as(name), codes=codes, keep_kind=True)
+    return typed or suggestion(name, kind, stored_as=_stored_as(name), codes=codes, keep_kind=True)
 
 
 def _stored_as(name: str) -> str:

@@ -11,7 +11,7 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural
 from pages.parts.publish.person_ids import published_ids
 from pages.parts.publish.table_questions import offer_to_skip_a_row
@@ -24,8 +24,10 @@ from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
+from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
+from pages.parts.visit.plan.entries import LAYOUTS
 from pages.parts.visit.plan.table_measures import named
-from pages.parts.visit.plan.tables import rows_and_persons
+from pages.parts.visit.plan.tables import has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
@@ -42,7 +44,7 @@ def choose_columns() -> None:
     _ask_which_matter()
     _ask_how_published()
     _ask_for_more()
-    tables = plan_form.published(visit().entries)
+    tables = published(visit().entries)
     _warn()
     _sizes(tables)
     go_on, both = _("Go on to what is known"), rows_and_persons(visit().entries)
@@ -82,13 +84,13 @@ def _ask_which_matter() -> None:
     )
     fresh = [fields[name] for name in chosen if name not in entries.declared]
     declared = entries.declared | {
-        field.name: plan_form.suggestion(
+        field.name: suggestion(
             field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _word in field.words]
         )
         for field in fresh
     }
     texts = entries.texts | {
-        field.name: known for field in fresh if (known := plan_form.texts_from_file(field.label, field.words))
+        field.name: known for field in fresh if (known := texts_from_file(field.label, field.words))
     }
     visit().change(chosen=tuple(chosen), declared=declared, texts=texts)
 
@@ -98,9 +100,9 @@ def _ask_how_published() -> None:
     entries = visit().entries
     layout = st.radio(
         _("Published as"),
-        list(plan_form.LAYOUTS),
-        index=list(plan_form.LAYOUTS).index(entries.layout),
-        format_func=lambda key: _(plan_form.LAYOUTS[key]),
+        list(LAYOUTS),
+        index=list(LAYOUTS).index(entries.layout),
+        format_func=lambda key: _(LAYOUTS[key]),
         horizontal=True,
         key=visit().key("layout"),
         help=term("table"),
@@ -128,7 +130,7 @@ def _ask_for_more() -> None:
             ),
         )
         visit().change(margins=margins)
-    if plan_form.has_ranges(visit().entries):
+    if has_ranges(visit().entries):
         ranges = st.checkbox(
             _("Sums over ranges matter, such as all ages up to 40"),
             value=entries.ranges,
@@ -140,7 +142,7 @@ def _ask_for_more() -> None:
 
 def _warn() -> None:
     """Warn of more columns than a table can have, and of one that may say who a person is."""
-    if most := plan_form.too_many(visit().entries):
+    if most := too_many(visit().entries):
         text = _("These are {n} columns. One table has at most {most}: publish them in pairs, or choose fewer.",
                  n=number(most), most=number(MAX_TABLE_COLUMNS))  # fmt: skip
         st.warning(text, icon=":material/report:")
@@ -221,7 +223,7 @@ def _fits(table: Table, plan: Plan) -> bool:
 
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
-    tables = plan_form.published(visit().entries)
+    tables = published(visit().entries)
     names = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
     if len(tables) > MAX_NAMED:
         names = _("{tables} and {n} more", tables=names, n=number(len(tables) - MAX_NAMED))
@@ -234,9 +236,9 @@ def summary(plan: Plan | None) -> str:
 def all_tables() -> str | None:
     """Return all tables, one on each line; `summary` names only some."""
     entries = visit().entries
-    if len(plan_form.published(entries)) <= MAX_NAMED:
+    if len(published(entries)) <= MAX_NAMED:
         return None
     known, name = entries.of_tables, f"named-{language()}"
     if name not in known:
-        known[name] = "\n".join(f"- {plain(named(table))}" for table in plan_form.published(entries))
+        known[name] = "\n".join(f"- {plain(named(table))}" for table in published(entries))
     return str(known[name])

@@ -19,10 +19,20 @@ from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import edge_or_day, plain
-from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import check_columns, faults_of, faulty
-from pages.parts.visit.plan.column_entry import finds_cells, has_found_bins, is_blank, is_found
+from pages.parts.visit.plan.column_entry import (
+    HOW_WRITTEN,
+    TO_CONFIRM,
+    coarser,
+    confirmed,
+    finds_cells,
+    has_found_bins,
+    is_blank,
+    is_found,
+    is_from_file,
+)
 from pages.parts.visit.plan.table_measures import level_of
+from pages.parts.visit.plan.tables import tables_of, used
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
@@ -82,12 +92,12 @@ def declare_columns() -> None:
         show_grid()
     open_columns = faulty()
     _say_what_is_open(open_columns)
-    used = plan_form.used(visit().entries)
-    if used:
-        _show_detail(used, open_columns)
-    if used and not open_columns:
-        fit.show_on_request(used)
-    disabled = bool(open_columns) or not used
+    names = used(visit().entries)
+    if names:
+        _show_detail(names, open_columns)
+    if names and not open_columns:
+        fit.show_on_request(names)
+    disabled = bool(open_columns) or not names
     if st.button(_("Go on to whom it protects"), type="primary", key=visit().key("domain-done"), disabled=disabled):
         visit().settle("domain")
         st.rerun()
@@ -95,8 +105,8 @@ def declare_columns() -> None:
 
 def _confirm_all() -> None:
     declared = visit().entries.declared
-    waiting = [name for name in plan_form.used(visit().entries) if declared[name].get("suggested")]
-    ready = [name for name, column in check_columns(waiting).items() if set(column.faults) == {plan_form.TO_CONFIRM}]
+    waiting = [name for name in used(visit().entries) if declared[name].get("suggested")]
+    ready = [name for name, column in check_columns(waiting).items() if set(column.faults) == {TO_CONFIRM}]
     if ready:
         st.button(
             plural("Confirm {n} suggestion", "Confirm {n} suggestions", len(ready)),
@@ -113,13 +123,13 @@ def _confirm_all() -> None:
 
 def _confirm(names: list[str]) -> None:
     declared = visit().entries.declared
-    visit().change(declared=declared | {name: plan_form.confirmed(declared[name]) for name in names})
+    visit().change(declared=declared | {name: confirmed(declared[name]) for name in names})
 
 
 def _say_what_the_file_says() -> None:
     """Warn of lists that the file itself suggests: the program that wrote it may have made them from the rows."""
     declared = visit().entries.declared
-    from_file = [name for name in plan_form.used(visit().entries) if plan_form.is_from_file(declared[name])]
+    from_file = [name for name in used(visit().entries) if is_from_file(declared[name])]
     if from_file:
         named = ", ".join(map(plain, from_file[:MAX_FAULTS])) + (", …" if len(from_file) > MAX_FAULTS else "")
         text = _(
@@ -137,7 +147,7 @@ def _say_what_is_open(names: list[str]) -> None:
     declared = visit().entries.declared
     wrong = {name: faults_of(name)[0] for name in names if "written" in declared[name]}
     dates = [name for name in names if declared[name]["kind"] == "date" and declared[name].get("from")]
-    wrong |= {name: UNWRITTEN for name in dates if plan_form.HOW_WRITTEN in faults_of(name)}
+    wrong |= {name: UNWRITTEN for name in dates if HOW_WRITTEN in faults_of(name)}
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
         st.markdown(f":material/report: **{plain(name)}**: {plain(_(fault))}")
     if len(wrong) > MAX_FAULTS:
@@ -149,13 +159,13 @@ def _say_what_is_open(names: list[str]) -> None:
     st.caption(_("Still to fill in: {columns}.", columns=columns))
 
 
-def _show_detail(used: list[str], open_columns: list[str]) -> None:
+def _show_detail(names: list[str], open_columns: list[str]) -> None:
     """Show the card of one column; at first, one that needs more than confirmation."""
-    blank = (name for name in open_columns if set(faults_of(name)) != {plan_form.TO_CONFIRM})
+    blank = (name for name in open_columns if set(faults_of(name)) != {TO_CONFIRM})
     name = st.selectbox(
         _("One column in detail"),
-        used,
-        index=used.index(next(blank, (open_columns or used)[0])),
+        names,
+        index=names.index(next(blank, (open_columns or names)[0])),
         key=visit().key("detail"),
     )
     entries = visit().entries
@@ -196,8 +206,8 @@ def _copy(column: dict[str, Any], names: list[str]) -> None:
 
 def _say_where_levels_are_picked(name: str) -> None:
     """Say how to use a level in a table, if no table uses one yet."""
-    levels = plan_form.coarser(visit().entries.declared[name])
-    asked = {column for table in plan_form.tables_of(visit().entries) for column in table}
+    levels = coarser(visit().entries.declared[name])
+    asked = {column for table in tables_of(visit().entries) for column in table}
     if levels and not any(f"{name}{MARK}{level}" in asked for level in levels):
         text = _("No table asks for {level} yet: change the columns, take *A list of my own*, and pick it there.",
                  level=plain(level_of(name, levels[0])))  # fmt: skip
@@ -236,5 +246,5 @@ def _brief(name: str) -> str:
 
 def summary() -> str:
     """Return what a folded step shows, in one line."""
-    used = plan_form.used(visit().entries)
-    return " · ".join(f"{plain(name)}: {_brief(name)}" for name in used[:4]) + (" · …" if len(used) > 4 else "")
+    names = used(visit().entries)
+    return " · ".join(f"{plain(name)}: {_brief(name)}" for name in names[:4]) + (" · …" if len(names) > 4 else "")

@@ -19,8 +19,9 @@ from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.column_card import FOUND, KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import ColumnCheck, check_columns
-from pages.parts.visit.plan.column_entry import finds_cells
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.column_entry import HOW_WRITTEN, TO_CONFIRM, coarser, confirmed, finds_cells
+from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
 __all__ = ["GRID", "show_grid", "take_typed"]
@@ -83,7 +84,7 @@ def take_typed() -> None:
         here.renew(GRID)
         drawn = _Drawn(here.entries, here.entries, {})
     edits: Edits = st.session_state.get(here.fresh_key(GRID), {}).get("edited_rows", {})
-    names = plan_form.used(drawn.before)
+    names = used(drawn.before)
     fresh = _fresh(edits, drawn.taken)
     of_a_kind = drawn.of_a_kind | {names[row] for row, cells in fresh.items() if KIND in cells}
     declared, chosen = typed_into(here.entries.declared, names, fresh, of_a_kind), set(here.entries.chosen)
@@ -107,7 +108,7 @@ def take_typed() -> None:
 def show_grid() -> None:
     """Draw the grid: a row for each column that is in a table, or was when the grid was last reset."""
     drawn: _Drawn | None = visit().recall(GRID, ())
-    names = plan_form.used(visit().entries if drawn is None else drawn.before)
+    names = used(visit().entries if drawn is None else drawn.before)
     st.data_editor(
         _rows(names),
         key=visit().fresh_key(GRID),
@@ -156,9 +157,9 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
         if isinstance(cells.get(cell), bool):
             column = column | {key: cells[cell]}
     if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None and not finds_cells(column):
-        column = plan_form.confirmed(column) | {"source": source}
+        column = confirmed(column) | {"source": source}
     if cells.get(CONFIRMED) is True and "written" not in column:
-        column = plan_form.confirmed(column)
+        column = confirmed(column)
     elif cells.get(CONFIRMED) is False and not plan_form.column_faults(Entries(declared={name: column}), name):
         column = column | {"suggested": True}
     return before if column == before else column
@@ -166,7 +167,7 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
 
 def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> dict[str, Any]:
     """Return the entry with the cells that a text declares; a text that cannot be read is kept in the entry."""
-    column = plan_form.confirmed(column)
+    column = confirmed(column)
     if not text:
         blank = {"edges": [], "values": [], "from": "", "to": "", "knots": []}
         return {key: blank.get(key, value) for key, value in column.items()}
@@ -178,7 +179,7 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
         return column | {"written": text}
     if fields["kind"] != column["kind"]:
         settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
-        column = plan_form.confirmed(of_kind(name, fields["kind"], column)) | settings
+        column = confirmed(of_kind(name, fields["kind"], column)) | settings
     standard = fields["kind"] == "category" and notation.is_standard(text)
     return column | fields | {"source": "standard" if standard else "typed"}
 
@@ -191,7 +192,7 @@ def _is_outdated(drawn: _Drawn, entries: Entries) -> bool:
     tables = [(each.chosen, each.layout, each.own) for each in (drawn.after, entries)]
     if tables[0] != tables[1]:
         return True
-    names, declared = plan_form.used(drawn.before), drawn.after.declared
+    names, declared = used(drawn.before), drawn.after.declared
     changed = [row for row in drawn.taken if entries.declared[names[row]] != declared[names[row]]]
     shown = [
         dict(zip(WIDTHS, _row(entries.declared[names[row]], NOTHING, published=True), strict=True)) for row in changed
@@ -235,18 +236,18 @@ def _text(column: dict[str, Any]) -> str:
 
 def _state(column: Mapping[str, Any], check: ColumnCheck) -> str:
     size = check.size or 0
-    if check.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
+    if check.faults == (TO_CONFIRM,) and column["kind"] == "amount":
         return "? " + _("suggested: averages")
-    if check.faults == (plan_form.TO_CONFIRM,):
+    if check.faults == (TO_CONFIRM,):
         return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
-    wrong = next((fault for fault in check.faults if fault != plan_form.TO_CONFIRM), "")
+    wrong = next((fault for fault in check.faults if fault != TO_CONFIRM), "")
     if wrong:
-        return "✗ " + _(UNWRITTEN if wrong == plan_form.HOW_WRITTEN else wrong)
+        return "✗ " + _(UNWRITTEN if wrong == HOW_WRITTEN else wrong)
     if column["kind"] == "amount":
         return "✓ " + _("averages and totals")
     if finds_cells(column):
         return "✓ " + _("up to {n} cells", n=number(size))
-    cells, levels = plural("{n} cell", "{n} cells", size), len(plan_form.coarser(column))
+    cells, levels = plural("{n} cell", "{n} cells", size), len(coarser(column))
     return f"✓ {cells} · " + plural("{n} coarser level", "{n} coarser levels", levels) if levels else f"✓ {cells}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
 __all__ = ["likely_ids", "may_have_several_rows", "published_ids"]
@@ -24,14 +24,14 @@ PEOPLE = rf"((.*_)?({WHO})(_?({NUMBER}))?)"
 
 def likely_ids() -> list[str]:
     """Return the columns that no table publishes and whose names are likely to identify the person of a row."""
-    table, used = visit().table, plan_form.used(visit().entries)
+    table, in_tables = visit().table, used(visit().entries)
     assert table is not None
-    return [field.name for field in table.columns if field.name not in used and _names_people(field.name)]
+    return [field.name for field in table.columns if field.name not in in_tables and _names_people(field.name)]
 
 
 def published_ids() -> list[str]:
     """Return the columns of tables whose names are likely to identify the person of a row: they belong in no table."""
-    return [name for name in plan_form.used(visit().entries) if _tells_who(name)]
+    return [name for name in used(visit().entries) if _tells_who(name)]
 
 
 def may_have_several_rows() -> bool:

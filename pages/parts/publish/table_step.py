@@ -24,6 +24,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import lies_in_header
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 
@@ -199,9 +200,9 @@ def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
     _go_on(table)
 
 
-def _first_entries(title: str) -> plan_form.Entries:
+def _first_entries(title: str) -> Entries:
     """Return the entries of a new plan; its report is in the language of the page until its owner chooses another."""
-    return plan_form.Entries(dataset=plan_form.stem(title), title=title, language=language())
+    return Entries(dataset=plan_form.stem(title), title=title, language=language())
 
 
 def _go_on(table: Table) -> None:

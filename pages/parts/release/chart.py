@@ -10,8 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures, style
+from dpengine.charts.cells import ALL
 from dpengine.charts.drawing import Drawing
-from dpengine.charts.figures import ALL, Form
+from dpengine.charts.forms import Form, forms
+from dpengine.charts.grids import facets_across
 from dpengine.charts.heatmap import readable_width
 from dpengine.charts.level_rows import LOOK, level_rows
 from dpengine.charts.levels import level_table, level_tree
@@ -20,11 +22,12 @@ from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures,
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import heading_of, headings_of, shown_labels
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
+from pages.parts.shared.wording import plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -203,7 +206,7 @@ def _ask_form(plan: Plan, table: Columns, measure: Measure | None, key: str) -> 
         label = _("Values of {column}", column=plain(plan.column(table[2]).heading))
     else:
         drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
-        ways = [FORMS[form] for form in figures.forms(plan, drawn, measure)]
+        ways = [FORMS[form] for form in forms(plan, drawn, measure)]
         label = _("Chart")
     ways += [way for way in alone if len(table) > 1 and way not in ways]
     if LEVELS in alone:
@@ -222,7 +225,7 @@ def _ask_form(plan: Plan, table: Columns, measure: Measure | None, key: str) -> 
         )
     fixed = _ask_labels(plan, _without_room(plan, table, measure, way, alone.get(way)), key)
     form = next((form for form, words in FORMS.items() if words == way), None)
-    return form or figures.forms(plan, table[:2])[0], fixed
+    return form or forms(plan, table[:2])[0], fixed
 
 
 def _forms_of_one_column(plan: Plan, table: Columns, measure: Measure | None) -> dict[str, str]:
@@ -269,7 +272,7 @@ def _room(plan: Plan, drawn: list[str], form: Form, drawing: Drawing | Figure) -
     """Return how wide a chart is, as a name in the page's style sheet: so wide that the numbers in it are readable."""
     if form == "facets" and len(drawn) > 2:
         size, facets = plan.column(drawn[1]).size, plan.column(drawn[2]).size + 1
-        return "vast" if size * figures.facets_across(size, facets) > WIDE else "facets"
+        return "vast" if size * facets_across(size, facets) > WIDE else "facets"
     if form == "facets" or (form in ("dots", "bars") and len(drawn) > 1):
         return "facets"
     if form != "heatmap" or not isinstance(drawing, Drawing):

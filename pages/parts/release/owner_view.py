@@ -17,12 +17,12 @@ from dpengine.results.published_columns import Measure
 from dpengine.results.sample_share import sample_share
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion
+from dpengine.spec.wording import heading_of, people, portion, shown_labels
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import heading_of, people, plain, shown_labels
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 

@@ -11,10 +11,10 @@ from dpengine.percentages import percentages_of
 from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import counted_noun, heading_of
 from dpengine.translation.catalogue import _
 from pages.parts.release.chart import in_readers_words
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import counted_noun, heading_of
 
 __all__ = ["offer_percentages"]
 

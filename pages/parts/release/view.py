@@ -10,11 +10,12 @@ import streamlit as st
 
 from dpengine import LedgerError, replicates
 from dpengine.accounting.composition import posterior
-from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
+from dpengine.bundle.promises import file_names
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
+from dpengine.spec.wording import counted_noun, rows_counted, sure
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -22,7 +23,7 @@ from pages.parts.release.percentages import offer_percentages
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
-from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
@@ -83,7 +84,7 @@ def _offer_downloads(release: Release) -> None:
     """Offer the whole bundle, and then each of its files, or the replicates, by itself."""
     with st.container(border=True):
         _offer_bundle(release)
-        files, workbooks = write.file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
+        files, workbooks = file_names(release.plan), [WORKBOOK] if fitting(release.plan) != [()] else []
         names = ["report.html", *workbooks, *(each for each in files if each != "report.html"), REPLICATES]
         name = st.selectbox(
             _("Or a single file"), names, key="single-file",

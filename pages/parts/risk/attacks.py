@@ -10,6 +10,7 @@ import streamlit as st
 from dpengine.exact import exact_text
 from dpengine.lessons.deanonymisation import Search
 from dpengine.lessons.success_rate import Rate
+from dpengine.spec.wording import factor, percent
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.risk import made_up_people
 from pages.parts.risk.charts import curve_figure, rates_figure
@@ -17,7 +18,6 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import factor, percent
 from pages.parts.visit.state import visit
 
 __all__ = ["films", "names_back", "two_tables"]

@@ -13,13 +13,14 @@ import streamlit as st
 from dpengine import owner
 from dpengine.owner import Classes, Uniqueness
 from dpengine.sources.table import Table
+from dpengine.spec.wording import percent, percent_at_most
 from dpengine.translation.catalogue import _, plural
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent, percent_at_most, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 

@@ -9,12 +9,12 @@ import streamlit as st
 
 from dpengine.lessons import syntactic
 from dpengine.owner import Classes
+from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, number, plural
 from pages.parts.risk.charts import band_name, bands_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import percent
 
 __all__ = ["explain_measures", "show_profile"]
 

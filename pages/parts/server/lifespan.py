@@ -78,7 +78,7 @@ def _warm() -> None:
         import_module(module)
     plan = example_plan()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
-    figures.error_curve(plan).to_json()
+    figures.curve_drawing(plan).figure().to_json()
     predict(plan)
     with suppress(LedgerError):  # the health check reports it
         ledger = Ledger(ledger_address())

@@ -42,15 +42,14 @@ def measured_columns(plan: Plan) -> dict[str, Any]:
     }
 
 
-def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None, *, private: bool = False) -> None:
+def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any], *, private: bool = False) -> None:
     """Show the numbers of a figure as a folded table.
 
-    `columns` says how each column is shown; by default, they are shown as those of `predict`.
-    A `private` table, such as one of true counts, has no button to save it.
+    `columns` says how each column is shown. A `private` table, such as one of true counts, has no button to save it.
     """
     with st.expander(_("The same as a table"), icon=":material/table_rows:", key=f"twin-{key}"):
         with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):
-            show_numbers(frame, columns or predicted_columns())
+            show_numbers(frame, columns)
         if not private:
             offer_file(
                 _("Download as CSV"),

@@ -15,45 +15,18 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.numeric.bin_words import GROUPED_FROM
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import (
-    counted_noun,
-    factor,
-    heading_of,
-    headings_of,
-    name_of,
-    noun,
-    people,
-    percent,
-    percent_at_least,
-    percent_at_most,
-    rows_counted,
-    shown_labels,
-    sure,
-)
+from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _, day, localised, mark
 
 __all__ = [
     "OURS",
     "briefly",
     "bullets",
-    "counted_noun",
     "duration",
     "edge_or_day",
     "exactly",
-    "factor",
-    "heading_of",
-    "headings_of",
-    "name_of",
-    "noun",
-    "people",
-    "percent",
-    "percent_at_least",
-    "percent_at_most",
     "plain",
     "protected",
-    "rows_counted",
-    "shown_labels",
-    "sure",
     "why_measured",
     "with_headings",
 ]  # fmt: skip

@@ -13,9 +13,9 @@ from dpengine import Plan, PrivateReleaseError, open_table, owner
 from dpengine.array_types import Ints
 from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
+from dpengine.spec.wording import shown_labels
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import shown_labels
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit

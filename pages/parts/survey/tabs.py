@@ -12,10 +12,10 @@ import streamlit as st
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.coins import composed
 from dpengine.mechanisms.local.randomized_response import RandomizedResponse
+from dpengine.spec.wording import people, percent
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import people, percent
 from pages.parts.survey.charts import and_figure, cells_figure, days_figure, people_figure
 from pages.parts.survey.people import People
 from pages.parts.visit.state import visit

@@ -15,11 +15,11 @@ from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import measures
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, shown_labels
+from dpengine.spec.wording import heading_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import name_of, plain
+from pages.parts.shared.wording import plain
 from pages.parts.verify.verified_file import verified
 
 __all__ = ["MAX_SHOWN", "offer_comparison"]

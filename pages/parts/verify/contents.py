@@ -12,11 +12,12 @@ import streamlit as st
 from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.export import Published, of_verified
+from dpengine.spec.wording import name_of, people
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import bullets, name_of, people
+from pages.parts.shared.wording import bullets
 from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
 
 __all__ = ["show_contents"]

@@ -13,7 +13,7 @@ from pages.parts.access.accounts import May
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["SAMPLES", "Sample", "bring_sample", "load_sample", "show_samples"]

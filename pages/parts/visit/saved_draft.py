@@ -17,15 +17,9 @@ from dpengine import PlanError
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan.plan_form import (
-    LAYOUTS,
-    Draft,
-    Entries,
-    shareable,
-    texts_from_file,
-    to_plan,
-    waits_for_a_list,
-)
+from pages.parts.visit.plan.column_entry import texts_from_file, waits_for_a_list
+from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
+from pages.parts.visit.plan.plan_form import to_plan
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit

@@ -28,7 +28,7 @@ from pages.parts.server.jobs import Job
 from pages.parts.server.tab_route import Question
 from pages.parts.server.uploads import Place
 from pages.parts.shared import demo
-from pages.parts.visit.plan.plan_form import Draft, Entries
+from pages.parts.visit.plan.entries import Draft, Entries
 from pages.parts.visit.project.history import History
 
 __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "visit"]

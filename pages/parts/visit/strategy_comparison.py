@@ -13,11 +13,11 @@ from dpengine.charts.style import apply_style
 from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion
+from dpengine.spec.wording import noun, portion
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
-from pages.parts.shared.wording import noun, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.strategy import why
 

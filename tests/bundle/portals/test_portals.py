@@ -27,8 +27,8 @@ from dpengine.bundle.promises import PORTALS
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
 from tests.bundles import Members, members_of, zipped
+from tests.calls_and_memory import calls
 from tests.plans import CLINIC
-from tests.work import calls
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "data"

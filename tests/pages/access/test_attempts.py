@@ -35,7 +35,7 @@ from pages.parts.server import jobs, request_guard, session_resources, tab_route
 from pages.parts.server.request_guard import RequestGuard
 from pages.parts.visit import saved_draft, state
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.state import VISIT, VisitState
 from tests.charges import charge
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
+from dpengine.spec.wording import percent
 from pages.parts.choose.samples import OWN, SAMPLES
-from pages.parts.shared.wording import percent
 from tests.pages.visits import texts, visit
 
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.lessons import definition as lesson
-from pages.parts.shared.wording import percent
+from dpengine.spec.wording import percent
 from tests.pages.visits import texts, visit, whole
 
 

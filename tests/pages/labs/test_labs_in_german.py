@@ -17,7 +17,7 @@ from pages.parts.definition.examples import EXAMPLES
 from pages.parts.risk.lessons import LESSONS
 from pages.parts.shared.wording import OURS
 from pages.parts.survey.tabs import VIEWS
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from tests.pages.test_german import english, in_the_other_language, opened, sentences
 from tests.pages.visits import labelled, ledger, settled, visit_of, whole
 

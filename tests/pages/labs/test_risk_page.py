@@ -13,8 +13,8 @@ from dpengine import open_table
 from dpengine.counting.equivalence_classes import class_sizes
 from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.table import Table
-from pages.parts.shared.wording import percent
-from pages.parts.visit.plan.plan_form import Entries
+from dpengine.spec.wording import percent
+from pages.parts.visit.plan.entries import Entries
 from tests.pages.visits import labelled, metrics, texts, visit, visit_of, whole
 
 ROWS = pd.DataFrame(

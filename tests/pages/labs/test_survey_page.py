@@ -17,7 +17,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import FAIR
 from dpengine.sources.table import Table
-from pages.parts.shared.wording import people, percent
+from dpengine.spec.wording import people, percent
 from pages.parts.survey.tabs import VIEWS, epsilon_words
 from tests.pages.visits import metrics, texts, visit, visit_of, whole
 

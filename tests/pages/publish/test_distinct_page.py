@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpengine.results.alternatives import predict_table
-from pages.parts.shared.wording import people
+from dpengine.spec.wording import people
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from pages.parts.visit.plan.table_measures import PERSONS
 from tests.pages.visits import labelled, press, project_text, settled, texts, visit, visit_of

@@ -12,7 +12,7 @@ from dpengine.sources.codebook_file import xlsx_bytes
 from pages.parts.publish.column_card import FOUND
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
 from pages.parts.visit import saved_draft
-from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.entries import shareable
 from tests.corpus import statistical
 from tests.pages.visits import labelled, press, texts, visit, visit_of
 
@@ -229,7 +229,7 @@ def test_a_codebook_of_another_tool_is_read_without_measured_entries(page: AppTe
     assert len(said) == 3
     assert not [number for number in ("344", "0.25") if number in str(said)]
     assert len(declared(page, "score")["edges"]) == 3
-    leaving = plan_form.shareable(visit_of(page).entries).declared
+    leaving = shareable(visit_of(page).entries).declared
     assert (leaving["region"]["values"], leaving["score"]["edges"]) == ([], [])
 
 

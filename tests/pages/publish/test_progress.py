@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.measure.strategy import Strategy
+from dpengine.measure.strategy_base import Strategy
 from tests.pages.busy import SOON, all_workers_busy
 from tests.pages.visits import ledger, press, settled, texts, visit, visit_of
 

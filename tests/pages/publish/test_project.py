@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.project import file
 from tests.pages.publish.test_steps import CLINIC, choose, go_on
 from tests.pages.visits import labelled, ledger, press, settled, texts, visit, visit_of

@@ -16,6 +16,7 @@ from dpengine.owner import row_count
 from dpengine.sources.files import isolated
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.entries import Draft
 from tests.corpus.statistical import written
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
@@ -243,7 +244,7 @@ def test_what_a_file_says_of_its_codes_waits_for_a_person_and_then_tells_readers
     declared = visit_of(page).entries.declared
     assert [declared[name]["values"] for name in ("sex", "smokes")] == [["1", "2"], ["1", "2"]]
     entries, table = visit_of(page).entries, visit_of(page).table
-    kept = saved_draft.from_text(saved_draft.to_text(plan_form.Draft("survey.sav", "", (), entries)) or "")
+    kept = saved_draft.from_text(saved_draft.to_text(Draft("survey.sav", "", (), entries)) or "")
     assert kept is not None
     assert table is not None
     assert kept.entries.declared["sex"]["values"] == [], "what nobody confirmed is not kept elsewhere"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import dpengine as dpe
 from dpengine.spec.plan import Plan
-from tests.pages.visits import settled, texts, visit, visit_of
+from tests.pages.visits import released, settled, texts
 
 SEX = {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False}
 PAY = {"name": "pay", "kind": "amount", "label": "Pay", "from": 0, "to": 100, "step": 1, "missing": False}
@@ -27,14 +25,7 @@ ROWS = pd.DataFrame({
 def opened(tables: list[Any], *columns: dict[str, Any], **fields: Any) -> AppTest:
     """Open a release of `tables` at an ε that leaves next to no noise."""
     plan = Plan(dataset="d", epsilon=900, columns=list(columns), tables=tables, **fields)
-    table = dpe.open_table(ROWS)
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
-    assert not at.exception
-    return at
+    return released(ROWS, plan)[0]
 
 
 def test_a_mean_is_shown_first_then_what_is_asked_for_each_with_its_own_numbers() -> None:

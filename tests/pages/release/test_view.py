@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.release import chart
 from pages.parts.visit import strategy
-from tests.pages.visits import settled, texts, visit, visit_of
+from tests.pages.visits import released, settled, texts, visit, visit_of
 from tests.plans import CLINIC, letters_plan
 
 
@@ -30,23 +30,16 @@ def words(plan: Plan) -> str:
         return preview.in_words(plan)
 
 
-def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
+def shown(plan: Plan, *, alike: bool = True) -> AppTest:
     """Open a release of `plan`, of 60 equal rows, or of ten rows in each cell of all columns."""
     labels = {name: plan.column(name).labels[: 1 if alike else None] for name in plan.used}
     rows = pd.MultiIndex.from_product(labels.values(), names=labels).repeat(60 if alike else 10).to_frame(index=False)
-    table = dpe.open_table(rows.assign(who=range(len(rows))))
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
-    assert not at.exception
-    return at
+    return released(rows.assign(who=range(len(rows))), plan)[0]
 
 
-def test_rows_are_not_called_people(tmp_path: Path) -> None:
+def test_rows_are_not_called_people() -> None:
     several = letters_plan([2, 3], [["a", "b"]], unit={"id": "who", "rows": 3})
-    said = texts(shown(several, tmp_path))
+    said = texts(shown(several))
     assert " rows in all" in said
     assert "people in all" not in said
     assert "Of each person (column who), at most 3 rows were kept, chosen at random." in said
@@ -54,14 +47,14 @@ def test_rows_are_not_called_people(tmp_path: Path) -> None:
     assert "people" not in words(several)
 
 
-def test_people_are_called_people(tmp_path: Path) -> None:
-    assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]]), tmp_path))
+def test_people_are_called_people() -> None:
+    assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]])))
 
 
-def test_a_chart_that_a_phone_has_no_room_for_is_moved_sideways(tmp_path: Path) -> None:
+def test_a_chart_that_a_phone_has_no_room_for_is_moved_sideways() -> None:
     hint = "Move the chart sideways"
-    assert hint in texts(shown(letters_plan([2, 12], [["a", "b"]]), tmp_path))
-    assert hint not in texts(shown(letters_plan([12, 2], [["a", "b"]]), tmp_path))
+    assert hint in texts(shown(letters_plan([2, 12], [["a", "b"]])))
+    assert hint not in texts(shown(letters_plan([12, 2], [["a", "b"]])))
 
 
 def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
@@ -72,9 +65,9 @@ def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
     assert "±0" not in said
 
 
-def test_a_belief_is_rounded_up_and_never_down(tmp_path: Path) -> None:
-    assert "can become almost certain." in texts(shown(letters_plan([2], [["a"]], epsilon="20"), tmp_path))
-    assert "can become at most 73.2 % sure." in texts(shown(letters_plan([2], [["a"]]), tmp_path))
+def test_a_belief_is_rounded_up_and_never_down() -> None:
+    assert "can become almost certain." in texts(shown(letters_plan([2], [["a"]], epsilon="20")))
+    assert "can become at most 73.2 % sure." in texts(shown(letters_plan([2], [["a"]])))
 
 
 def test_an_assumed_size_is_called_assumed() -> None:
@@ -83,8 +76,8 @@ def test_an_assumed_size_is_called_assumed() -> None:
     assert "in a table of an assumed 10,000 people." in words(plan.model_copy(update={"rows_about": None}))
 
 
-def test_all_tables_are_offered_for_a_spreadsheet(tmp_path: Path) -> None:
-    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+def test_all_tables_are_offered_for_a_spreadsheet() -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]))
     box = at.selectbox(key="single-file")
     assert "tables.xlsx, all tables for a spreadsheet" in box.options
     box.set_value("tables.xlsx").run()
@@ -92,16 +85,16 @@ def test_all_tables_are_offered_for_a_spreadsheet(tmp_path: Path) -> None:
     assert "Download tables.xlsx" in [each.label for each in at.get("download_button")]
 
 
-def test_the_single_file_offered_first_is_the_report(tmp_path: Path) -> None:
-    at = shown(letters_plan([2], [["a"]]), tmp_path)
+def test_the_single_file_offered_first_is_the_report() -> None:
+    at = shown(letters_plan([2], [["a"]]))
     assert at.selectbox(key="single-file").value == "report.html"
     assert [button.label for button in at.get("download_button")] == ["Download everything", "Download report.html"]
 
 
 @pytest.mark.parametrize("sizes", [[3, 4, 2], [2, 2, 20], [2, 3, 2, 2]])
-def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int], tmp_path: Path) -> None:
+def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int]) -> None:
     names = list("abcd"[: len(sizes)])
-    at = shown(letters_plan(sizes, [names]), tmp_path)
+    at = shown(letters_plan(sizes, [names]))
     assert at.selectbox(key="release-c").options == ["all", *(f"c{k}" for k in range(sizes[2]))]
     at.selectbox(key="release-c").select("c1").run()
     assert not at.exception
@@ -113,8 +106,8 @@ def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int],
         assert ["release-c" in (box.key or "") for box in at.selectbox].count(True) == 0
 
 
-def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) -> None:
-    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+def test_true_counts_come_with_their_difference_numbers_first() -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]))
     assert "Only you see this; never share it" in texts(at)
     assert not at.metric
     at.toggle(key="compare").set_value(True).run()
@@ -139,12 +132,8 @@ def test_a_coefficient_of_0_has_no_sign_that_a_release_could_turn() -> None:
         ],
     )  # fmt: skip
     ages = [k % 90 for k in range(300)]
-    table = dpe.open_table(pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300}))
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
+    rows = pd.DataFrame({"age": 2 * ages, "region": ["North"] * 300 + ["South"] * 300})
+    at, _ = released(rows, plan)
     at.toggle(key="compare").set_value(True).run()
     settled(at)
     terms = next(each.value for each in at.dataframe if "term" in each.value)
@@ -168,12 +157,7 @@ def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(
     rows = pd.DataFrame({
         "age": [10] * 137 + [50] * 619 + [70] * 101, "region": ["North"] * 857, "smokes": ["yes", *["no"] * 856],
     })  # fmt: skip
-    table = dpe.open_table(rows)
-    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = visit()
-    visit_of(at).table = table
-    at.query_params["release"] = finished.release_id
-    at.run()
+    at, finished = released(rows, plan)
     mean = (10 * 137 + 41 * 619 + 83 * 101) / 857
     canaries = [f"{mean:.6f}".encode(), struct.pack("<d", mean)]
     at.toggle(key="compare").set_value(True).run()
@@ -216,8 +200,8 @@ def test_both_charts_beside_the_steps_have_their_numbers_as_tables() -> None:
     assert at.dataframe[2].value["ε"][0] == 0.02
 
 
-def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path) -> None:
-    at = shown(letters_plan([3, 4], [["a", "b"]]), tmp_path, alike=False)
+def test_synthetic_rows_are_counted_on_request_and_reported_exact() -> None:
+    at = shown(letters_plan([3, 4], [["a", "b"]]), alike=False)
     assert "**exactly**" not in texts(at)
     at.button(key="rows-compare").click().run()
     assert "give **exactly** the published counts: no cell of 1 table differs." in texts(at)
@@ -230,15 +214,15 @@ def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path
     assert not at.exception
 
 
-def test_a_release_says_what_the_cap_of_its_dataset_leaves(tmp_path: Path) -> None:
+def test_a_release_says_what_the_cap_of_its_dataset_leaves() -> None:
     plan = letters_plan([2], [["a"]])
-    assert "Under its cap" not in texts(shown(plan, tmp_path))
+    assert "Under its cap" not in texts(shown(plan))
     dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]).set_cap(plan.dataset, "1.5")
-    assert "cost nothing. Under its cap, ε = 0.5 is left." in texts(shown(plan, tmp_path))
+    assert "cost nothing. Under its cap, ε = 0.5 is left." in texts(shown(plan))
 
 
-def test_a_release_says_by_which_key_it_is_signed(tmp_path: Path) -> None:
-    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+def test_a_release_says_by_which_key_it_is_signed() -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]))
     assert f"Signed with key `{visit_of(at).release.signed_by}`" in texts(at)
 
 
@@ -270,12 +254,12 @@ def test_the_numbers_beside_a_chart_name_cells_as_the_chart_does() -> None:
     assert list(columns)[:3] == ["age", "region", "count"]
 
 
-def test_tables_are_chosen_by_the_names_that_readers_see(tmp_path: Path) -> None:
+def test_tables_are_chosen_by_the_names_that_readers_see() -> None:
     plan = letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]])
     labels = {"a": "Sex", "b": "Group", "c": "Group"}
     fields = plan.to_dict()
     named = Plan(**fields | {"columns": [c | {"label": labels[c["name"]]} for c in fields["columns"]]})
-    at = shown(named, tmp_path)
+    at = shown(named)
     assert at.selectbox(key="release-table").options == ["Sex × Group (b)", "Group (b) × Group (c)"]
     at.get_by_key("compare").set_value(True).run()
     settled(at)

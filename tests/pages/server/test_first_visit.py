@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pages.parts.server import lifespan
-from tests.pages.tabs import opened
+from tests.pages.bare_tab import opened
 from tests.serving import ROOT, served
 
 # Loaded only by those who bring or take such a file, or whose operator offers databases.

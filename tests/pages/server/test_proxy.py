@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from tests.pages.tabs import ask, cookie_of, opened
+from tests.pages.bare_tab import ask, cookie_of, opened
 from tests.serving import Served, served
 
 WHO = "X-Release-Person"

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from pages.parts.access import settings
 from pages.parts.server.request_guard import HEADERS, POLICY, RequestGuard, failure
 from tests import serving
-from tests.pages.tabs import Answer, ask, cookie_of, opened
+from tests.pages.bare_tab import Answer, ask, cookie_of, opened
 from tests.serving import Served, served
 
 EVIL = "http://evil.example"

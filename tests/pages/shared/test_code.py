@@ -23,8 +23,8 @@ from click.testing import CliRunner
 
 import dpengine as dpe
 from dpengine.cli import main
+from dpengine.spec.wording import people
 from pages.parts.shared.code import write
-from pages.parts.shared.wording import people
 from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.state import STEPS
 from tests.pages.publish.test_steps import CLINIC
@@ -236,7 +236,8 @@ def test_every_page_has_its_notebook_in_the_documents_and_each_runs(
     made: Callable[[], dict[str, str]] = runpy.run_path(str(NOTEBOOKS / "make.py"))["made"]
     texts = made()
     assert set(texts) == {path.name for path in NOTEBOOKS.glob("*.ipynb")}
-    assert set(texts) >= {f"{page}.ipynb" for page in write.PAGES}
+    pages = {template.name.removesuffix(".py.j2") for template in write.TEMPLATES.glob("*.py.j2")}
+    assert set(texts) >= {f"{page}.ipynb" for page in pages}
     (folder / "data").symlink_to(ROOT / "data")
     there = folder / "docs" / "notebooks"
     there.mkdir(parents=True)
@@ -244,7 +245,7 @@ def test_every_page_has_its_notebook_in_the_documents_and_each_runs(
     for name, made_anew in texts.items():
         text = (NOTEBOOKS / name).read_text(encoding="utf-8")
         assert text == made_anew, "run docs/notebooks/make.py"
-        if name.removesuffix(".ipynb") in write.PAGES:
+        if name.removesuffix(".ipynb") in pages:
             assert run(cells(text))[1], name
     assert dpe.Ledger("sqlite:///notebooks-ledger.db").spent("rand-hie") == Fraction(11, 10), "each was paid once"
     assert not ledger().datasets(), "notebooks spend no budget but their own"

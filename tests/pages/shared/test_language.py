@@ -20,7 +20,8 @@ from pages.parts.publish import codebook_box, columns_step
 from pages.parts.shared import language
 from pages.parts.shared.number_table import in_language
 from pages.parts.visit import saved_draft
-from pages.parts.visit.plan.plan_form import Draft, Entries, from_plan
+from pages.parts.visit.plan.entries import Draft, Entries
+from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VisitState
 from tests.pages.visits import press, visit, visit_of, whole

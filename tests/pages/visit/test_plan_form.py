@@ -11,22 +11,20 @@ from hypothesis import strategies as st
 from dpengine import Category, Number, Plan, PlanError
 from dpengine.spec import notation
 from dpengine.spec.categories.universe_text import read_rule
-from pages.parts.visit.plan.column_entry import cleaned, listed, plan_of_one, same_cells
-from pages.parts.visit.plan.plan_form import (
+from pages.parts.visit.plan.column_entry import (
     TO_CONFIRM,
-    Entries,
-    column_faults,
+    cleaned,
     confirmed,
     entry,
-    from_plan,
-    published,
-    size_of,
+    listed,
+    plan_of_one,
+    same_cells,
     suggestion,
-    tables_of,
-    to_plan,
-    used,
 )
+from pages.parts.visit.plan.entries import Entries
+from pages.parts.visit.plan.plan_form import column_faults, from_plan, size_of, to_plan
 from pages.parts.visit.plan.table_measures import measures_of
+from pages.parts.visit.plan.tables import published, tables_of, used
 from pages.parts.visit.project import file
 from tests.pages.visits import ENTRY
 from tests.plans import CLINIC, MEANS, PAIRS, PAY, geography_plan, letters_plan, plans

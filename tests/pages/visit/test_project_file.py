@@ -11,7 +11,8 @@ from dpengine import Category, Date, Number, Plan, PlanError, YesNo
 from dpengine.spec.domain import Amount
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan import plan_form, table_measures
-from pages.parts.visit.plan.plan_form import Draft, Entries
+from pages.parts.visit.plan.column_entry import TO_CONFIRM, confirmed, suggestion
+from pages.parts.visit.plan.entries import Draft, Entries
 from pages.parts.visit.project import file
 from pages.parts.visit.project.history import History
 from tests.plans import PAY, geography_plan
@@ -22,7 +23,7 @@ ODD = ["no", "1e3", "null", " padded ", 'a "quote"', "a: b", "# not a comment", 
 
 def half() -> Entries:
     """A plan that is not finished, with texts that YAML could take for something else."""
-    day = plan_form.suggestion("day", "date")
+    day = suggestion("day", "date")
     wrong = {"name": "age", "kind": "number", "edges": [], "written": "0 to ninety"}
     town = {"name": "town: a", "kind": "category", "values": ODD, "other": False, "source": "confirmed"}
     return Entries(
@@ -122,15 +123,15 @@ def test_a_file_that_is_not_a_project_is_refused_with_the_place_of_the_fault(cha
 
 
 def test_a_list_that_the_data_file_suggests_leaves_only_once_confirmed() -> None:
-    secret = plan_form.suggestion("town", "category", codes=("Oslo", "Bergen"))
+    secret = suggestion("town", "category", codes=("Oslo", "Bergen"))
     town = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
     waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, texts=town))
     for text in (file.write(waits), saved_draft.to_text(waits) or ""):
         assert not any(word in text for word in ("Oslo", "Bergen", "capital", "Rome"))
     again = file.read(file.write(waits)).entries
-    assert plan_form.TO_CONFIRM in plan_form.column_faults(again, "town")
+    assert TO_CONFIRM in plan_form.column_faults(again, "town")
     assert again.texts == {"town": {"label": "Town"}}
-    public = replace(waits, entries=waits.entries.with_(declared={"town": plan_form.confirmed(secret)}))
+    public = replace(waits, entries=waits.entries.with_(declared={"town": confirmed(secret)}))
     text = file.write(public)
     assert "Bergen" in text
     assert "capital" in text

@@ -15,7 +15,8 @@ from dpengine import Plan
 from dpengine.sources.table import Table
 from pages.parts.visit import samples, saved_draft
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.column_entry import suggestion
+from pages.parts.visit.plan.entries import Draft, Entries
 from pages.parts.visit.state import VISIT, VisitState
 from tests.pages.publish.test_steps import CLINIC
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
@@ -25,7 +26,7 @@ AGE = {"name": "age", "kind": "number", "source": "typed", "edges": ["0", "18", 
 
 
 def clinic(**changes: object) -> Draft:
-    entries = plan_form.Entries(
+    entries = Entries(
         title="Ages", dataset="clinic", chosen=("age",), declared={"age": AGE}, several_rows=False, epsilon="0.5"
     )
     return Draft("clinic.csv", "", ("columns", "domain", "table", "unit"), entries.with_(**changes))
@@ -50,7 +51,7 @@ def test_a_draft_written_and_read_back_gives_the_same_plan(name: str) -> None:
 
 
 def test_a_half_filled_plan_is_kept_as_it_is() -> None:
-    date = plan_form.suggestion("day", "date")
+    date = suggestion("day", "date")
     half = clinic(chosen=("age", "day"), declared={"age": AGE, "day": date}, several_rows=None, epsilon="")
     assert saved_draft.from_text(saved_draft.to_text(half) or "") == half
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.column_entry import confirmed
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_texts", "fill_in_button", "filling_popover", "key_for"]
@@ -56,6 +56,6 @@ def fill_in_button(
 
 def _fill_in(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
     entries = visit().entries
-    visit().change(declared=entries.declared | {name: plan_form.confirmed(entries.declared[name]) | entry})
+    visit().change(declared=entries.declared | {name: confirmed(entries.declared[name]) | entry})
     for widget in renewed:
         visit().renew(widget)

@@ -17,8 +17,8 @@ from pages.parts.publish.found_bins import TWENTY_BINS, ask_bins
 from pages.parts.publish.tables.levels_box import ask_levels
 from pages.parts.shared.typed_numbers import decimal
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.column_entry import has_found_bins, with_even_knots
+from pages.parts.visit.plan.column_entry import edges_of, has_found_bins, with_even_knots
+from pages.parts.visit.plan.tables import published
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_amount", "ask_number"]
@@ -49,7 +49,7 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
             "If you write decimal commas, separate the edges by semicolons: 0; 1,5; 3."
         ),
     )
-    edges = plan_form.edges_of(typed)
+    edges = edges_of(typed)
     if len(edges) > 1:
         st.caption(plain(_bins_in_words(edges)))
     steps, bands = st.columns(2)
@@ -82,7 +82,7 @@ def _offer_age_bands(place: DeltaGenerator, name: str) -> None:
     with filling_popover(place, "age-bands", _("Age bands"), "cake", "edges", name):
         band = st.selectbox(_("Bands"), list(BANDS), format_func=_, key=key_for("band", name))
         st.caption(BANDS[band])
-        fill_in_button(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
+        fill_in_button(f"take-band-{name}", name, edges=edges_of(BANDS[band]), source="standard")
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         )
     )
     knots = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
-    if any(name in table.quantiles for table in plan_form.published(visit().entries)):
+    if any(name in table.quantiles for table in published(visit().entries)):
         _say_where_quantiles_end({**column, **typed, "knots": knots})
     return {**typed, "knots": knots} | (_numbers_written(name, column) if as_text else {})
 

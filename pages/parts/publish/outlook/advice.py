@@ -25,13 +25,13 @@ from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import portion
+from dpengine.spec.wording import portion, sure
 from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn_of, question_of
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.wording import exactly, plain, sure
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive, strategy_of
 

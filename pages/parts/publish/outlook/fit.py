@@ -20,9 +20,10 @@ from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import edge_or_day, percent, plain
+from pages.parts.shared.wording import edge_or_day, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form

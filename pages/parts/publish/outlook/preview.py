@@ -15,6 +15,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
+from dpengine.spec.wording import heading_of, name_of, noun, people
 from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
@@ -24,7 +25,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, heading_of, name_of, noun, people, plain, with_headings
+from pages.parts.shared.wording import exactly, plain, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -49,7 +50,7 @@ def show_preview_so_far(plan: Plan | None) -> None:
             _show_figure(drawn[1])
 
 
-def show_preview(plan: Plan, *, own: bool, curve: bool = True) -> None:
+def show_preview(plan: Plan, *, own: bool, curve: bool) -> None:
     """Show a made-up release, its error in words, and with `curve` a figure of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)

@@ -11,7 +11,7 @@ from pages.parts.publish.project import menu
 from pages.parts.server import lifespan
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit
 
 __all__ = ["show"]

@@ -14,7 +14,7 @@ from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.project import file, recent
 from pages.parts.visit.project.recent import Recent
 from pages.parts.visit.state import visit

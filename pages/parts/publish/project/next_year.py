@@ -12,7 +12,7 @@ from dpengine.accounting.entry import same_name
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
-from pages.parts.visit.plan.plan_form import Draft
+from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.state import visit
 
 __all__ = ["ask"]

@@ -12,7 +12,7 @@ from dpengine.translation.catalogue import _, mark
 from pages.parts.publish import codebook_box
 from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.column_entry import coarser, same_cells
 from pages.parts.visit.plan.level_entry import bins_text, longer_periods, wider_bins
 from pages.parts.visit.plan.table_measures import level_of
 from pages.parts.visit.state import visit
@@ -35,11 +35,11 @@ def show(chosen: Sequence[str]) -> None:
     categories = [name for name in chosen if declared[name]["kind"] == "category"]
     if not with_periods_or_bins and not categories:
         return
-    coarser = [level_of(name, level) for name in chosen for level in plan_form.coarser(declared[name])]
+    levels = [level_of(name, level) for name in chosen for level in coarser(declared[name])]
     title = _("Levels, such as counties in states, or months in years")
     box = st.popover(title, icon=":material/account_tree:", key=visit().key("levels-box"), on_change="rerun")
-    if coarser:
-        st.caption(_("Tables can also count by {levels}.", levels=plain(", ".join(coarser))))
+    if levels:
+        st.caption(_("Tables can also count by {levels}.", levels=plain(", ".join(levels))))
     with box:
         if not box.open:
             return
@@ -50,7 +50,7 @@ def show(chosen: Sequence[str]) -> None:
             )
         )
         with_levels = {name: _ask_levels(name, declared[name]) for name in with_periods_or_bins}
-        if any(not plan_form.same_cells(declared[name], column) for name, column in with_levels.items()):
+        if any(not same_cells(declared[name], column) for name, column in with_levels.items()):
             visit().change(declared=declared | with_levels)
             st.rerun()
         if categories:

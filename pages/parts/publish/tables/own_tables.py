@@ -13,7 +13,7 @@ from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_card import of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
@@ -21,10 +21,11 @@ from pages.parts.publish.tables import persons_box
 from pages.parts.publish.tables.rows import Rows
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
-from pages.parts.visit.plan import plan_form, table_measures
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan import table_measures
+from pages.parts.visit.plan.column_entry import coarser
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import OF_AMOUNTS, Measure, in_words, named
-from pages.parts.visit.plan.tables import saying_more, with_cells_as_before
+from pages.parts.visit.plan.tables import has_ranges, is_ordered, saying_more, used, with_cells_as_before
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_of_amounts", "ask_own_tables"]
@@ -54,7 +55,7 @@ def ask_own_tables(entries: Entries) -> Entries:
         [name for name in names if name not in measured],
         names,
         _offered(entries, [name for name in numeric if name not in crossed]),
-        several and not plan_form.has_ranges(entries),
+        several and not has_ranges(entries),
         persons,
     )
     drawn = _rows_to_draw(rows.filled)
@@ -65,8 +66,8 @@ def ask_own_tables(entries: Entries) -> Entries:
     rows.keep(entries)
     persons_box.say_what_it_does(entries)
     entries = entries.with_(declared=_kinds(entries))
-    used = plan_form.used(entries)
-    if absent := [name for name in entries.chosen if name not in used]:
+    in_tables = used(entries)
+    if absent := [name for name in entries.chosen if name not in in_tables]:
         text = _(
             "In no table: {columns}. They are not published; to publish them, pick them in a table.",
             columns=plain(", ".join(absent)),
@@ -170,7 +171,7 @@ def _ask_row(k: int, rows: Rows, offers: _Offers, entries: Entries) -> Published
         max_selections=MAX_TABLE_COLUMNS,
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
-    measures = _ask_measures(k, rows, offers, ordered=plan_form.is_ordered(entries, columns))
+    measures = _ask_measures(k, rows, offers, ordered=is_ordered(entries, columns))
     if not fresh:
         row.button(
             _("Remove"),
@@ -285,7 +286,7 @@ def _names(entries: Entries) -> dict[str, str]:
     """Return by what people can be counted, in the order of the box: each column after its coarser levels."""
     names = {}
     for name in entries.chosen:
-        for level in plan_form.coarser(entries.declared[name]):
+        for level in coarser(entries.declared[name]):
             names[f"{name}{MARK}{level}"] = table_measures.level_of(name, level)
         names[name] = name
     return names

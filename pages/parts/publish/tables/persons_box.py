@@ -10,10 +10,11 @@ import streamlit as st
 from dpengine import Plan, PlanError, owner
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.domain import Column
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
+from dpengine.spec.wording import people
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import people, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
-from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import Measure, measures_of
+from pages.parts.visit.plan.tables import published
 from pages.parts.visit.state import visit
 
 __all__ = ["Rows"]
@@ -37,7 +37,7 @@ class Rows:
         known, kept = st.session_state.get(key(KEPT), (None, []))
         as_left = known == (entries.own, entries.more)
         if not as_left:
-            tables = plan_form.published(entries.with_(layout="own", margins=False))
+            tables = published(entries.with_(layout="own", margins=False))
             kept = [(list(table.columns), measures_of(table)) for table in tables]
         kept = [*kept, ([], []), ([], [])]
         boxes = [(key(f"own-{k}"), key(f"own-also-{k}")) for k in range(len(kept))]

@@ -18,13 +18,9 @@ import jinja2
 
 from dpengine.sources.several_answers import write_answers
 
-__all__ = ["PAGES", "as_notebook", "notebook", "python", "shell"]
+__all__ = ["TEMPLATES", "as_notebook", "notebook", "python", "shell"]
 
 TEMPLATES = Path(__file__).with_name("templates")
-PAGES = (
-    "publish", "accuracy", "budget", "ask", "verify", "definition", "attacks", "risk", "survey", "choose", "learn",
-)  # fmt: skip
-SHELL = ("publish", "accuracy", "ask", "budget", "verify")
 MARK = re.compile(r"(?m)^# %%( \[markdown\])?\n")
 
 
@@ -43,7 +39,9 @@ def shell(page: str, **values: Any) -> str:
     >>> shell("verify", bundle="it's.zip", key=None)
     'private-release verify \\'it\\'"\\'"\\'s.zip\\'\\n'
     """
-    return _render(f"{page}.sh.j2", values) if page in SHELL and not values.get("database") else ""
+    template = f"{page}.sh.j2"
+    known = (TEMPLATES / template).is_file() and not values.get("database")
+    return _render(template, values) if known else ""
 
 
 def notebook(page: str, **values: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dpengine.translation.catalogue import language
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.tables import declared_name, used
 from pages.parts.visit.state import visit
 
 __all__ = ["ColumnCheck", "check_columns", "faults_of", "faulty", "sizes_of"]
@@ -38,7 +39,7 @@ def sizes_of(names: Iterable[str]) -> dict[str, int | None]:
     """Return the numbers of cells of columns and of their levels; None while an entry is incomplete."""
     here, sizes = visit(), {}
     for name in names:
-        column = here.entries.declared[plan_form.declared_name(here.entries, name) or name]
+        column = here.entries.declared[declared_name(here.entries, name) or name]
         known: tuple[int | None] | None = here.recall(f"size-{name}", column)
         if known is None:
             known = (plan_form.size_of(here.entries, name),)
@@ -54,4 +55,4 @@ def faults_of(name: str) -> tuple[str, ...]:
 
 def faulty() -> list[str]:
     """Return the published columns whose entries are still incomplete."""
-    return [name for name, column in check_columns(plan_form.used(visit().entries)).items() if column.faults]
+    return [name for name, column in check_columns(used(visit().entries)).items() if column.faults]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from dpengine.spec.plan import PublishedTable, Strategy
+from dpengine.spec.plan import Strategy
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import ENGLISH, mark
 from pages.parts.visit.plan.column_entry import is_from_file, listed
 

@@ -1,6 +1,6 @@
 """The plan that the entries make, and the entries of a plan: plain values, no widgets.
 
-Nothing here ever sees a row. This module also exports what callers need of `entries`, `tables` and `column_entry`.
+Nothing here ever sees a row.
 """
 
 from __future__ import annotations
@@ -11,50 +11,26 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import Plan, PublishedTable
+from dpengine.spec.plan import Plan
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.plan.column_entry import (
     BOUNDS,
-    HOW_WRITTEN,
-    TO_CONFIRM,
     all_whole,
     cleaned,
-    coarser,
-    confirmed,
-    edges_of,
-    entry,
     entry_without_words,
     has_found_bins,
-    is_from_file,
     listed,
     open_questions,
     plan_of_one,
-    same_cells,
-    suggestion,
-    texts_from_file,
-    waits_for_a_list,
     with_even_knots,
 )
-from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.level_entry import COUNTS_YEARS
-from pages.parts.visit.plan.tables import (
-    declared_name,
-    has_ranges,
-    in_layout,
-    is_ordered,
-    published,
-    tables_of,
-    too_many,
-    used,
-)
+from pages.parts.visit.plan.tables import declared_name, has_ranges, in_layout, published, used
 
-__all__ = [
-    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "coarser", "column_faults", "confirmed",
-    "declared_name", "edges_of", "entry", "entry_without_words", "from_plan", "has_ranges", "is_from_file",
-    "is_ordered", "published", "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of",
-    "texts_from_file", "to_plan", "too_many", "used", "waits_for_a_list",
-]  # fmt: skip
+__all__ = ["column_faults", "from_plan", "size_of", "stem", "to_plan"]
 
 
 def to_plan(entries: Entries) -> Plan:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from dpengine.spec.categories.tree import split_name
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, localised, mark, number
 
 __all__ = [

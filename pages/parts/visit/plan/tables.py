@@ -11,7 +11,7 @@ from typing import Any
 
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
-from dpengine.spec.plan import PublishedTable
+from dpengine.spec.published_table import PublishedTable
 from pages.parts.visit.plan.column_entry import coarser
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of

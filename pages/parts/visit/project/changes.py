@@ -9,8 +9,9 @@ from dpengine.spec import notation
 from dpengine.spec.wording import KINDS
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.visit.plan.column_entry import is_found, listed
-from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
+from pages.parts.visit.plan.entries import LAYOUTS, Entries
 from pages.parts.visit.plan.table_measures import OF_AMOUNTS, named
+from pages.parts.visit.plan.tables import published
 
 __all__ = ["in_words"]
 

@@ -14,11 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
-from dpengine.spec.declared import Language
+from dpengine.spec.declared import About, Language
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import About, PublishedTable, Strategy, exact_epsilon
+from dpengine.spec.plan import Strategy, exact_epsilon
+from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
-from pages.parts.visit.plan.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
+from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
+from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.project.history import History
 
 __all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "faults_of", "read", "write"]

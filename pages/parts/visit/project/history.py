@@ -10,7 +10,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
 from dpengine.translation.catalogue import ENGLISH, _, language, mark, speaking
-from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.project import changes
 
 __all__ = ["History", "Moment"]

@@ -16,7 +16,8 @@ from dpengine.release import plan_of
 from dpengine.spec.domain import cells_payload
 from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import _, day
-from pages.parts.visit.plan.plan_form import Draft, from_plan
+from pages.parts.visit.plan.entries import Draft
+from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
-from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.alternatives import mostly_noise_shares
 from pages.parts.shared.epsilon_ladder import rungs
 from tests.pages.visits import labelled, settled, texts, visit, visit_of
 
@@ -81,7 +81,7 @@ def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> Non
     plan = visit_of(page).plan
     assert plan is not None
     (table,) = maximal(plan.marginals)
-    shares = {step: mostly_noise_share(plan.at(step), table) for step in (plan.epsilon, *rungs("0.01", "4"))}
+    shares = {step: mostly_noise_shares(plan.at(step), [table])[table] for step in (plan.epsilon, *rungs("0.01", "4"))}
     helping = [step for step in shares if shares[step] < shares[plan.epsilon] / 2]
     button = labelled(page.button, "Spend ε = ")
     assert button.label.startswith(f"Spend ε = {exact_text(min(helping))} instead of {epsilon}: ")

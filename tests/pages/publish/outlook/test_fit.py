@@ -84,17 +84,17 @@ def test_numbers_with_units_or_signs_are_reported_with_what_to_do() -> None:
     assert not page.exception
 
 
-def paid(cells: Sequence[str]) -> AppTest:
-    """A plan up to the bill for a table with a column of pay, in the plain format, and one of sexes."""
+def paid(cells: Sequence[str], name: str = "pay", edges: Sequence[str] = ("0", "2000", "100000")) -> AppTest:
+    """A plan up to the bill for a table with a column of numbers, in the plain format, and one of sexes."""
     page = visit()
     rows = "".join(f"{cell};{k % 2}\n" for k, cell in enumerate(cells))
-    page.get("file_uploader")[0].upload("pay.csv", f"pay;sex\n{rows}".encode()).run()
+    page.get("file_uploader")[0].upload("numbers.csv", f"{name};sex\n{rows}".encode()).run()
     here = visit_of(page)
     declared = {
-        "pay": {"name": "pay", "kind": "number", "edges": ["0", "2000", "100000"]},
+        name: {"name": name, "kind": "number", "edges": [*edges]},
         "sex": {"name": "sex", "kind": "yesno"},
     }
-    here.entries = here.entries.with_(chosen=("pay", "sex"), declared=declared, several_rows=False, rows_about=200)
+    here.entries = here.entries.with_(chosen=(name, "sex"), declared=declared, several_rows=False, rows_about=200)
     here.settle("columns", "domain", "unit")
     return settled(page.run())
 
@@ -127,17 +127,8 @@ def test_decimals_that_always_have_three_places_are_asked_about_once() -> None:
 
 def test_texts_beside_numbers_that_hardly_any_cell_has_are_not_offered() -> None:
     """They may say something about a person, and a plan is published."""
-    page = visit()
-    rows = "".join(f"{k % 80}{f' (patient {chr(65 + k % 26)})' if k % 5 == 0 else ''};{k % 2}\n" for k in range(200))
-    page.get("file_uploader")[0].upload("visits.csv", f"age;sex\n{rows}".encode()).run()
-    here = visit_of(page)
-    declared = {
-        "age": {"name": "age", "kind": "number", "edges": ["0", "40", "120"]},
-        "sex": {"name": "sex", "kind": "yesno"},
-    }
-    here.entries = here.entries.with_(chosen=("age", "sex"), declared=declared, several_rows=False, rows_about=200)
-    here.settle("columns", "domain", "unit")
-    settled(page.run())
+    cells = [f"{k % 80}{f' (patient {chr(65 + k % 26)})' if k % 5 == 0 else ''}" for k in range(200)]
+    page = paid(cells, "age", ("0", "40", "120"))
     told = "".join(each.value for each in page.warning if "**age**" in each.value)
     assert "Name such texts in step 3, under *Texts beside the numbers*" in told
     assert "bins in step 3 leave out numbers" in told

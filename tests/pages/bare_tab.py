@@ -1,4 +1,4 @@
-"""A tab without a browser: it speaks Streamlit's protocol to the served app, which is much faster."""
+"""A tab without a browser for tests of single requests: a test may forge their headers, cookies and session."""
 
 from __future__ import annotations
 
