@@ -1076,6 +1076,21 @@ FAULTS = [
         OF_MODELS,
     ),
     Fault(
+        "a stored release of an earlier version is refused for intervals that were right when it was made",
+        "dpengine/estimate/model_intervals.py",
+        "        np.minimum(now, EARLIER_WIDE * (part * total + most / part.size))\n",
+        "        now\n",
+        "tests/bundle/test_verify_models.py"
+        "::test_intervals_of_a_release_that_an_earlier_version_stated_are_never_too_narrow",
+    ),
+    Fault(
+        "rounded estimates of very many cells make a model of more people than it has",
+        MODELS,
+        "float(estimate.sum()) - ROUNDING * estimate.size + 3",
+        "float(estimate.sum()) + 3",
+        "tests/bundle/test_verify_models.py::test_rounded_estimates_do_not_make_a_model_of_more_people",
+    ),
+    Fault(
         "a model in a bundle of an earlier version has intervals of any width",
         CHOICES_MADE,
         "return not sizes or max(sizes) == max(AUDIT_EDGES)",
