@@ -1114,9 +1114,16 @@ FAULTS = [
     Fault(
         "the sentence on a bundle's strategy has many lines",
         VERIFY,
-        "return len(text) <= MAX_LINE and text.isprintable()",
-        "return len(text) <= MAX_LINE",
+        "return len(text) <= MAX_LINE + MAX_OF_TABLE * listed and text.isprintable()",
+        "return len(text) <= MAX_LINE + MAX_OF_TABLE * listed",
         OF_MODELS,
+    ),
+    Fault(
+        "a release of many tables for ranges is refused for the sentence that lists them",
+        VERIFY,
+        "    listed = len(plan.ranged)\n",
+        "    listed = 0\n",
+        "tests/bundle/test_verify_ranges.py::test_the_sentence_on_a_strategy_may_list_many_tables_for_ranges",
     ),
     Fault(
         "a bundle has any number of boxes",
