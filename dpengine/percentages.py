@@ -38,6 +38,7 @@ __all__ = ["COLUMNS", "HIDDEN", "decimals", "percentages", "percentages_of"]
 
 COLUMNS = ("count", "percent", "low", "high")  # after those of labels
 HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
+ROUNDING = 1e-5  # part of a group: a file has estimates with fewer decimals than a release
 MAX_DECIMALS = 4
 MAX_LISTED = 5  # tables that an error names
 
@@ -186,7 +187,7 @@ def _ends(
         square = group**2 - of_group[beyond] ** 2
         middle = cell * group - shared[beyond]
         root = np.sqrt(np.maximum(middle**2 - square * (cell**2 - of_cell[side] ** 2), 0))
-        clear = group > of_group[beyond]  # of its noise
+        clear = group > of_group[beyond] * (1 + ROUNDING)  # of its noise
         end = np.divide(middle + sign * root, square, out=np.full_like(cell, float(side)), where=clear)
         ends.append(np.clip(end, 0, 1))
     return ends[0], ends[1]

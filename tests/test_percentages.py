@@ -143,6 +143,15 @@ def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:
     assert [float(end[0, 0]) for end in _ends(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
 
 
+def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
+    """Else the page, which has the release, would show another interval than the command, which has its file."""
+    cell, none, one = np.array([[0.0, 5.0]]), np.zeros((1, 2)), np.zeros((1, 1))
+    for rounded in (5.0, 5.0 - 1e-9):
+        group, noise = np.full((1, 1), 5.0), np.full((1, 1), rounded)
+        ends = _ends(cell, group, (none, none), (noise, noise), (one, one))
+        assert [end.tolist() for end in ends] == [[[0, 0]], [[1, 1]]]
+
+
 def test_an_empty_group_has_no_percentage() -> None:
     empty = np.zeros((1, 2))
     assert [end.tolist() for end in _ends(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
