@@ -25,12 +25,11 @@ from dpengine import Plan, open_table
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.counting.count import count
 from dpengine.measure.strategy import decide
-from dpengine.percentages import percentages_of
+from dpengine.percentages import HIDDEN, percentages_of
 from dpengine.results.result import conclude
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"census": "census.parquet", "rand": "rand.csv.gz"}
-HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
 
 
 def parts(counts_of: Ints, table: Columns, within: Columns) -> Floats:

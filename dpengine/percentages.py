@@ -8,8 +8,8 @@ intervals that are not symmetric, each limit takes the sides of both intervals t
 Medical Research 21, 347-359).
 
 The cells of a group add up to it, so errors of both go together. In tables that were measured directly all cells of a
-group are alike, so each shares the same part of the group's variance. In others, how much they share is not known;
-taking them to share nothing makes limits wider.
+group are alike, so each shares the same part of the group's variance; at levels nearly so, and each is taken to be as
+noisy as the noisiest. In others, how much they share is not known; taking them to share nothing makes limits wider.
 """
 
 from __future__ import annotations
@@ -25,16 +25,22 @@ from dpengine.compare import Readable, read
 from dpengine.errors import ReleaseError
 from dpengine.measure.strategy import resolved
 from dpengine.results.published_columns import NUMBERS, published_name
+from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.column import MISSING
+from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "percentages", "percentages_of"]
+__all__ = ["COLUMNS", "HIDDEN", "decimals", "percentages", "percentages_of"]
 
 COLUMNS = ("count", "percent", "low", "high")  # after those of labels
+HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
+ROUNDING = 1e-5  # part of a group: a file has estimates with fewer decimals than a release
+MAX_DECIMALS = 4
+MAX_LISTED = 5  # tables that an error names
 
 
 def percentages(
@@ -85,6 +91,19 @@ def percentages_of(
     )
 
 
+def decimals(frame: pd.DataFrame) -> int:
+    """Return with how many decimals to show percentages: two digits of the median width of an interval, at most 4.
+
+    Intervals of groups that noise hides say nothing of the others, and do not count.
+
+    >>> import pandas as pd
+    >>> decimals(pd.DataFrame({"low": [0.021, 0.0, 0.0], "high": [0.024, 100.0, 100.0]}))
+    4
+    """
+    width = frame["high"] - frame["low"]
+    return min(MAX_DECIMALS, decimals_of(float(width[width < HIDDEN].median())))
+
+
 def _published_table(release: PublishedTables, table: Sequence[str], within: Sequence[str]) -> Columns:
     """Return the published table of these columns, in its own order; raise `ReleaseError` if it has no percentages."""
     plan, given = release.plan, (table, within)
@@ -92,7 +111,12 @@ def _published_table(release: PublishedTables, table: Sequence[str], within: Seq
         raise ReleaseError(_("a table is given by the names of its columns, as a tuple or a list"))
     own = plan.by_columns.get(frozenset(table))
     if not own:
-        raise ReleaseError(_("no table of these columns was published: {columns}", columns=", ".join(table) or "()"))
+        names = [*map(name_of, plan.marginals or [()])]
+        known = ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])
+        raise ReleaseError(
+            _("no table of these columns was published: {columns}; published are: {tables}",
+              columns=", ".join(table) or "()", tables=known)
+        )  # fmt: skip
     if not set(within) < set(own):
         raise ReleaseError(_("percentages are within some columns of the table, and not within all of them"))
     if (plan.tallies[plan.tally_of(own)].cells or 1) > 1:
@@ -163,7 +187,7 @@ def _ends(
         square = group**2 - of_group[beyond] ** 2
         middle = cell * group - shared[beyond]
         root = np.sqrt(np.maximum(middle**2 - square * (cell**2 - of_cell[side] ** 2), 0))
-        clear = group > of_group[beyond]  # of its noise
+        clear = group > of_group[beyond] * (1 + ROUNDING)  # of its noise
         end = np.divide(middle + sign * root, square, out=np.full_like(cell, float(side)), where=clear)
         ends.append(np.clip(end, 0, 1))
     return ends[0], ends[1]

@@ -17,7 +17,7 @@ from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.lessons.success_rate import Rate
 from dpengine.measure.strategy import decide
-from dpengine.percentages import _ends, percentages, percentages_of
+from dpengine.percentages import _ends, decimals, percentages, percentages_of
 from dpengine.results.result import Result, conclude
 from tests.binomial import within as holds_at_least
 from tests.plans import PAY
@@ -151,6 +151,15 @@ def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:
     assert [float(end[0, 0]) for end in _ends(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
 
 
+def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
+    """Else the page, which has the release, would show another interval than the command, which has its file."""
+    cell, none, one = np.array([[0.0, 5.0]]), np.zeros((1, 2)), np.zeros((1, 1))
+    for rounded in (5.0, 5.0 - 1e-9):
+        group, noise = np.full((1, 1), 5.0), np.full((1, 1), rounded)
+        ends = _ends(cell, group, (none, none), (noise, noise), (one, one))
+        assert [end.tolist() for end in ends] == [[[0, 0]], [[1, 1]]]
+
+
 def test_an_empty_group_has_no_percentage() -> None:
     empty = np.zeros((1, 2))
     assert [end.tolist() for end in _ends(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
@@ -206,7 +215,7 @@ def test_tables_with_means_have_percentages_of_their_counts() -> None:
 def test_what_has_no_percentages_is_refused() -> None:
     result = released(plan([["town", "answer"]], "1"))
     for table, within, message in (
-        (["town", "change"], [], "no table of these columns was published: town, change"),
+        (["town", "change"], [], "no table of these columns was published: town, change; published are: town × ans"),
         ([], [], "no table"),
         (["town", "answer"], ["answer", "town"], "not within all of them"),
         (["town", "answer"], ["change"], "within some columns of the table"),
@@ -231,10 +240,39 @@ def test_the_command_prints_and_writes_percentages(tmp_path: Path) -> None:
     call = ["percentages", str(file), "town", "answer", "--within", "town", "--without-missing"]
     printed = CliRunner().invoke(main, [*call, "-o", str(output)])
     assert printed.exit_code == 0, printed.output
-    assert printed.output.splitlines()[0].startswith("A × good: 32.9 % (3")
+    assert printed.output.splitlines()[0].startswith("A × good: 32.91 % (3")
     written = pd.read_csv(output)
     rows = json.loads(CliRunner().invoke(main, [*call, "--json"]).output)
     assert [each["percent"] for each in rows] == pytest.approx(written["percent"].tolist())
     refused = CliRunner().invoke(main, ["percentages", str(file), "town"])
     assert refused.exit_code == 1
     assert "no table of these columns was published: town" in refused.output
+
+
+def test_small_percentages_are_shown_with_digits_that_tell_them_apart(tmp_path: Path) -> None:
+    """In a table of many cells, each holds less than a tenth of a percent; groups that noise hides do not matter."""
+    column = {"name": "n", "kind": "number", "edges": list(range(2_001)), "other": False, "missing": False}
+    of = dpe.Plan.model_validate({"dataset": "d", "epsilon": 9, "columns": [column], "tables": [["n"]],
+                                  "strategy": "direct", "rows_about": 100_000})  # fmt: skip
+    (tmp_path / "r.zip").write_bytes(pack(dpe.preview(of)))
+    frame = percentages(tmp_path / "r.zip", ["n"])
+    assert decimals(frame) == 4
+    lines = CliRunner().invoke(main, ["percentages", str(tmp_path / "r.zip"), "n"]).output.splitlines()
+    assert lines[0].endswith(f"{frame['percent'][0]:.4f} % ({frame['low'][0]:.4f} to {frame['high'][0]:.4f})")
+    hidden = pd.DataFrame({"low": [12.1, 0.0, 0.0], "high": [12.6, 100.0, 100.0]})
+    assert decimals(hidden) == 2
+    assert decimals(hidden[:0]) == decimals(hidden[1:]) == 2
+
+
+def test_tables_at_levels_have_percentages_of_their_groups() -> None:
+    """Each county holds the percentage of everybody that its towns hold."""
+    town = {"name": "town", "kind": "category", "values": {"A": ["a0", "a1"], "B": ["b0"]},
+            "levels": ["county", "town"], "other": False, "missing": False}  # fmt: skip
+    of = plan([["town", "answer"], ["town@county", "answer"]], columns=[town, COLUMNS[2]], epsilon="1")
+    result = dpe.preview(of)
+    frame = percentages_of(result, ["answer", "town@county"], within=["town@county"])
+    assert list(frame.columns[:3]) == ["town@county", "answer", "count"]
+    np.testing.assert_allclose(frame.groupby("town@county")["percent"].sum(), 100)
+    towns = percentages_of(result, ["town", "answer"]).groupby("town", sort=False)["percent"].sum()
+    counties = percentages_of(result, ["town@county", "answer"]).groupby("town@county", sort=False)["percent"].sum()
+    np.testing.assert_allclose([towns.iloc[:2].sum(), towns.iloc[2]], counties)

@@ -65,7 +65,7 @@ from dpengine.translation.catalogue import _
 __all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
 MAX_FAULTS = 100
-MAX_LINE = 500  # characters of the sentence why a strategy was chosen
+MAX_LINE, MAX_OF_TABLE = 500, 20  # characters of the sentence why a strategy was chosen, and for each table in it
 PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
@@ -245,10 +245,14 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
 
 
 def _is_a_line(text: str, plan: Plan) -> bool:
-    """Return whether a text, apart from names of columns in it, is a line of characters that can be seen, and short."""
+    """Return whether a text, apart from names of columns in it, is a line of characters that can be seen, and short.
+
+    It may list all tables for ranges, and so have a name as often.
+    """
+    listed = len(plan.ranged)
     for name in sorted(plan.used, key=len, reverse=True):
-        text = text.replace(name, "", 1)
-    return len(text) <= MAX_LINE and text.isprintable()
+        text = text.replace(name, "", 1 + listed)
+    return len(text) <= MAX_LINE + MAX_OF_TABLE * listed and text.isprintable()
 
 
 def _differ(one: object, other: object) -> bool:

@@ -32,7 +32,7 @@ def percentages(
     numbers are used.
     """
     from dpengine import safe_csv
-    from dpengine.percentages import COLUMNS
+    from dpengine.percentages import COLUMNS, decimals
     from dpengine.percentages import percentages as computed
 
     if output is not None:
@@ -44,7 +44,8 @@ def percentages(
     if as_json:
         click.echo(frame.to_json(orient="records", force_ascii=False))
         return
+    digits = decimals(frame)
     for each in json.loads(frame.to_json(orient="records")):
         cell = " × ".join(str(label) for name, label in each.items() if name not in COLUMNS)
-        percent = "–" if each["percent"] is None else f"{each['percent']:.1f} %"
-        say(f"{cell}: {percent} ({each['low']:.1f} to {each['high']:.1f})")
+        percent = "–" if each["percent"] is None else f"{each['percent']:.{digits}f} %"
+        say(f"{cell}: {percent} ({each['low']:.{digits}f} to {each['high']:.{digits}f})")

@@ -47,6 +47,7 @@ TAIL = 3.7  # 95 % of a model's errors are within this multiple of their mean
 NOISE_TAIL = 3.0  # the same for Laplace noise, whose mean is its scale
 SMALL_COUNT = 2.0, 1.0  # times the scale of the noise, and the count: the same for fitted counts that are small
 WIDE_NOISE = 1.0, 2.5  # times the column's mean, and the count: the same for fitted counts under wide noise
+EARLIER_WIDE = 3.0  # times both, in releases of earlier versions, whose intervals stay as they were stated
 BOTH_TAIL = 0.25  # of the product of two columns' half-widths: both are seldom far off at once
 MEASURED_TAIL = 5.0  # the same, at most, for a model's cells in a table that was measured
 POISSON = math.sqrt(2 / math.pi)  # mean distance of a Poisson variable from its mean, as a part of the mean's root
@@ -90,11 +91,18 @@ def least_half_widths(
 ) -> Floats:
     """Return what the noise of single columns alone gives: at most `model_half_widths`, whatever the error.
 
+    It is also at most what earlier versions gave, whose counts did not grow with the uncertainty of the total.
+
     >>> least_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0]).round(2)
     array([[5.03, 5.03],
            [1.92, 1.92]])
     """
-    squares = sum(_squares_of_each(expected, _off(expected, scales, people)), np.zeros(expected.shape))
+    total, most = max(float(expected.sum()), 1e-9), _most(expected, people)
+    off = [
+        np.minimum(now, EARLIER_WIDE * (part * total + most / part.size))
+        for now, part in zip(_off(expected, scales, people), _parts(expected), strict=True)
+    ]
+    squares = sum(_squares_of_each(expected, off), np.zeros(expected.shape))
     return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
 
 

@@ -12,11 +12,11 @@ import pytest
 from dpengine import Plan, preview
 from dpengine.array_types import Floats, Ints
 from dpengine.bundle import write
-from dpengine.bundle.checks.model_check import wrong_intervals
+from dpengine.bundle.checks.model_check import ModelBounds, wrong_intervals
 from dpengine.bundle.verify import verify
 from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
 from dpengine.exact import exact_text
-from dpengine.marginals.measurement import AUDIT
+from dpengine.marginals.measurement import AUDIT, Allocation
 from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
 from tests.bundles import AGE, TOTAL, Members, members_of, rows_of, table_of, with_portals, zipped
 from tests.plans import CLINIC
@@ -236,3 +236,32 @@ def test_the_noise_of_columns_alone_is_never_wider_than_with_any_error(seed: int
     most = random.choice([None, 2 * people])
     least = least_half_widths(expected, scales, own, most)
     assert (least <= model_half_widths(expected, scales, error, own, most)).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_of_a_release_that_an_earlier_version_stated_are_never_too_narrow(seed: int) -> None:
+    """They are kept when the release is packed again. Where few people are under wide noise, they are narrower."""
+    random = np.random.default_rng(seed)
+    people = 10.0 ** random.uniform(-1, 4)
+    expected = random.exponential(1, (9, 12)) * random.exponential(1, (9, 1)) ** 3
+    expected *= people / expected.sum()
+    scales, most = 10.0 ** random.uniform(0, 4, 2), people * 10.0 ** random.uniform(0, 3)
+    parts = [expected.sum(axis=axis, keepdims=True) / people for axis in (1, 0)]
+    off = [np.minimum(3 * scale, 3 * (part * people + most / part.size))
+           for scale, part in zip(scales, parts, strict=True)]  # fmt: skip
+    earlier = np.maximum(1, np.hypot(off[0] * parts[1], off[1] * parts[0]))
+    assert (least_half_widths(expected, list(scales), None, most) <= earlier * (1 + 1e-9)).all()
+
+
+def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
+    """Each of 300 × 300 cells that hardly anybody is in is rounded up by nearly half of the last digit."""
+    columns = [{"name": name, "kind": "number", "edges": list(range(301)), "other": False, "missing": False}
+               for name in ("a", "b")]  # fmt: skip
+    plan = Plan.model_validate({"dataset": "d", "epsilon": 1, "columns": columns, "tables": [["a", "b"]]})
+    fitted = np.full((300, 300), 0.00051)
+    fitted[:, 0] = 0.5
+    bounds = ModelBounds(plan, [(Allocation((name,), Fraction(1), 1), (300,)) for name in ("a", "b")])
+    deviation = np.sqrt(300)  # of the total, from two columns whose counts have variance 2
+    published_as = np.round(fitted, 3)
+    honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
+    assert (bounds.half_widths(("a", "b"), published_as) <= honest + 1e-9).all()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import pytest
 
-from dpengine import preview, verify
+from dpengine import Plan, preview, verify
 from dpengine.bundle import write
 from dpengine.exact import exact_text
 from tests.bundle.test_verify import ESTIMATE, cell, faults_of
@@ -149,3 +150,14 @@ def test_every_change_is_found(
     change(manifest, members)
     members["manifest.json"] = json.dumps(manifest).encode()
     assert any(fault in each for each in faults_of(zipped(members)))
+
+
+@pytest.mark.parametrize(("names", "edges"), [(["a\u00a0b", "c", "d"], 40), ([f"c{k}" for k in range(9)], 4)])
+def test_the_sentence_on_a_strategy_may_list_many_tables_for_ranges(names: list[str], edges: int) -> None:
+    """So it may be long, and have a name many times, with spaces of any kind in it."""
+    columns = [{"name": name, "kind": "number", "edges": list(range(edges))} for name in names]
+    tables = [{"columns": pair, "ranges": True} for pair in combinations(names, 2)]
+    plan = Plan.model_validate(
+        {"dataset": "d", "epsilon": 1, "columns": columns, "tables": tables, "strategy": "adaptive"}
+    )
+    verify(write.pack(preview(plan)))

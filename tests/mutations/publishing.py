@@ -1076,6 +1076,21 @@ FAULTS = [
         OF_MODELS,
     ),
     Fault(
+        "a stored release of an earlier version is refused for intervals that were right when it was made",
+        "dpengine/estimate/model_intervals.py",
+        "        np.minimum(now, EARLIER_WIDE * (part * total + most / part.size))\n",
+        "        now\n",
+        "tests/bundle/test_verify_models.py"
+        "::test_intervals_of_a_release_that_an_earlier_version_stated_are_never_too_narrow",
+    ),
+    Fault(
+        "rounded estimates of very many cells make a model of more people than it has",
+        MODELS,
+        "float(estimate.sum()) - ROUNDING * estimate.size + 3",
+        "float(estimate.sum()) + 3",
+        "tests/bundle/test_verify_models.py::test_rounded_estimates_do_not_make_a_model_of_more_people",
+    ),
+    Fault(
         "a model in a bundle of an earlier version has intervals of any width",
         CHOICES_MADE,
         "return not sizes or max(sizes) == max(AUDIT_EDGES)",
@@ -1099,9 +1114,16 @@ FAULTS = [
     Fault(
         "the sentence on a bundle's strategy has many lines",
         VERIFY,
-        "return len(text) <= MAX_LINE and text.isprintable()",
-        "return len(text) <= MAX_LINE",
+        "return len(text) <= MAX_LINE + MAX_OF_TABLE * listed and text.isprintable()",
+        "return len(text) <= MAX_LINE + MAX_OF_TABLE * listed",
         OF_MODELS,
+    ),
+    Fault(
+        "a release of many tables for ranges is refused for the sentence that lists them",
+        VERIFY,
+        "    listed = len(plan.ranged)\n",
+        "    listed = 0\n",
+        "tests/bundle/test_verify_ranges.py::test_the_sentence_on_a_strategy_may_list_many_tables_for_ranges",
     ),
     Fault(
         "a bundle has any number of boxes",

@@ -346,6 +346,20 @@ FAULTS = [
         "    if False:",
         OF_PERCENTAGES + "::test_what_has_no_percentages_is_refused",
     ),
+    Fault(
+        "percentages of groups that noise hides decide with how many digits the others are shown",
+        PERCENTAGES,
+        "width[width < HIDDEN].median()",
+        "width.median()",
+        OF_PERCENTAGES + "::test_small_percentages_are_shown_with_digits_that_tell_them_apart",
+    ),
+    Fault(
+        "what a file rounds decides whether a group is hidden",
+        PERCENTAGES,
+        "group > of_group[beyond] * (1 + ROUNDING)",
+        "group > of_group[beyond]",
+        OF_PERCENTAGES + "::test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded",
+    ),
     # Changes from one release to the next
     Fault(
         "a change is as uncertain as the later number alone",

@@ -23,7 +23,8 @@ from dpengine.translation.catalogue import _
 
 __all__ = ["ModelBounds", "half_width", "wrong_estimates", "wrong_intervals"]
 
-SLACK = 2e-3  # estimates of a model have 3 decimals
+ROUNDING = 5e-4  # of an estimate of a model, which has 3 decimals: the fitted total is that of what is not rounded
+SLACK = 4 * ROUNDING
 STATED = 0.95  # the part of the cells that a table's half-width holds for
 
 
@@ -44,7 +45,7 @@ class ModelBounds:
 
     def half_widths(self, table: Columns, estimate: Floats) -> Floats:
         """Return the least half-width of each cell, given the published estimates."""
-        people = float(estimate.sum()) + 3 * self._deviation
+        people = float(estimate.sum()) - ROUNDING * estimate.size + 3 * self._deviation
         own = self._own.get(frozenset(table)) if len(table) == 2 else None
         return least_half_widths(estimate, [self._scales[name] for name in table], own, people)
 

@@ -7,8 +7,7 @@ from itertools import chain, combinations
 import streamlit as st
 
 from dpengine.array_types import Columns
-from dpengine.percentages import percentages_of
-from dpengine.results.spans import decimals_of
+from dpengine.percentages import decimals, percentages_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_noun, heading_of
@@ -38,7 +37,7 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
             and st.checkbox(_("Leave out cells without a value"), key=f"{key}-percent-known-{'-'.join(table)}")
         )
         frame = percentages_of(release, table, within=within, missing=missing)
-        percent = f"%,.{min(2, decimals_of(float((frame['high'] - frame['low']).median())))}f %%"
+        percent = f"%,.{decimals(frame)}f %%"
         columns = {
             "count": st.column_config.NumberColumn(_("count"), format="%,d"),
             "percent": st.column_config.NumberColumn(_("percent"), format=percent),
