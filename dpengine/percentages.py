@@ -110,7 +110,7 @@ def _published_table(release: PublishedTables, table: Sequence[str], within: Seq
     if any(isinstance(each, str) for each in given):
         raise ReleaseError(_("a table is given by the names of its columns, as a tuple or a list"))
     own = plan.by_columns.get(frozenset(table))
-    if not own:
+    if not own or len(own) != len(table):  # a column may be given twice
         names = [*map(name_of, plan.marginals or [()])]
         known = ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])
         raise ReleaseError(

@@ -217,6 +217,7 @@ def test_what_has_no_percentages_is_refused() -> None:
     for table, within, message in (
         (["town", "change"], [], "no table of these columns was published: town, change; published are: town × ans"),
         ([], [], "no table"),
+        (["town", "answer", "town"], [], "no table of these columns was published: town, answer, town"),
         (["town", "answer"], ["answer", "town"], "not within all of them"),
         (["town", "answer"], ["change"], "within some columns of the table"),
         ("town", [], "by the names of its columns"),
