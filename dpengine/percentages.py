@@ -77,14 +77,15 @@ def percentages_of(
     def in_groups(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values.reshape(plan.shape(own)).transpose(axes).reshape(-1, size)[:, kept]
 
-    count, estimate, low, high = (in_groups(release.numbers(own)[name]).astype(np.float64) for name in NUMBERS)
+    published = release.cells(own)
+    count, estimate, low, high = (in_groups(published[name]).astype(np.float64) for name in NUMBERS)
     whole = count.sum(axis=1, keepdims=True)
     part = np.divide(count, whole, out=np.full_like(count, np.nan), where=whole > 0)
     limits = _limits(release, own, group if kept.all() else None, (estimate, estimate - low, high - estimate))
     numbers = (count.astype(np.int64), 100 * part, 100 * np.fmin(limits[0], part), 100 * np.fmax(limits[1], part))
     cells = in_groups(np.arange(plan.cells(own))).ravel()
     order = np.argsort(cells)
-    labels = [each[cells[order]] for each in [*release.cells(own).values()][: len(own)]]
+    labels = [each[cells[order]] for each in [*published.values()][: len(own)]]
     columns = [published_name(name, COLUMNS) for name in own]
     return pd.DataFrame(
         dict(zip((*columns, *COLUMNS), (*labels, *(each.ravel()[order] for each in numbers)), strict=True))
@@ -161,9 +162,9 @@ def _published_noise(release: PublishedTables, table: Columns, group: Columns, *
     own = release.plan.by_columns.get(frozenset(group))
     if own is None or release.plan.tally_of(own) != release.plan.tally_of(table):
         return None
-    numbers, order = release.numbers(own), [own.index(name) for name in group]
     if alike:
-        numbers |= dict.fromkeys(("low", "high"), numbers["estimate"] - release.half_width(own))
+        return [np.full((release.plan.cells(own), 1), release.half_width(own))] * 2
+    numbers, order = release.numbers(own), [own.index(name) for name in group]
     ends = (np.abs(numbers["estimate"] - numbers[end]).reshape(release.plan.shape(own)) for end in ("low", "high"))
     return [end.transpose(order).reshape(-1, 1) for end in ends]
 

@@ -201,6 +201,14 @@ def test_a_file_and_what_was_read_from_it_give_the_same(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(frames[0], percentages_of(result, ("town", "answer"), within=("town",)))
 
 
+def test_a_table_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    published, reads = dpe.published(pack(dpe.preview(plan([["town", "answer"]], "1")))), list[object]()
+    numbers = type(published).numbers
+    monkeypatch.setattr(type(published), "numbers", lambda self, table: reads.append(table) or numbers(self, table))
+    percentages(published, ("town", "answer"), within=("town",))
+    assert reads == [("town", "answer")]
+
+
 def test_a_label_may_be_called_like_a_number() -> None:
     columns = [dpe.YesNo(name=name, other=False, missing=False) for name in ("percent", "low")]
     of = dpe.Plan(dataset="d", epsilon=9, columns=columns, tables=[["percent", "low"]])
