@@ -51,8 +51,8 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
         )
         st.caption(
             _(
-                "Each interval is meant to hold the true percentage 95 times in 100. From 0 to 100 means that the noise "
-                "hides the whole group. What chance did in a survey's sample comes on top."
+                "Each interval is meant to hold the true percentage 95 times in 100. From 0 to 100 means that the "
+                "noise hides the whole group. What chance did in a survey's sample comes on top."
             )
         )
 
