@@ -61,7 +61,8 @@ def main() -> None:
         codes, sizes = SOURCES[source]()
         for width in (2, 3, 4):
             for _ in range(options.tables):
-                places = np.sort(chance.choice(len(sizes), width, replace=False))
+                drawn = chance.choice(len(sizes), width, replace=False)
+                places = sorted(drawn, key=[*sizes].__getitem__)  # as a plan sorts the columns of a table
                 names = [list(sizes)[place] for place in places]
                 shape = tuple(sizes[name] for name in names)
                 if not 200 <= math.prod(shape) <= 200_000:
