@@ -30,6 +30,7 @@ from dpengine.marginals.graphs import maximal
 from dpengine.measure.allocation import needs_a_model
 from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import decide
+from dpengine.synthesis.generate_rows import realise
 
 EPSILONS = ("0.03", "0.1", "0.3", "1", "3")
 TABLES = (2, 3, 5, 8)
@@ -71,8 +72,8 @@ def compare(path: Path, seed: int, wide: int, draws: int) -> tuple[dict[str, flo
             break
     else:
         return None
-    exact = partial(_exact, codes, sizes)
-    error = {each: _error(plan, each, exact, draws) for each in ("direct", "adaptive")}
+    exact = partial(exact_counts, codes, sizes)
+    error = {each: mean_error(plan, each, exact, draws) for each in ("direct", "adaptive")}
     chosen = "direct" if decide(plan).closed_form else "adaptive"
     alone = [independence(codes, sizes, str(plan.epsilon), list(plan.marginals)) for _ in range(2 * draws)]
     error |= {"auto": error[chosen], "independence": statistics.mean(alone)}
@@ -82,17 +83,19 @@ def compare(path: Path, seed: int, wide: int, draws: int) -> tuple[dict[str, flo
     return error, f"{path.stem:<16} eps {plan.epsilon!s:>6}  noise {noise:6.2f}  {told}  {chosen:<8}  {shapes}"
 
 
-def _exact(codes: np.ndarray, sizes: dict[str, int], table: tuple[str, ...]) -> np.ndarray:
+def exact_counts(codes: np.ndarray, sizes: dict[str, int], table: tuple[str, ...]) -> np.ndarray:
+    """Return the counts of a table; of no columns, the number of rows."""
     return counts(codes, sizes, table) if table else np.array(len(codes))
 
 
-def _error(plan: dpe.Plan, strategy: str, exact: Any, draws: int) -> float:
-    """Return the mean error over several draws, as a part of all rows."""
-    found, rows = [], exact(()).item()
+def mean_error(plan: dpe.Plan, strategy: str, exact: Any, draws: int, whole: bool = False) -> float:
+    """Return the mean error of expected counts, or of whole ones, over several draws, as a part of all rows."""
+    found, rows, widest = [], exact(()).item(), max(map(len, plan.marginals))
     for _ in range(draws):
         way = decide(plan.model_copy(update={"strategy": strategy}))
         fitted = derive_estimates(way.plan, way.measure(lambda tables: list(map(exact, tables)))).fitted
-        off = [np.abs(fitted.table(table) - exact(table)).sum() / rows for table in way.plan.marginals if table]
+        told = realise(fitted, widest) if whole else fitted
+        off = [np.abs(told.table(table) - exact(table)).sum() / rows for table in way.plan.marginals if table]
         found.append(statistics.mean(off))
     return statistics.mean(found)
 

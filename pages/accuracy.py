@@ -12,7 +12,6 @@ from functools import partial
 import streamlit as st
 
 from dpengine.array_types import Columns
-from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
@@ -27,9 +26,8 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, with_headings
-from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
-from pages.parts.visit.strategy import is_adaptive, strategy_of
+from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
 
 
@@ -126,9 +124,4 @@ if (chosen := choose_plan()) is not None:
         show_strategies(chosen)
         show_as_code(chosen, chosen.epsilon)
     else:
-        try:
-            _allocations = strategy_of(chosen).allocations  # raises if the tables cannot agree
-        except PlanError as refused:
-            st.error(all_faults(refused), icon=":material/edit_note:")
-        else:
-            explore(chosen)
+        explore(chosen)

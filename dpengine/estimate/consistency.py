@@ -10,10 +10,10 @@ numbers and public structure only, and costs no privacy (post-processing: Dwork 
 2. *Round*, from one table to the next along the tree. Where two tables share columns, the counts of the first fix the
    sums of the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution one by one
-   (Cox 1987). If none has more than two columns, pairs are fitted again, each with what all others say of it, and
-   returned; synthetic rows close to them (`synthesis.generate_rows`) replace the tables.
-4. Larger ones are fitted by one joint table, which is rounded and then repaired; or, where it is too large to write
-   down, by their pairs.
+   (Cox 1987). Pairs are fitted again, each with what all others say of it, and larger tables follow their pairs; these
+   are returned, and synthetic rows close to them (`synthesis.generate_rows`) replace the tables.
+4. Larger ones with little noise are fitted by one joint table, if it is not too large, which is rounded and then
+   repaired.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -35,7 +35,9 @@ from dpengine.marginals.graphs import junction_order
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.nested import NO_LEVELS, Counted, follow
+from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
+from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import MAX_SMOOTHED, smooth, smooth_columns
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
@@ -47,6 +49,8 @@ JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nea
 MIN_SCALE = 0.8  # standard deviation of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_CELLS, MAX_DEVIATION = 2**14, 8.0  # of all columns together, and of noise: up to these, rows follow `_noise`
 AS_MEASURED = 2.0  # deviation up to which they follow the measured counts themselves, not the fitted ones
+MAX_FITTED = 2**25  # cells of a joint table × tables: beyond it pairs are as near, in a tenth of the time
+MUCH_NOISE = 1.0  # of all people, in a table on average: beyond it pairs are nearer (benchmarks/larger_tables.py)
 FEW_TABLES = 20  # measured: so many are also fitted by how unequal their counts are, which takes longer
 MAX_RAKED = 20_000_000  # cells × pairs of columns, beyond which a model of a table takes too long
 
@@ -96,21 +100,32 @@ def make_consistent(
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
     Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
-    after them). Returns whole, non-negative tables with the same total; or the fitted pairs, if only pairs overlap in a
-    ring, or if a joint table of all of them would be too large.
+    after them). Returns whole, non-negative tables with the same total; or the fitted pairs, and larger tables that
+    follow them, if tables overlap in a ring.
     """
     estimate = squares.estimator(values)
     total = max(0, round(float(estimate(()))))
+    tables = _counted(squares, amounts)
     single: dict[str, Floats] = {}
-    fitted = fit_tables(squares, estimate, amounts, total, single)
-    order = junction_order([*fitted])
+    order = junction_order(tables)
     if order is not None:
-        return ConsistentTables(_round_along(order, fitted, total))
-    only_pairs = max(map(len, fitted)) < 3
-    if only_pairs or math.prod(squares.sizes[name] for name in single) > MAX_JOINT_CELLS:
-        model = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
-        return replace(model, even=True, noise=_noise(squares, estimate, model, single))
+        return ConsistentTables(_round_along(order, fit_tables(squares, estimate, amounts, total, single), total))
+    if not _through_one(squares, tables, total):
+        return _through_pairs(squares, estimate, tables, total)
+    fitted = fit_tables(squares, estimate, amounts, total, single)
     return through_one_table(fitted, single, total)
+
+
+def _through_one(squares: LeastSquares, tables: Sequence[Columns], total: int) -> bool:
+    """Return whether tables in a ring are best made to agree through one table of all columns.
+
+    It is nearer where tables are larger than pairs and noise is small: then it follows all cells at once.
+    """
+    cells = math.prod(squares.sizes[name] for name in {*chain.from_iterable(tables)})
+    if max(map(len, tables)) < 3 or cells > MAX_JOINT_CELLS or cells * len(tables) > MAX_FITTED:
+        return False
+    noise = (math.prod(squares.sizes[name] for name in each) * math.sqrt(squares.variance(each) / 2) for each in tables)
+    return math.fsum(noise) <= MUCH_NOISE * len(tables) * total
 
 
 def fit_tables(
@@ -124,14 +139,52 @@ def fit_tables(
 
     `estimate` is the unbiased estimate of a table.
     """
+    return _fit_each(squares, estimate, _counted(squares, amounts), total, single)
+
+
+def _counted(squares: LeastSquares, amounts: frozenset[str]) -> tuple[Columns, ...]:
+    """Return the measured tables without their amounts."""
     counted = (tuple(name for name in columns if name not in amounts) for columns in squares.measured)
-    tables = tuple(dict.fromkeys(columns for columns in counted if columns))
-    names = sorted({name for columns in tables for name in columns})
-    wanted = {*tables, *((name,) for name in names)}
-    estimates = {columns: estimate(columns) for columns in wanted}
-    for name in names:
-        single.setdefault(name, project(estimates[name,], total))
-    return {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}
+    return tuple(dict.fromkeys(columns for columns in counted if columns))
+
+
+def _fit_each(
+    squares: LeastSquares,
+    estimate: Callable[[Columns], Floats],
+    tables: Sequence[Columns],
+    total: int,
+    single: dict[str, Floats],
+) -> dict[Columns, Floats]:
+    """Return `tables` fitted one by one; missing single columns are added to `single`."""
+    for name in sorted({*chain.from_iterable(tables)}):
+        if name not in single:
+            single[name] = project(estimate((name,)), total)
+    return {columns: _fit(squares, estimate(columns), columns, single, total) for columns in tables}
+
+
+def _through_pairs(
+    squares: LeastSquares, estimate: Callable[[Columns], Floats], tables: Sequence[Columns], total: int
+) -> Pairwise:
+    """Return a model of all pairs within `tables`, and of those with more columns, each with what the pairs say of it.
+
+    The pairs of several larger tables are far more accurate than those tables. So these are shrunk towards the table
+    of greatest entropy with the same pairs.
+    """
+    single: dict[str, Floats] = {}
+    of_two = dict.fromkeys(pair for columns in tables for pair in combinations(columns, 2))
+    of_one = (columns for columns in tables if len(columns) < 2)
+    fitted = _fit_each(squares, estimate, [*of_one, *of_two], total, single)
+    model = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
+    wide = {}
+    for columns in tables:
+        if len(columns) > 2 and total > 0:
+            scale = math.sqrt(squares.component_variance(frozenset(columns)) / 2)
+            noisy = estimate(columns)
+            nearer = shrink(noisy, model.table(columns), scale) if scale >= MIN_SCALE else noisy
+            wide[columns] = project(nearer, total) + EMPTY
+    if wide:
+        return replace(model, even=True, wide=wide)
+    return replace(model, even=True, noise=_noise(squares, estimate, model, single))
 
 
 def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:

@@ -58,8 +58,8 @@ class Pairwise:
     small and large cells if tables were measured directly; those of a model grow with the count. If also cells are few
     and noise is small, `noise` has each table as measured, non-negative, with the standard deviation of the noise.
 
-    Tables of three and more columns start from the latent `classes`, if there are any. Otherwise all cells start alike,
-    which gives the table of greatest entropy.
+    Tables of three and more columns start from what was measured of them, if it was (`wide`), or from the latent
+    `classes`, if there are any. Otherwise all cells start alike, which gives the table of greatest entropy.
     """
 
     total: float
@@ -69,6 +69,7 @@ class Pairwise:
     even: bool = False
     noise: Mapping[Columns, tuple[Floats, float]] = field(default_factory=dict)
     classes: LatentClasses | None = None
+    wide: Mapping[Columns, Floats] = field(default_factory=dict)
 
     def table(self, columns: Columns) -> Floats:
         """Return the expected counts over `columns`, one axis each."""
@@ -80,6 +81,8 @@ class Pairwise:
             return self.one[columns[0]]
         if len(columns) == 2:
             return self.pair(*columns)
+        if (wider := next((table for table in self.wide if {*columns} <= {*table}), None)) is not None:
+            return Marginal(wider, self._raked(self.wide[wider], wider)).project(columns).values
         if self.classes is None and len(columns) == 3:
             with _on_one_thread():
                 first, middle, last = (self.pair(*pair) for pair in combinations(columns, 2))
@@ -88,6 +91,10 @@ class Pairwise:
             joint = np.ones([self.one[name].size for name in columns])
         else:
             joint = self.classes.table(columns)
+        return self._raked(joint, columns)
+
+    def _raked(self, joint: Floats, columns: Columns) -> Floats:
+        """Return a table of the pairs that this model has, starting from another."""
         margins = [((i, k), self.pair(columns[i], columns[k])) for i, k in combinations(range(len(columns)), 2)]
         joint = rake(joint, margins, TABLE_SWEEPS)
         scaled: Floats = joint * (self.total / joint.sum())

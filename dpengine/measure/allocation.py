@@ -60,25 +60,13 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
 
     The weight of a measured table is that of the heaviest published table among its sums.
 
-    Columns are sorted, so the order of a plan's tables changes nothing. Raises `PlanError` if the tables cannot be made
-    to agree.
+    Columns are sorted, so the order of a plan's tables changes nothing.
     """
     tables = maximal(plan.supports)
     if len(tables) == 1:
         return _with_heavy(plan, tables, allocate_by_cells(plan, tables))
     everything = tuple(sorted(plan.released))
     small = _is_small(plan, everything)
-    if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
-        raise PlanError(
-            _(
-                "these tables overlap in a ring, so they can agree only through one table of all {columns} columns, "
-                "which would have {cells} cells (at most {most}): use strategy: adaptive, fewer columns, wider bins, "
-                "or tables that do not close a ring",
-                columns=len(everything),
-                cells=number(plan.cells(everything), ".2g"),
-                most=number(MAX_JOINT_CELLS),
-            )
-        )
     split = allocate_by_cells(plan, tables)
     if small:
         joint = allocate_by_cells(plan, [everything])
@@ -199,8 +187,7 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     Candidates are the maximal tables, the common columns of any two of them, the table of all columns and, if tables
     have weights, each published table. With e_S the part of ε for marginal S, the total variance is
     Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant factor, where c_A adds up the weights of tables. It is not convex,
-    so the search starts from the direct allocation and from equal parts. Raises `PlanError` as `allocate_directly`
-    does.
+    so the search starts from the direct allocation and from equal parts.
 
     Source: the objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries",
     PVLDB 2018), in the closed form of `marginals.least_squares`.

@@ -52,10 +52,7 @@ class Direct(Strategy):
 
     @cached_property
     def divided(self) -> tuple[Allocation, ...]:
-        """Marginals and shares of ε, before the choice of quantiles takes some of it; they add up to ε exactly.
-
-        Raises `PlanError` if tables cannot agree.
-        """
+        """Marginals and shares of ε, before the choice of quantiles takes some of it; they add up to ε exactly."""
         return allocate_directly(self.plan)
 
     @cached_property
@@ -64,7 +61,7 @@ class Direct(Strategy):
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
-        """Marginals and their parts of ε. Raises `PlanError` if tables cannot agree."""
+        """Marginals and their parts of ε."""
         return self._shared[0]
 
     @property

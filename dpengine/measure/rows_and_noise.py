@@ -24,6 +24,12 @@ __all__ = ["has_large_ranges", "is_sparse", "noise_in_a_table", "noise_is_too_mu
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
 MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured table: they agree as they are
+# The same for larger tables that are sums of one, at small ε, and how much more for the square of the ε of a row, since
+# then most of the noise that is assumed is none at all (benchmarks/larger_tables.py).
+MEASURE_ALL_BY_LARGE_SUMS, MORE_BY_EPSILON_SQUARED = 0.8, 0.25
+# The same for larger tables whose joint table could not be written down, × √(cells of a table): measured tables follow
+# what the pairs say of them, which is most where cells are many (benchmarks/larger_tables.py).
+MEASURE_ALL_LARGER = 0.2 / math.sqrt(1000)
 # The same if some tables have three or more columns, about which a model of pairs says less, or if tables agree without
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
@@ -52,25 +58,29 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether a model of pairs is needed, or is predicted to be more accurate than measured tables.
 
     Tables that agree without a model get one only if the number of rows is stated and noise is clearly too much:
-    without a model, their errors are known exactly. Where one table of all columns is measured, its sums are hard to
-    beat.
+    without a model, their errors are known exactly.
     """
     if len(tables) == 1:
         return False
     pairs = max(map(len, tables)) < 3
     if needs_a_model(plan, tables):
-        return not pairs or noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
+        if pairs:
+            return noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
+        cells = math.fsum(map(plan.cells, tables)) / len(tables)
+        unknown = plan.rows_about is None or bool(plan.amounts(()))
+        return unknown or noise_in_a_table(plan, tables) > MEASURE_ALL_LARGER * math.sqrt(cells)
     if plan.rows_about is None or plan.amounts(()) or plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
         return False
-    noise = noise_in_a_table(plan, tables)
+    noise, per_row = noise_in_a_table(plan, tables), float(plan.for_tables) / plan.unit.rows
     if junction_order(tables) is not None:
         if plan.ranged:  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
             return False
     elif len(allocate_directly(plan)) == 1:
-        return pairs and noise > MEASURE_ALL_BY_SUMS
+        most = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
+        return noise > (MEASURE_ALL_BY_SUMS if pairs else most)
     elif pairs:
         return noise > _most_noise(plan, tables, MEASURE_ALL_OF_FEW)
-    return noise > MEASURE_ALL_OTHERS + MORE_BY_EPSILON * float(plan.for_tables) / plan.unit.rows
+    return noise > MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
 
 
 def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:

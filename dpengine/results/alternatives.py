@@ -48,8 +48,7 @@ SIMULATED_FOR = 2.5  # seconds
 def allocations_of(plan: Plan) -> tuple[Allocation, ...]:
     """Return the measured marginals with their shares of ε; not for *adaptive*.
 
-    *auto* means *direct* here, even if it would decide differently at this ε. Raises `PlanError` if tables cannot
-    agree.
+    *auto* means *direct* here, even if it would decide differently at this ε.
     """
     return resolved(plan).allocations
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from dpengine import Plan
 from dpengine.estimate.consistency import make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.fitting import project, rake
+from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
@@ -163,6 +166,48 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
         exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
         assert np.abs(rows.table(table) - exact).mean() < unbiased + 0.25
+
+
+@pytest.mark.parametrize(("wide", "farther"), [(3, 1.0), (4, 1.4)])
+def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int, farther: float) -> None:
+    """Their joint table would have 3.2 million cells. Pairs say nothing of the last column, other columns do.
+
+    In 12 trials, errors were 0.26 times those of the estimates and 0.29 times those of a model of pairs; with tables of
+    four columns 0.08 and 0.29 times. Rows were 0.88 and 1.28 times as far off: they follow tables of three columns.
+    """
+    plan, rng = letters_plan([20] * 5, {"each": wide}, epsilon="8"), np.random.default_rng(3)
+    codes = rng.binomial(19, 0.3, size=(5, 30_000))
+    codes[4] = (codes[0] + codes[1] + codes[2] + codes[3]) % 20
+    codes[3] = (codes[0] + codes[1]) % 20
+    allocations = allocate_by_cells(plan, maximal(plan.supports))
+    assert len(allocations) == math.comb(5, wide)
+    exact = {each.columns: np.zeros(plan.shape(each.columns), dtype=np.int64) for each in allocations}
+    for columns, counts in exact.items():
+        np.add.at(counts, tuple(codes["abcde".index(name)] for name in columns), 1)
+    values = [
+        exact[each.columns] + np.rint(rng.laplace(0, float(each.scale), plan.shape(each.columns))).astype(np.int64)
+        for each in allocations
+    ]
+    squares = least_squares(plan, allocations)
+    model = make_consistent(squares, values)
+    of_pairs = replace(model, wide={})
+    apart = ours = estimated = modelled = 0.0
+    for columns, counts in exact.items():
+        table = model.table(columns)
+        ours += np.abs(table - counts).sum()
+        estimated += np.abs(squares.estimate(columns, values) - counts).sum()
+        modelled += np.abs(of_pairs.table(columns) - counts).sum()
+        for pair in combinations(columns, 2):
+            apart = max(apart, np.abs(Marginal(columns, table).project(pair).values - model.pair(*pair)).sum())
+        assert np.allclose(model.table(columns[::-1]), table.T)
+        sums = (Marginal(each, model.table(each)).project("ace").values for each in exact if {*"ace"} <= {*each})
+        assert any(np.allclose(model.table(tuple("ace")), one) for one in sums)
+    assert apart < 0.05 * model.total
+    assert ours < 0.4 * estimated
+    assert ours < 0.5 * modelled
+    rows = realise(model, wide)
+    dealt = sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items())
+    assert dealt < farther * ours
 
 
 def ring_of_pairs(
