@@ -30,7 +30,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
-__all__ = ["alone", "by_columns", "fits", "given"]
+__all__ = ["alone", "by_columns", "fits", "given", "most_rows"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
@@ -38,7 +38,7 @@ BELOW_MEAN = 1 / 6  # of a person: how far the median of a Poisson variable is b
 # The passes at the end (`_move_worst`) were set on seven public tables of 1,800 to 200,000 people.
 WORST = 0.2  # of the rows: those that may get other values of a column in a pass, at most
 WORST_PASSES, WORST_BATCHES = 6, 8  # passes, at most; batches of a pass, at least
-MAX_ROWS = 2**18  # with more rows, tables that are known almost exactly would suffer
+MAX_ROWS = 2**18  # with more rows, pairs that are known almost exactly would suffer, unless larger tables are too
 MAX_LOOKED, ENOUGH_LOOKED = 2**27, 2**25  # rows × tables: for which there is a pass; and in all passes, about
 MAX_PRICES, MORE_PRICES = 2**24, 2**26  # prices of a column in each of several passes; and in a single one
 MAX_PLACES = 2**25  # rows times tables of the last column: 128 MB
@@ -75,13 +75,17 @@ class _Target(NamedTuple):
     cell_weights: Reals
 
 
+def most_rows(model: Pairwise) -> int:
+    """Return the number of rows up to which all tables of three columns may be used."""
+    return MAX_PLACES // max(1, math.comb(len(model.one), 2))
+
+
 def fits(model: Pairwise, rows: int) -> bool:
     """Return whether tables of three columns are few and small enough to use all of them."""
     sizes = [counts.size for counts in model.one.values()]
-    tables = len(sizes) * (len(sizes) - 1) // 2
     powers = [float(sum(size**k for size in sizes)) for k in (1, 2, 3)]
     cells = (powers[0] ** 3 - 3 * powers[0] * powers[1] + 2 * powers[2]) / 6  # of all triples of columns
-    return model.whole is None and len(sizes) > 2 and rows * tables <= MAX_PLACES and cells <= MAX_CELLS
+    return model.whole is None and len(sizes) > 2 and rows <= most_rows(model) and cells <= MAX_CELLS
 
 
 def by_columns(model: Pairwise, rows: int) -> Codes:
@@ -91,7 +95,8 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     shape = [model.one[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    triples = Tables.over(of_three, shape, LIMIT) if rows <= MAX_ROWS and looked <= MAX_LOOKED else None
+    moves = bool(model.wide) or (rows <= MAX_ROWS and looked <= MAX_LOOKED)
+    triples = Tables.over(of_three, shape, LIMIT) if moves else None
     effort = THOROUGH if triples is None else QUICK
     # A second thread computes the target tables of the next column, and fills in the tables of the last one, while
     # values of this one are chosen.

@@ -33,7 +33,7 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.by_columns import alone, by_columns, fits, given
+from dpengine.synthesis.by_columns import alone, by_columns, fits, given, most_rows
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import (
     Codes,
@@ -166,6 +166,8 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return values[None].astype(np.int32), counts[values]
     once = people <= MAX_ONCE
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
+    if model.wide:  # tables of three columns and more were measured, so rows should follow these above all
+        most = most_rows(model)
     rows = people if once else min(people, most)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     triples = widest > 2 and rows > 1 and fits(model, rows)  # one row, such as that of a dry run, has none to suit
