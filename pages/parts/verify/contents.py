@@ -89,7 +89,7 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     release = of_verified(manifest, content)
     frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
     show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
-    offer_percentages(release, table, key="verify")
+    offer_percentages(release, table, manifest["release_id"], key="verify")
 
 
 def _offer_workbook(release: Published) -> None:
