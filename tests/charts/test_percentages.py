@@ -64,7 +64,7 @@ def test_labels_are_those_of_readers_and_hold_no_markup() -> None:
     with speaking("de"):
         again = percentages_drawing(cells_of(("town", "ill"), "town")[0], PLAN)
     assert again is not None
-    assert "Prozent, bezogen auf jede Gruppe von Town" in again[1]
+    assert "Prozent, bezogen auf jede Gruppe nach Town" in again[1]
 
 
 def test_more_bars_than_can_be_read_are_not_drawn() -> None:
