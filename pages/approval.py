@@ -15,7 +15,7 @@ from dpengine.accounting.entry import same_name
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.access.accounts import May
-from pages.parts.publish.approval_step import offer_withdrawal
+from pages.parts.publish.approval_step import offer_paper, offer_withdrawal
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
@@ -103,6 +103,7 @@ def show_request(ledger: Ledger, request: Request) -> None:
             if len(text) <= MAX_SHOWN:
                 st.code(text, language="yaml")
             offer_plan(ledger, request)
+        offer_paper(plan, request)
         decide(request)
 
 
@@ -195,6 +196,7 @@ def show_approved(ledger: Ledger, request: Request) -> None:
         )
         with st.container(horizontal=True):
             offer_plan(ledger, request)
+            offer_paper(Plan.loads(ledger.approvals.plan_text(request.request_id)), request)
             offer_withdrawal(request)
 
 

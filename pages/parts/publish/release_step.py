@@ -222,7 +222,10 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
 
 
 def _offer_files(plan: Plan, other_people: bool) -> None:
-    """Offer the plan, and the release as code."""
+    """Offer the plan, a paper for whoever has to agree to it, and the release as code."""
+    place = st.container(horizontal=True)
+    with place:
+        approval_step.offer_paper(plan)
     offer_file(
         _("Save this plan"),
         lambda: plan.dumps().encode(),
@@ -235,6 +238,7 @@ def _offer_files(plan: Plan, other_people: bool) -> None:
             "Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
             "load it in step 2."
         ),
+        place=place,
     )
     show_code(
         "publish",
