@@ -161,6 +161,17 @@ def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_i
     assert (taken.key, taken.title, visit_of(page).step) == (plan.key, "Last year", "")
 
 
+def test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year(page: AppTest) -> None:
+    columns = [{"name": "age", "kind": "number", "edges": [0, 40, 99]},
+               {"name": "region", "kind": "category", "values": ["North", "South"]}]  # fmt: skip
+    plan = dpe.Plan(dataset="clinic-2025", epsilon="0.25", columns=columns, tables=[["age", "region"]])
+    dpe.release(pd.DataFrame({"age": [20] * 20, "region": ["North"] * 20}), plan, ledger())
+    page.get("file_uploader")[0].upload("clinic-2026.csv", CLINIC.encode()).run()
+    labelled(page.button, "Take over the plan for clinic-2025, published on").click().run()
+    assert not page.exception
+    assert visit_of(settled(page)).entries.dataset == "clinic-2025", "both years share one budget"
+
+
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
     page.button(key="sample_census").click().run()
     page.button(key="change-columns").click().run()
