@@ -9,7 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
-from dpengine.accounting.entry import Entry, Resemblance
+from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from dpengine.sources.table import Table
@@ -69,6 +69,7 @@ def publish_step(plan: Plan) -> None:
         _offer_cap(plan.dataset, asked=first)
     if not bill.published:
         _say_what_is_there(bill, recent.with_all_tables_of(plan, ledger.fingerprint(digest), ledger))
+        _say_who_has_this_title(plan, ledger)
     _say_what_publishing_does(bill)
     if _colleague_agrees(plan, bill) and st.button(
         _("Show it again") if bill.published else _("Publish once"),
@@ -202,6 +203,18 @@ def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:
         _("Open that release"), key=visit().key("open-earlier"), icon=":material/folder_open:",
         on_click=st.query_params.from_dict, args=({"release": entry.release_id},),
     )  # fmt: skip
+
+
+def _say_who_has_this_title(plan: Plan, ledger: Ledger) -> None:
+    """Say that an earlier release has the title of this plan, such as one of last year's table."""
+    titled = [each for each in ledger.history(plan.dataset) if each.kind is Kind.RELEASE and each.title == plan.title]
+    if plan.title and titled:
+        text = _(
+            "Your release of {day} has this title too. Readers tell releases apart by their titles: name the year, for "
+            "example.",
+            day=day(titled[-1].created[:10]),
+        )
+        st.caption(f":material/title: {text}")
 
 
 def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:

@@ -159,6 +159,9 @@ def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_i
     taken = visit_of(settled(page)).plan
     assert taken is not None
     assert (taken.key, taken.title, visit_of(page).step) == (plan.key, "Last year", "")
+    assert "has this title too" in texts(page)
+    labelled(page.text_input, "Title for readers").set_value("This year").run()
+    assert "has this title too" not in texts(page)
 
 
 def test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year(page: AppTest) -> None:
