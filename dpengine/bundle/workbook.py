@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 __all__ = [
-    "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "workbook", "write_labels", "write_notes",
+    "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "number_headings", "workbook",
+    "write_labels", "write_notes",
 ]  # fmt: skip
 
 MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
@@ -158,7 +159,7 @@ def _write_table(book: Workbook, published: PublishedTables, table: Columns, nam
     plan, cells = published.plan, published.cells(table)
     sheet = book.add_worksheet(name)
     whole, decimal = book.add_format({"num_format": "#,##0"}), book.add_format({"num_format": "#,##0.0##"})
-    words = _headings(plan, table)
+    words = number_headings(plan, table)
     of_count = f"{_('count')}: " if measures(plan, table) else ""
     noisy_head = of_count + _("mostly noise")
     of_numbers = [text for word in (*words.values(), noisy_head) for text in (word, word.capitalize())]
@@ -228,7 +229,7 @@ def _letters(text: str) -> int:
     return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
-def _headings(plan: Plan, table: Columns) -> dict[str, str]:
+def number_headings(plan: Plan, table: Columns) -> dict[str, str]:
     """Return the headings of the columns of numbers of a table, by their names in its file."""
     words = {name: _(name) for name in NUMBERS}
     for name in plan.amounts(table):
