@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PercentCells", "group_in_words", "percentages_drawing"]
 
 MAX_ROWS, MAX_PANELS, MAX_BARS = 80, 24, 300  # of a chart that can be read
-WHOLE = 99.999  # points between the limits of a percentage in a group that noise hides
+WIDE = 25  # points: wider intervals may go beyond the chart, so that the others can be seen
 ROOM = 1.04  # an axis is longer than its longest interval
 
 
@@ -70,9 +70,11 @@ class PercentCells(Cells):
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The ends of an axis, from 0: it holds the intervals of all groups that noise does not hide."""
-        known = self.high[self.high - self.low < WHOLE]
-        return 0.0, min(100.0, ROOM * (float(known.max()) if known.size else 100.0)) or 100.0
+        """The ends of an axis, from 0: it holds all percentages, and their intervals unless these are too wide."""
+        narrow = self.high[self.high - self.low < WIDE]
+        if not narrow.size:
+            return 0.0, 100.0
+        return 0.0, min(100.0, ROOM * max(float(narrow.max()), float(np.nanmax(self.value)))) or 100.0
 
     def numbers_in_words(self, value: str, low: str, high: str, *, estimate: str) -> str:
         """Return the line of a hover text with a percentage and its interval."""
