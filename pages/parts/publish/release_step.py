@@ -80,7 +80,7 @@ def publish_step(plan: Plan) -> None:
         disabled=bill.refusal is not None,
     ):
         progress.begin(_table(), plan, other_people=bill.other_people)
-    _offer_files(plan, bill.other_people)
+    _offer_files(plan, bill)
 
 
 def _ask_names(plan: Plan) -> None:
@@ -234,11 +234,12 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
     return True
 
 
-def _offer_files(plan: Plan, other_people: bool) -> None:
+def _offer_files(plan: Plan, bill: _Bill) -> None:
     """Offer the plan, a paper for whoever has to agree to it, and the release as code."""
     place = st.container(horizontal=True)
-    with place:
-        approval_step.offer_paper(plan)
+    if not bill.published:
+        with place:
+            approval_step.offer_paper(plan)
     offer_file(
         _("Save this plan"),
         lambda: plan.dumps().encode(),
@@ -255,7 +256,7 @@ def _offer_files(plan: Plan, other_people: bool) -> None:
     )
     show_code(
         "publish",
-        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": other_people} | table_values(),
+        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": bill.other_people} | table_values(),
         {"plan.yaml": plan.dumps},
     )
 

@@ -261,6 +261,7 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     labelled(settled(again).text_input, "Dataset whose budget").set_value("another-name").run()
     assert not again.exception
     assert "costs 0" in texts(again)
+    assert "Paper to sign" not in {button.label for button in again.get("download_button")}, "it is published"
     assert [metric.value for metric in again.metric[:2]] == ["1", "0"]
     assert "ε = 1 was spent under another name" in texts(again)
     labelled(again.text_input, "Total ε").set_value("1,5").run()
