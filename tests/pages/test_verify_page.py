@@ -194,6 +194,7 @@ def test_means_are_shown_by_their_headings_with_the_decimals_that_their_error_le
     assert not at.exception
     (shown,) = (each for each in at.dataframe if "mean_hours" in each.value)
     assert shown.value["mostly noise"].tolist() == made.mostly_noise(("sex",)).tolist()
+    assert [*shown.value][:4] == ["sex", "mean_hours", "mean_hours_low", "mean_hours_high"], "beside its interval"
     columns = json.loads(shown.proto.columns)
     assert [columns[name]["label"] for name in ("mean_hours", "mean_hours_low")] == ["Mean hours", "Mean hours: low"]
     half = (shown.value["mean_hours_high"] - shown.value["mean_hours_low"]).median() / 2

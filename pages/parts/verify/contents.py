@@ -91,14 +91,14 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     from pages.parts.release.percentages import offer_percentages
 
     release = of_verified(manifest, content)
-    frame, columns = (
-        release.tables[table].round({"estimate": 1}),
-        number_columns() | _columns_of_amounts(release, table),
-    )
-    noisy = (frame["low"] == 0) & (release.half_width(table) >= EXACT)
+    frame, measured = release.tables[table].round({"estimate": 1}), _columns_of_amounts(release, table)
     name = published_name("mostly noise", [*map(str, frame)])
+    noisy = (frame["low"] == 0) & (release.half_width(table) >= EXACT)
     frame.insert([*frame].index("high") + 1, name, noisy)
-    frame, columns = in_readers_words(frame, release.plan, table), columns | {name: columns["mostly noise"]}
+    first = [*[*frame][: len(table)], *measured]  # means come first, with their intervals in sight
+    frame = in_readers_words(frame[[*first, *(each for each in frame if each not in first)]], release.plan, table)
+    columns = number_columns() | measured
+    columns[name] = columns["mostly noise"]
     show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
     offer_percentages(release, table, manifest["release_id"], key="verify")
 
@@ -109,10 +109,13 @@ def _columns_of_amounts(release: Published, table: Columns) -> dict[str, Any]:
     for name in (name for measure in measures(release.plan, table) for name in measure.names):
         width = float((frame[f"{name}_high"] - frame[f"{name}_low"]).median()) / 2
         digits |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), decimals_of(width))
+    headings = number_headings(release.plan, table)
     return {
-        name: st.column_config.NumberColumn(heading[:1].upper() + heading[1:], format=f"%,.{digits.get(name, 0)}f")
-        for name, heading in number_headings(release.plan, table).items()
-        if name not in NUMBERS
+        name: st.column_config.NumberColumn(
+            headings[name][:1].upper() + headings[name][1:], format=f"%,.{digits.get(name, 0)}f"
+        )
+        for name in [*digits, *(each for each in headings if each not in digits)]
+        if name in {*frame} - {*NUMBERS}
     }
 
 
