@@ -15,12 +15,13 @@ from dpengine.accounting.entry import same_name
 from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.access.accounts import May
-from pages.parts.publish.approval_step import offer_withdrawal
+from pages.parts.publish.approval_step import offer_paper, offer_withdrawal
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, plain, protected, with_headings
 from pages.parts.visit.fault_text import all_faults
@@ -101,7 +102,8 @@ def show_request(ledger: Ledger, request: Request) -> None:
         with st.expander(_("The plan, letter by letter"), icon=":material/description:"):
             if len(text) <= MAX_SHOWN:
                 st.code(text, language="yaml")
-            offer_plan(request, text)
+            offer_plan(ledger, request)
+        offer_paper(plan, request)
         decide(request)
 
 
@@ -166,16 +168,15 @@ def decide(request: Request) -> None:
             st.rerun()
 
 
-def offer_plan(request: Request, text: str) -> None:
+def offer_plan(ledger: Ledger, request: Request) -> None:
     """Offer the plan as a file."""
-    st.download_button(
+    offer_file(
         _("Download the plan"),
-        text,
+        lambda: ledger.approvals.plan_text(request.request_id).encode(),
         "plan.yaml",
         "application/yaml",
         icon=":material/download:",
         type="tertiary",
-        on_click="ignore",
         key=f"approval-plan-{request.request_id}",
         help=_("Load it in step 2 of Publish to publish exactly this plan."),
     )
@@ -194,7 +195,8 @@ def show_approved(ledger: Ledger, request: Request) -> None:
             )
         )
         with st.container(horizontal=True):
-            offer_plan(request, ledger.approvals.plan_text(request.request_id))
+            offer_plan(ledger, request)
+            offer_paper(Plan.loads(ledger.approvals.plan_text(request.request_id)), request)
             offer_withdrawal(request)
 
 

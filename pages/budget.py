@@ -21,6 +21,7 @@ from pages.parts.budget.same_people import show_other_names
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.entries_table import kinds_in_words
 from pages.parts.shared.glossary.help import term
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
@@ -105,13 +106,12 @@ def show_key(ledger: Ledger) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.code(fingerprint(public), language=None, width="content", wrap_lines=True)
-        st.download_button(
+        offer_file(
             _("Download the public key"),
-            public_text(public),
+            lambda: public_text(public).encode(),
             "private-release-key.pem",
             "application/x-pem-file",
             icon=":material/key:",
-            on_click="ignore",
             key="budget_key",
         )
 

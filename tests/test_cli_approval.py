@@ -55,6 +55,13 @@ def test_a_release_waits_for_another_account(plan: Path, ledger_url: str, monkey
     assert "title: Clinic survey 2026" in shown
     assert "ε = 1 from the budget of clinic-2026, no cap is set" in shown
     assert "half_width_95" in shown
+    page = plan.with_name("paper.html")
+    for asked in (request_id, plan):
+        assert run("ledger", "approval", "paper", asked, "-o", page, HERE, ledger_url).exit_code == 0
+        written = page.read_text(encoding="utf-8")
+        assert "nothing of this is published yet" in written
+        assert ("Sent by ann" in written) == (asked is request_id)
+    assert run("ledger", "approval", "paper", "nothing", "-o", page, HERE, ledger_url).exit_code == 1
     approved = run("ledger", "approval", "approve", request_id, "--note", "fine", HERE, ledger_url)
     assert (approved.exit_code, "approved by sam" in approved.stdout) == (0, True)
     assert run(*publish).exit_code == 0

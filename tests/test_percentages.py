@@ -253,6 +253,10 @@ def test_the_command_prints_and_writes_percentages(tmp_path: Path) -> None:
     written = pd.read_csv(output)
     rows = json.loads(CliRunner().invoke(main, [*call, "--json"]).output)
     assert [each["percent"] for each in rows] == pytest.approx(written["percent"].tolist())
+    workbook = tmp_path / "p.xlsx"
+    assert CliRunner().invoke(main, [*call, "-o", str(workbook)]).exit_code == 0
+    in_sheet = pd.read_excel(workbook, sheet_name="Percentages", engine="openpyxl")["percent"]
+    np.testing.assert_allclose(100 * in_sheet, written["percent"])
     refused = CliRunner().invoke(main, ["percentages", str(file), "town"])
     assert refused.exit_code == 1
     assert "no table of these columns was published: town" in refused.output

@@ -44,7 +44,7 @@ from dpengine.spec.wording import (
 from dpengine.translation.catalogue import _, day, language, localised, mark, number, plural, speaking
 from dpengine.version import VERSION
 
-__all__ = ["read_me", "render"]
+__all__ = ["about", "promise", "provenance", "read_me", "render", "templates"]
 
 MAX_TABLES = 60
 MAX_UNFOLDED = 12  # tables that stand open below each other; of more, all but the first are folded
@@ -80,7 +80,7 @@ _SCRIPT = "<!-- plotly -->"  # where the script of Plotly stands in the page, on
 def read_me(result: Result, manifest: Mapping[str, Any]) -> str:
     """Return the README of `result`, which `manifest` describes, as plain text."""
     with speaking(result.plan.language):
-        return _templates().get_template("README.txt.j2").render(_shared(result, manifest))
+        return templates().get_template("README.txt.j2").render(_shared(result, manifest))
 
 
 def render(result: Result, manifest: Mapping[str, Any]) -> list[bytes]:
@@ -90,7 +90,7 @@ def render(result: Result, manifest: Mapping[str, Any]) -> list[bytes]:
     stored: so it is neither decoded nor copied.
     """
     with speaking(result.plan.language):
-        page = _templates().get_template("report.html.j2").render(_page(result, manifest))
+        page = templates().get_template("report.html.j2").render(_page(result, manifest))
     before, _script, after = page.rpartition(_SCRIPT)
     return [before.encode(), _script_of_plotly(), after.encode()]
 
@@ -98,7 +98,7 @@ def render(result: Result, manifest: Mapping[str, Any]) -> list[bytes]:
 def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the report."""
     files = table_files(result.plan)
-    declared = [_provenance(result, name) for name in result.plan.released]
+    declared = [provenance(result.plan, name) for name in result.plan.released]
     return _shared(result, manifest) | {
         "tables": table_values(result, result.plan.marginals[:MAX_TABLES], files),
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
@@ -119,7 +119,7 @@ def _script_of_plotly() -> bytes:
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     folder = Path(__file__).parent / "templates"
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -172,10 +172,10 @@ def _item(text: str, label: str, width: int) -> str:
 
 def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values used by both templates."""
-    return _about(result.plan) | _promise(result.plan) | _numbers(result) | _how_made(result, manifest)
+    return about(result.plan) | promise(result.plan) | _numbers(result) | _how_made(result, manifest)
 
 
-def _about(plan: Plan) -> dict[str, Any]:
+def about(plan: Plan) -> dict[str, Any]:
     """Return what the plan says of its tables and columns."""
     worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
@@ -192,7 +192,7 @@ def _about(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _promise(plan: Plan) -> dict[str, Any]:
+def promise(plan: Plan) -> dict[str, Any]:
     """Return the guarantee, and what it means for what a reader can believe."""
     return {
         "promised": promises_for_readers(plan),
@@ -280,9 +280,9 @@ def _dark_colours() -> dict[str, str]:
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
 
 
-def _provenance(result: Result, name: str) -> dict[str, Any]:
+def provenance(plan: Plan, name: str) -> dict[str, Any]:
     """Describe the cells of a column and where they come from."""
-    column = result.plan.column(name)
+    column = plan.column(name)
     words = shown_labels(column)[: column.declared_size]
     extent = f"{words[0]} … {words[-1]}" if not isinstance(column, Category) else ""
     if isinstance(column, Date):

@@ -10,7 +10,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
@@ -30,8 +30,12 @@ from dpengine.translation.catalogue import _, plural
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
+    from xlsxwriter.worksheet import Worksheet
 
-__all__ = ["fitting", "workbook"]
+__all__ = [
+    "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "number_headings", "workbook",
+    "write_labels", "write_notes",
+]  # fmt: skip
 
 MAX_CELLS = 50_000  # of all tables in a workbook: it takes about 4 s to write
 MAX_SHEETS = 500
@@ -39,7 +43,7 @@ _MAX_NAME = 31  # units of UTF-16 in the name of a sheet
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")  # of what plans allow; cells hold them escaped
 _WIDTHS = (8, 60)  # of a column of labels, in letters
-_GUIDE, _NUMBER = (34, 90), 12  # widths of the columns of the first sheet, and of a column of numbers
+_GUIDE, NUMBER_WIDTH = (34, 90), 12  # widths of the columns of the first sheet, and of a column of numbers
 _LINE, _MAX_HEIGHT = 15, 409  # height of a line, and of a row at most, in points
 _AS_TEXTS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 
@@ -60,19 +64,25 @@ def workbook(published: PublishedTables, release_id: str) -> bytes:
 
     Tables that are too large are named on the first sheet. Raises `ReleaseError` if there is no other.
     """
-    import xlsxwriter  # only needed here
-
     tables = fitting(published.plan)
     if tables == [()]:
         raise ReleaseError(_("the tables are too large for a workbook: use the CSV or Parquet files"))
     file = io.BytesIO()
-    with xlsxwriter.Workbook(file, {"in_memory": True, **_AS_TEXTS}) as book:
-        book.set_properties({"created": datetime(2000, 1, 1), "title": _in_xml(published.plan.title)})
+    with new_workbook(file, published.plan) as book:
         names = {table: _sheet_name(published.plan, table, place) for place, table in enumerate(tables, 1)}
         _write_guide(book, published, release_id, names)
         for table, name in names.items():
             _write_table(book, published, table, name)
     return file.getvalue()
+
+
+def new_workbook(file: io.BytesIO, plan: Plan) -> Workbook:
+    """Return an empty workbook that is written to `file`; texts stay texts, and the same content is the same bytes."""
+    import xlsxwriter  # only needed here
+
+    book = xlsxwriter.Workbook(file, {"in_memory": True, **_AS_TEXTS})
+    book.set_properties({"created": datetime(2000, 1, 1), "title": _in_xml(plan.title)})
+    return book
 
 
 def _sheet_name(plan: Plan, table: Columns, place: int) -> str:
@@ -87,19 +97,9 @@ def _in_xml(text: str) -> str:
 
 def _write_guide(book: Workbook, published: PublishedTables, release_id: str, names: dict[Columns, str]) -> None:
     plan = published.plan
-    sheet = book.add_worksheet(_("Read this first"))
+    sheet, row = write_notes(book, plan.title or plan.dataset, _guide(published, release_id))
     bold, wrapped = (book.add_format({"text_wrap": True, "valign": "top", "bold": each}) for each in (True, False))
     link = book.add_format({"font_color": "#0b6e75", "underline": 1, "text_wrap": True, "valign": "top"})
-    sheet.fit_to_pages(1, 0)
-    for place, width in enumerate(_GUIDE):
-        sheet.set_column(place, place, width, wrapped)
-    sheet.write_string(0, 0, plan.title or plan.dataset, book.add_format({"bold": True, "font_size": 14}))
-    row = 2
-    for name, text in _guide(published, release_id):
-        sheet.write_string(row, 0, name, bold)
-        sheet.write_string(row, 1, text, wrapped)
-        sheet.set_row(row, _height((name, text), _GUIDE))
-        row += 1
     row += 1
     sheet.write_string(row, 0, _("Tables"), bold)
     heading_of_table = headings_of(plan)
@@ -118,6 +118,23 @@ def _write_guide(book: Workbook, published: PublishedTables, release_id: str, na
         sheet.set_row(row, _height((heading, within + left_out), _GUIDE))
 
 
+def write_notes(book: Workbook, title: str, notes: Iterable[tuple[str, str]]) -> tuple[Worksheet, int]:
+    """Write a first sheet of a title and of named sentences; return it, and the number of the row below them."""
+    sheet = book.add_worksheet(_("Read this first"))
+    bold, wrapped = (book.add_format({"text_wrap": True, "valign": "top", "bold": each}) for each in (True, False))
+    sheet.fit_to_pages(1, 0)
+    for place, width in enumerate(_GUIDE):
+        sheet.set_column(place, place, width, wrapped)
+    sheet.write_string(0, 0, title, book.add_format({"bold": True, "font_size": 14}))
+    row = 2
+    for name, text in notes:
+        sheet.write_string(row, 0, name, bold)
+        sheet.write_string(row, 1, text, wrapped)
+        sheet.set_row(row, _height((name, text), _GUIDE))
+        row += 1
+    return sheet, row
+
+
 def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, str]]:
     """Yield what the columns and the release mean: a name and a few sentences each."""
     plan = published.plan
@@ -128,19 +145,21 @@ def _guide(published: PublishedTables, release_id: str) -> Iterator[tuple[str, s
         yield entry.name[:1].upper() + entry.name[1:], f"{entry.text} {entry.use}".strip()
     if rows := rows_counted(plan):
         yield _("What is counted"), rows
+    yield from notes_on_release(plan, release_id)
+
+
+def notes_on_release(plan: Plan, release_id: str) -> Iterator[tuple[str, str]]:
+    """Yield the guarantee of a release and its number."""
     yield _("Guarantee"), _("pure ε-differential privacy, ε = {epsilon}, for {unit}",
                             epsilon=exact_text(plan.epsilon), unit=unit_in_words(plan))  # fmt: skip
     yield _("Release"), release_id
 
 
 def _write_table(book: Workbook, published: PublishedTables, table: Columns, name: str) -> None:
-    from xlsxwriter.utility import xl_range
-
     plan, cells = published.plan, published.cells(table)
     sheet = book.add_worksheet(name)
     whole, decimal = book.add_format({"num_format": "#,##0"}), book.add_format({"num_format": "#,##0.0##"})
-    head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
-    words = _headings(plan, table)
+    words = number_headings(plan, table)
     of_count = f"{_('count')}: " if measures(plan, table) else ""
     noisy_head = of_count + _("mostly noise")
     of_numbers = [text for word in (*words.values(), noisy_head) for text in (word, word.capitalize())]
@@ -148,33 +167,50 @@ def _write_table(book: Workbook, published: PublishedTables, table: Columns, nam
     widths: list[int] = []
     for place, (key, values) in enumerate(cells.items()):
         if place < len(table):
-            column = plan.column(table[place])
-            shown = dict(zip(column.labels, shown_labels(column), strict=True))
-            heading = published_name(heading_of(plan, (table[place],)), of_numbers)
-            sheet.write_column(1, place, [shown[str(label)] for label in values])
-            longest = max(map(_letters, (heading, *shown.values())))
-            widths.append(min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1]))
+            heading, width = write_labels(sheet, place, plan, table[place], values.tolist(), of_numbers)
+            widths.append(width)
         else:
             heading = words[key]
             integers = number_type(key).kind == "i" or bool((values == np.rint(values)).all())
             sheet.write_column(1, place, values.tolist(), whole if integers else decimal)
-            widths.append(_NUMBER)
+            widths.append(NUMBER_WIDTH)
         heads.append(heading)
     noisy = (cells["low"] == 0) & (published.half_width(table) >= EXACT)
     heads.append(noisy_head)
     widths.append(len(_("mostly noise")) + 2)
     sheet.write_column(1, len(cells), [_("mostly noise") if each else "" for each in noisy.tolist()])
-    sheet.write_row(0, 0, heads, head)
+    finish(book, sheet, heads, widths, labels=len(table), rows=len(noisy))
+
+
+def write_labels(
+    sheet: Worksheet, place: int, plan: Plan, name: str, labels: Iterable[object], of_numbers: Sequence[str]
+) -> tuple[str, int]:
+    """Write the labels of a column in readers' words; return its heading, none of those `of_numbers`, and its width."""
+    column = plan.column(name)
+    shown = dict(zip(column.labels, shown_labels(column), strict=True))
+    heading = published_name(heading_of(plan, (name,)), of_numbers)
+    sheet.write_column(1, place, [shown[str(label)] for label in labels])
+    longest = max(map(_letters, (heading, *shown.values())))
+    return heading, min(max(longest + 2, _WIDTHS[0]), _WIDTHS[1])
+
+
+def finish(
+    book: Workbook, sheet: Worksheet, heads: Sequence[str], widths: Sequence[int], *, labels: int, rows: int
+) -> None:
+    """Write the headings of a table whose first columns are labels, and make the sheet fit to read and to print."""
+    from xlsxwriter.utility import xl_range
+
+    sheet.write_row(0, 0, heads, book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1}))
     for place, width in enumerate(widths):
         sheet.set_column(place, place, width)
     sheet.set_row(0, _height(heads, widths))
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
-    sheet.freeze_panes(1, len(table))
-    if table:
-        sheet.ignore_errors({"number_stored_as_text": xl_range(1, 0, len(noisy), len(table) - 1)})  # codes stay texts
-        sheet.autofilter(0, 0, len(noisy), len(cells))
+    sheet.freeze_panes(1, labels)
+    if labels:
+        sheet.ignore_errors({"number_stored_as_text": xl_range(1, 0, rows, labels - 1)})  # codes stay texts
+        sheet.autofilter(0, 0, rows, len(heads) - 1)
 
 
 def _height(texts: Iterable[str], widths: Iterable[int]) -> int:
@@ -193,7 +229,7 @@ def _letters(text: str) -> int:
     return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
-def _headings(plan: Plan, table: Columns) -> dict[str, str]:
+def number_headings(plan: Plan, table: Columns) -> dict[str, str]:
     """Return the headings of the columns of numbers of a table, by their names in its file."""
     words = {name: _(name) for name in NUMBERS}
     for name in plan.amounts(table):

@@ -130,25 +130,23 @@ class Cells:
             f"{escape(heading)}: " + (f"%{{customdata[{cut[k]}]}}" if k in cut else f"%{{{axis}}}")
             for k, (heading, axis) in enumerate(zip(self.headings, axes, strict=True))
         ]
-        ends = {"low": f"%{{customdata[1]:{self.format}}}", "high": f"%{{customdata[2]:{self.format}}}"}
-        value = f"%{{{count}:{self.format}}}"
-        if self.measure is None:
-            numbers = _(_NUMBERS, count=value, estimate="%{customdata[0]:,.1f}", **ends)
-        else:
-            numbers = _(_MEASURED, what=escape(self.name), value=value, **ends)
+        written = (f"%{{{place}:{self.format}}}" for place in (count, "customdata[1]", "customdata[2]"))
+        numbers = self.numbers_in_words(*written, estimate="%{customdata[0]:,.1f}")
         return "<br>".join([*([also] if also else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
 
     def words(self, cell: tuple[int, ...]) -> str:
         """Return the hover text of one cell as plain text."""
         named = zip(self.headings, self.labels, cell, strict=True)
         place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
-        ends = {"low": self.text(self.low[cell]), "high": self.text(self.high[cell])}
-        if self.measure is None:
-            estimate = number(self.estimate[cell], ",.1f")
-            numbers = _(_NUMBERS, count=self.text(self.value[cell]), estimate=estimate, **ends)
-        else:
-            numbers = _(_MEASURED, what=escape(self.name), value=self.text(self.value[cell]), **ends)
+        written = (self.text(each[cell]) for each in (self.value, self.low, self.high))
+        numbers = self.numbers_in_words(*written, estimate=number(self.estimate[cell], ",.1f"))
         return "<br>".join([place, numbers, *([_("mostly noise")] if self.noisy[cell] else [])])
+
+    def numbers_in_words(self, value: str, low: str, high: str, *, estimate: str) -> str:
+        """Return the line of a hover text with the numbers of a cell, which are written already."""
+        if self.measure is None:
+            return _(_NUMBERS, count=value, estimate=estimate, low=low, high=high)
+        return _(_MEASURED, what=escape(self.name), value=value, low=low, high=high)
 
     def place(self, cell: tuple[int, ...]) -> str:
         """Return the labels of a cell."""

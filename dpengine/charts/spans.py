@@ -25,7 +25,7 @@ from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
 from dpengine.translation.catalogue import _, mark, number, plural
 
-__all__ = ["measure_alt", "span_chart"]
+__all__ = ["interval_facts", "measure_alt", "span_chart"]
 
 MAX_TOGETHER = 4  # quantiles that can be distinguished in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
@@ -175,11 +175,11 @@ def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bo
         cells = Cells(result, table, table, {}, measure, place)
         words = mark("Made-up {what} by {columns}:") if made_up else mark("Published {what} by {columns}:")
         by = join_names(column.heading for column in cells.columns) if table else _("total")
-        sentences += [_(words, what=name, columns=by), _facts(cells)]
+        sentences += [_(words, what=name, columns=by), interval_facts(cells)]
     return " ".join(sentences)
 
 
-def _facts(cells: Cells) -> str:
+def interval_facts(cells: Cells) -> str:
     noisy = int(cells.noisy.sum())
     noise = plural("{n} group is mostly noise.", "{n} groups are mostly noise.", noisy)
     if noisy == cells.value.size:

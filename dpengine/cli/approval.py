@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import LedgerPart, faults, json_option, part_options, printable, say
+from dpengine.cli.common import LedgerPart, check_output, faults, json_option, part_options, printable, say, writing
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -110,6 +110,39 @@ def show(request: str, part: LedgerPart, as_json: bool) -> None:
         say("with the statement that the table is of other people than earlier ones like it")
     frame["table"] = frame["table"].map(printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
+
+
+@approval.command()
+@click.argument("plan", metavar="PLAN_OR_REQUEST")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Page to write.")
+@part_options
+@json_option
+@faults
+def paper(plan: str, output: Path, part: LedgerPart, as_json: bool) -> None:
+    """Write a page to print and sign: what a plan would publish, about whom, at what price, and how exactly.
+
+    The plan is a file, or that of a request. Reads no table and spends nothing.
+    """
+    from dpengine.bundle.approval_paper import Budget, approval_paper
+    from dpengine.results.predict import predict
+    from dpengine.spec.plan import Plan
+    from dpengine.translation.catalogue import speaking
+
+    book, request = part.open(), None
+    if Path(plan).is_file():
+        check_output(output, Path(plan))
+        asked = Plan.load(plan)
+    else:
+        request = book.approvals.request(plan)
+        asked = Plan.loads(book.approvals.plan_text(plan))
+    dataset = asked.dataset
+    budget = Budget(book.spent(dataset), book.left(dataset), book.history(dataset))
+    with speaking(asked.language), writing(output):
+        output.write_bytes(approval_paper(asked, predict(asked), budget, request))
+    if as_json:
+        click.echo(json.dumps({"output": output.name}))
+        return
+    say(f"{output.name}: print it for the person who approves")
 
 
 def _decision(name: str, about: str) -> None:

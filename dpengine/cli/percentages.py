@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dpengine.cli.common import check_output, faults, json_option, say, writing
+from dpengine.translation.catalogue import speaking
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpengine.export import Published
 
 __all__ = ["percentages"]
 
@@ -19,7 +26,12 @@ __all__ = ["percentages"]
     "--within", multiple=True, metavar="COLUMN", help="Percentages add up to 100 for each value of it; may be repeated."
 )
 @click.option("--without-missing", is_flag=True, help="Leave out cells without a value; the others add up to 100.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="CSV file to write.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV file to write, or a workbook if it ends in .xlsx.",
+)
 @json_option
 @faults
 def percentages(
@@ -31,16 +43,16 @@ def percentages(
     The table is named by its columns, in any order. The bundle is verified first. Nothing is spent: only published
     numbers are used.
     """
-    from dpengine import safe_csv
-    from dpengine.percentages import COLUMNS, decimals
-    from dpengine.percentages import percentages as computed
+    from dpengine.compare import read
+    from dpengine.percentages import COLUMNS, decimals, percentages_of
 
     if output is not None:
         check_output(output, bundle)
-    frame = computed(bundle, columns, within=within, missing=not without_missing)
+    release = read(bundle)
+    frame = percentages_of(release, columns, within=within, missing=not without_missing)
     if output is not None:
         with writing(output):
-            output.write_bytes(safe_csv.from_frame(frame))
+            output.write_bytes(_file(release, frame, columns, within, output.suffix))
     if as_json:
         click.echo(frame.to_json(orient="records", force_ascii=False))
         return
@@ -49,3 +61,19 @@ def percentages(
         cell = " × ".join(str(label) for name, label in each.items() if name not in COLUMNS)
         percent = "–" if each["percent"] is None else f"{each['percent']:.{digits}f} %"
         say(f"{cell}: {percent} ({each['low']:.{digits}f} to {each['high']:.{digits}f})")
+
+
+def _file(
+    release: Published, frame: pd.DataFrame, columns: tuple[str, ...], within: tuple[str, ...], suffix: str
+) -> bytes:
+    """Return percentages as a workbook, or as CSV."""
+    if suffix.lower() == ".xlsx":
+        from dpengine.bundle.percentages_workbook import percentages_workbook
+        from dpengine.percentages import decimals
+
+        table, release_id = release.plan.by_columns[frozenset(columns)], str(release.manifest["release_id"])
+        with speaking(release.plan.language):
+            return percentages_workbook(release.plan, table, within, frame, release_id, digits=decimals(frame))
+    from dpengine import safe_csv
+
+    return safe_csv.from_frame(frame)

@@ -1,6 +1,6 @@
 """Codebooks as a sheet: one row per column, to fill in with any spreadsheet program.
 
-The cells of a column stand in one text, as `notation` reads it.
+The cells of a column stand in one text, as `notation` reads it. A list of codes with a row per value is read too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ HEADER = (
     "words for codes",
 )  # fmt: skip
 KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
+# Headings of a list of codes: of the column, of a value and of its words.
+_LONG = (("column", "variable", "spalte"), ("value", "code", "wert"), ("label", "words", "meaning", "bezeichnung"))
 TextsForReaders: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _YES_OR_NO = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
@@ -71,14 +73,26 @@ def from_csv(text: str) -> Codebook:
 def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     """Read the rows of a sheet, its header first; rows without values are still to be filled in, and are left out.
 
-    Raises `PlanError` with every fault, by row and column.
+    Without a heading `values or bins`, a row holds a column, one of its values and the words for it; a row that names
+    no column goes on with the one above. Raises `PlanError` with every fault, by row and column.
+
+    >>> codes = from_rows([("variable", "code", "label"), ("sex", "1", "male"), ("", "2", "female")])
+    >>> [(column.name, column.declared, column.shown[:2]) for column in codes.columns]
+    [('sex', ('1', '2'), ('male', 'female'))]
     """
     numbered = [(number, [cell.strip() for cell in row]) for number, row in enumerate(rows, 1)]
     filled = [(number, row) for number, row in numbered if any(row)]
     places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
+    long = [next((places[each] for each in names if each in places), None) for names in _LONG]
+    if HEADER[2] not in places and None not in long[:2]:
+        return _of_codes(filled[1:], long)
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
-            _("the first row of a codebook sheet needs {listed}", listed=_(" and ").join(map(repr, missing)))
+            _(
+                "the first row of a codebook sheet needs {listed}; a list of codes, with a row for each, needs "
+                "'column', 'value' and 'label'",
+                listed=_(" and ").join(map(repr, missing)),
+            )
         )
     columns, faults, about = [], [], {}
     for number, row in filled[1:]:
@@ -94,6 +108,31 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     if faults:
         raise PlanError(faults)
     return from_columns(columns, about)
+
+
+def _of_codes(rows: Iterable[tuple[int, Sequence[str]]], places: Sequence[int | None]) -> Codebook:
+    """Read a list of codes, with a row for each value; `places` are those of column, value and words."""
+    words: dict[str, dict[str, str]] = {}
+    faults, last = [], ""
+    for number, row in rows:
+        name, value, label = ("" if k is None or k >= len(row) else row[k] for k in places)
+        last = name or last
+        known = words.setdefault(last, {})
+        if value in known:
+            faults.append(_("row {number}, {name}: the value {value!r} is listed twice", number=number, name=last,
+                            value=value))  # fmt: skip
+        elif value:
+            known[value] = label
+    if faults:
+        raise PlanError(faults)
+    columns = [
+        {
+            "name": name, "kind": "category", "values": [*values],
+            "words": {value: label for value, label in values.items() if label and label != value},
+        }
+        for name, values in words.items() if values
+    ]  # fmt: skip
+    return from_columns(columns, {})
 
 
 def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:

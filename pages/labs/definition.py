@@ -80,7 +80,7 @@ def show_tables(person: str) -> None:
     """Show D and D′ side by side, with dashes for the person who left."""
     without = PEOPLE.astype({"age": object, "income": object})
     without.loc[without["name"] == person, ["age", "income"]] = "—"
-    named = {"name": _("name"), "age": _("age"), "income": _("k$ a year")}
+    named = {"name": _("name"), "age": _("age"), "income": _("1,000 $")}
     with st.grid(2, min_column_width=150, gap="small"):
         for name, table in (("D", PEOPLE), (_("D′: without {person}", person=person), without)):
             with st.container():

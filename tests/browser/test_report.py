@@ -72,6 +72,8 @@ def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser,
         expect(page.get_by_role("button").filter(visible=True)).to_have_count(0)
         breaks = page.locator(".numbers").evaluate_all("all => all.map(e => getComputedStyle(e).breakInside)")
         assert {"avoid", "auto"} == set(breaks), "a short table is not divided, a long one is"
+        texts = page.locator(".pair, .terms").evaluate_all("all => all.map(e => getComputedStyle(e).display)")
+        assert set(texts) == {"block"}, "a grid would leave its heading alone on the page before"
         paper = page.pdf(format="A4")
         assert paper.count(b"/Type /Page\n") >= 13, "each table begins on a page of its own"
         assert b"/S /URI" not in paper, "links lead to places within"

@@ -72,7 +72,10 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     assert struct.unpack(">I", Path(waiting.value.path()).read_bytes()[16:20]) == (2000,), "twice the size"
     with page.expect_download() as waiting:
         press(page.get_by_role("button", name="Save this chart as SVG"))
-    assert b'width="1000"' in Path(waiting.value.path()).read_bytes()
+    saved = Path(waiting.value.path()).read_bytes()
+    assert b'width="1000"' in saved
+    assert b"Arial" in saved, "the font of the page is not in the picture: its letters would overlap"
+    assert b"Source Sans" not in saved
     press(page.get_by_text("Compare with the true counts"))
     expect(page.get_by_text("Within their interval")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

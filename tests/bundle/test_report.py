@@ -167,7 +167,7 @@ def test_it_counts_the_cells_that_are_mostly_noise_and_says_where_missing_values
         assert [sum(row["noisy"] for row in table["rows"]) for table in tables if table["whole"]] == [
             count for count, table in zip(noisy, tables, strict=True) if table["whole"]
         ]
-    told = {name: report._provenance(hostile, name) for name in hostile.plan.released}
+    told = {name: report.provenance(hostile.plan, name) for name in hostile.plan.released}
     assert (told["count"]["unlisted"], told["count"]["missing"]) == ("left out", "left out")
     assert (told[HOSTILE]["unlisted"], told[HOSTILE]["missing"]) == ("counted as (other)", "counted as (missing)")
 

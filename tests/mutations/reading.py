@@ -360,6 +360,13 @@ FAULTS = [
         "group > of_group[beyond]",
         OF_PERCENTAGES + "::test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded",
     ),
+    Fault(
+        "a chart of percentages shows what noise explains as if it were known",
+        "dpengine/charts/percentages.py",
+        "self.noisy = (self.low <= 0) & (self.high > 0)",
+        "self.noisy = (self.low < 0) & (self.high > 0)",
+        "tests/charts/test_percentages.py::test_what_noise_explains_is_hatched_and_hidden_groups_do_not_stretch_the_axis",
+    ),
     # Changes from one release to the next
     Fault(
         "a change is as uncertain as the later number alone",

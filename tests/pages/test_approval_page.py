@@ -77,6 +77,8 @@ def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., 
     assert metrics(other) == {"Spent so far": "0", "This release": "1", "Left after": "no cap"}
     assert "95 in 100 are within" in texts(other)
     assert len(other.dataframe[0].value) > 1
+    for shown in (page, other):
+        assert "Paper to sign" in {button.label for button in shown.get("download_button")}
     assert other.code[0].value == clinic().approvals.plan_text(request.request_id).rstrip()
     labelled(other.text_input, "Note with your decision").set_value("fine")
     press(other, "Approve")

@@ -20,7 +20,7 @@ from dpengine.spec.query import Mean, Question, Sum
 from dpengine.translation.catalogue import speaking
 from pages.parts.ask.history import as_rows
 from pages.parts.ask.wording import sensitivity_words
-from pages.parts.shared.entries_table import contents
+from pages.parts.shared.entries_table import content
 from pages.parts.shared.typed_numbers import with_point
 from pages.parts.visit.plan.plan_form import to_plan
 from tests.pages.visits import texts, visit, visit_of
@@ -258,7 +258,7 @@ def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
 
 def test_answers_can_be_downloaded(book: Ledger) -> None:
     pay(page())
-    frame = pd.read_csv(io.BytesIO(contents(as_rows(history(book, "rand-hie")))["csv"]))
+    frame = pd.read_csv(io.BytesIO(content("csv", as_rows(history(book, "rand-hie")))))
     assert (frame["question"][0], frame["epsilon"][0]) == ("number of rows", 0.1)
     assert frame["low"][0] <= frame["answer"][0] <= frame["high"][0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dpengine.bundle import signature
 from dpengine.bundle.write import pack
 from dpengine.release import Release, release
 from dpengine.results.preview import preview
+from dpengine.results.spans import decimals_of
 from dpengine.sources.open import open_table
 from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
@@ -93,7 +95,7 @@ def test_the_numbers_of_a_chosen_table_are_those_of_the_release(finished: Releas
     assert not at.exception
     shown = at.dataframe[1].value
     assert len(at.dataframe) == before + 1
-    assert list(shown.columns) == ["Sex at birth", "region", "count", "estimate", "low", "high"]
+    assert list(shown.columns) == ["Sex at birth", "region", "count", "estimate", "low", "high", "mostly noise"]
     of = finished.tables["sex", "region"]
     assert list(shown["region"]) == list(of["region"])
     for column in ("count", "low", "high"):
@@ -182,6 +184,21 @@ def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
 def test_all_tables_are_offered_for_a_spreadsheet(finished: Release) -> None:
     at = page(finished.bundle)
     assert "All tables for a spreadsheet" in [each.label for each in at.get("download_button")]
+
+
+def test_means_are_shown_by_their_headings_with_the_decimals_that_their_error_leaves() -> None:
+    made = preview(Plan.loads(PAY))
+    at = page(pack(made))
+    box = next(each for each in at.selectbox if each.label == "Look at a table")
+    box.set_value(("sex",)).run()
+    assert not at.exception
+    (shown,) = (each for each in at.dataframe if "mean_hours" in each.value)
+    assert shown.value["mostly noise"].tolist() == made.mostly_noise(("sex",)).tolist()
+    assert [*shown.value][:4] == ["sex", "mean_hours", "mean_hours_low", "mean_hours_high"], "beside its interval"
+    columns = json.loads(shown.proto.columns)
+    assert [columns[name]["label"] for name in ("mean_hours", "mean_hours_low")] == ["Mean hours", "Mean hours: low"]
+    half = (shown.value["mean_hours_high"] - shown.value["mean_hours_low"]).median() / 2
+    assert columns["mean_hours"]["type_config"]["format"] == f"%,.{decimals_of(half)}f"
 
 
 def test_each_number_of_a_table_is_compared_by_itself_with_as_many_digits_as_it_needs() -> None:

@@ -60,3 +60,28 @@ def test_a_fault_names_its_row_and_column(row: tuple[str, ...], fragment: str) -
 def test_a_sheet_needs_its_header(text: str) -> None:
     with pytest.raises(PlanError, match="first row of a codebook sheet"):
         from_csv(text)
+
+
+def test_a_list_of_codes_has_a_row_for_each_value() -> None:
+    text = "Variable;Code;Bezeichnung\nsex;1;male\n;2;female\n;9;\nedu;01;01\nedu;02;=school\n"
+    sex, edu = from_csv(text).columns
+    assert (sex.name, sex.declared, sex.shown[:3]) == ("sex", ("1", "2", "9"), ("male", "female", "9"))
+    assert (edu.declared, edu.shown[:2]) == (("01", "02"), ("01", "=school"))
+    assert {column.origin for column in (sex, edu)} == {"codebook"}
+    assert (sex.other, sex.missing) == (True, True), "what is not listed has a cell"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("sex,1,m\nsex,1,f\n", "row 3, sex: the value '1' is listed twice"),
+        (",1,m\n", "name"),
+        ("sex,,\n", None),
+    ],
+)
+def test_a_list_of_codes_that_cannot_be_read_says_where(rows: str, said: str | None) -> None:
+    if said is None:
+        assert from_csv(f"column,value,label\n{rows}").columns == ()
+        return
+    with pytest.raises(PlanError, match=said):
+        from_csv(f"column,value,label\n{rows}")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan
+from dpengine import BudgetError, Plan, predict
 from dpengine.accounting.approval.request import OPEN, Request, State
+from dpengine.bundle.approval_paper import Budget, approval_paper
 from dpengine.translation.catalogue import _
+from pages.parts.publish.outlook import trial
 from pages.parts.shared.approval_wording import decision, signed
+from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategy import is_adaptive
 
-__all__ = ["offer_withdrawal", "show"]
+__all__ = ["offer_paper", "offer_withdrawal", "show"]
 
 
 def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
@@ -109,3 +113,31 @@ def offer_withdrawal(request: Request) -> None:
             st.warning(all_faults(error), icon=":material/block:")
         else:
             st.rerun()
+
+
+def offer_paper(plan: Plan, request: Request | None = None) -> None:
+    """Offer a page to print for the person who approves, as soon as the plan's error is known."""
+    tried = trial.errors(plan) if is_adaptive(plan) else None
+    if is_adaptive(plan) and (tried is None or trial.question_of(tried[0]) != trial.question_of(plan)):
+        return
+
+    def paper() -> bytes:
+        ledger, expected = visit().ledger, predict(plan) if tried is None else tried[1]
+        expected.attrs["simulated"] = tried is not None
+        dataset = plan.dataset
+        budget = Budget(ledger.spent(dataset), ledger.left(dataset), ledger.history(dataset))
+        return approval_paper(plan, expected, budget, request)
+
+    offer_file(
+        _("Paper to sign"),
+        paper,
+        "approval.html",
+        "text/html",
+        icon=":material/print:",
+        type="tertiary",
+        key=f"approval-paper-{request.request_id if request else visit().key('paper')}",
+        help=_(
+            "A page to print for whoever has to agree: what would be published, about whom, at what price and how "
+            "exactly, with lines to sign. Reads no table and spends nothing."
+        ),
+    )

@@ -9,7 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import BudgetError, Ledger, LedgerError, Plan, PrivateReleaseError
-from dpengine.accounting.entry import Entry, Resemblance
+from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from dpengine.sources.table import Table
@@ -69,6 +69,7 @@ def publish_step(plan: Plan) -> None:
         _offer_cap(plan.dataset, asked=first)
     if not bill.published:
         _say_what_is_there(bill, recent.with_all_tables_of(plan, ledger.fingerprint(digest), ledger))
+        _say_who_has_this_title(plan, ledger)
     _say_what_publishing_does(bill)
     if _colleague_agrees(plan, bill) and st.button(
         _("Show it again") if bill.published else _("Publish once"),
@@ -79,7 +80,7 @@ def publish_step(plan: Plan) -> None:
         disabled=bill.refusal is not None,
     ):
         progress.begin(_table(), plan, other_people=bill.other_people)
-    _offer_files(plan, bill.other_people)
+    _offer_files(plan, bill)
 
 
 def _ask_names(plan: Plan) -> None:
@@ -204,6 +205,18 @@ def _say_what_is_there(bill: _Bill, entry: Entry | None) -> None:
     )  # fmt: skip
 
 
+def _say_who_has_this_title(plan: Plan, ledger: Ledger) -> None:
+    """Say that an earlier release has the title of this plan, such as one of last year's table."""
+    titled = [each for each in ledger.history(plan.dataset) if each.kind is Kind.RELEASE and each.title == plan.title]
+    if plan.title and titled:
+        text = _(
+            "Your release of {day} has this title too. Readers tell releases apart by their titles: name the year, for "
+            "example.",
+            day=day(titled[-1].created[:10]),
+        )
+        st.caption(f":material/title: {text}")
+
+
 def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
     """Whether a second person has approved, if that is needed; otherwise, offer to ask one."""
     if bill.needs_approval:
@@ -221,8 +234,12 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
     return True
 
 
-def _offer_files(plan: Plan, other_people: bool) -> None:
-    """Offer the plan, and the release as code."""
+def _offer_files(plan: Plan, bill: _Bill) -> None:
+    """Offer the plan, a paper for whoever has to agree to it, and the release as code."""
+    place = st.container(horizontal=True)
+    if not bill.published:
+        with place:
+            approval_step.offer_paper(plan)
     offer_file(
         _("Save this plan"),
         lambda: plan.dumps().encode(),
@@ -235,10 +252,11 @@ def _offer_files(plan: Plan, other_people: bool) -> None:
             "Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
             "load it in step 2."
         ),
+        place=place,
     )
     show_code(
         "publish",
-        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": other_people} | table_values(),
+        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": bill.other_people} | table_values(),
         {"plan.yaml": plan.dumps},
     )
 

@@ -32,7 +32,7 @@ from pages.parts.shared.wording import plain
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_twin"]
+__all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_chart", "show_twin"]
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -98,7 +98,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
         drawing = figures.release_drawing(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
         place = f"{key}-{_room(plan, [name for name in table if name not in fixed], form, drawing)}"
         alt = figures.alt_text(result, table, measure, made_up=made_up)
-        _show_chart(drawing, alt, place, key)
+        show_chart(drawing, alt, place, key)
         if not made_up:
             name = heading_of(plan, table)
             picture_buttons(place, name if measure is None else f"{name} {measure.heading(plan)}")
@@ -106,7 +106,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
     return table, measure
 
 
-def _show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> None:
+def show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> None:
     """Show a chart in the container `place`, whose name gives it room on a phone."""
     if place.endswith(("-facets", "-vast")):
         with st.container(key=f"{key}-sideways"):  # visible only on a phone

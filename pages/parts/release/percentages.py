@@ -1,24 +1,31 @@
-"""The percentages of a published table, with their intervals."""
+"""The percentages of a published table, with their intervals: as a chart, as numbers, and as files."""
 
 from __future__ import annotations
 
 from itertools import chain, combinations
 
+import pandas as pd
 import streamlit as st
 
+from dpengine import safe_csv
 from dpengine.array_types import Columns
+from dpengine.bundle.percentages_workbook import MEANING, percentages_workbook
+from dpengine.charts.percentages import PercentCells, group_in_words, percentages_drawing
 from dpengine.percentages import decimals, percentages_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of
+from dpengine.spec.wording import heading_of
 from dpengine.translation.catalogue import _
-from pages.parts.release.chart import in_readers_words
+from pages.parts.release.chart import in_readers_words, show_chart
+from pages.parts.shared.figures import is_dark
+from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.picture_buttons import picture_buttons
 
 __all__ = ["offer_percentages"]
 
 
-def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> None:
+def offer_percentages(release: PublishedTables, table: Columns, release_id: str, *, key: str) -> None:
     """Offer the percentages of a table, of everybody or within groups, if its cells are parts of a whole."""
     plan = release.plan
     if not table or (plan.tallies[plan.tally_of(table)].cells or 1) > 1:
@@ -29,7 +36,7 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
     with box:
         groups = [*chain.from_iterable(combinations(table, size) for size in range(len(table)))]
         within = st.selectbox(
-            _("Of whom"), groups, format_func=lambda each: _group_in_words(plan, each),
+            _("Of whom"), groups, format_func=lambda each: group_in_words(plan, each),
             key=f"{key}-percent-of-{'-'.join(table)}",
         )  # fmt: skip
         missing = not (
@@ -37,7 +44,9 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
             and st.checkbox(_("Leave out cells without a value"), key=f"{key}-percent-known-{'-'.join(table)}")
         )
         frame = percentages_of(release, table, within=within, missing=missing)
-        percent = f"%,.{decimals(frame)}f %%"
+        digits = decimals(frame)
+        _show_chart(plan, table, within, frame, digits, key)
+        percent = f"%,.{digits}f %%"
         columns = {
             "count": st.column_config.NumberColumn(_("count"), format="%,d"),
             "percent": st.column_config.NumberColumn(_("percent"), format=percent),
@@ -49,15 +58,34 @@ def offer_percentages(release: PublishedTables, table: Columns, *, key: str) -> 
             columns,
             alt=_("Percentages of {table}", table=heading_of(plan, table)),
         )
-        st.caption(
-            _(
-                "Each interval is meant to hold the true percentage 95 times in 100. From 0 to 100 means that the "
-                "noise hides the whole group. What chance did in a survey's sample comes on top."
-            )
-        )
+        st.caption(_(MEANING))
+        _offer_files(plan, table, within, frame, release_id, digits, key)
 
 
-def _group_in_words(plan: Plan, group: Columns) -> str:
-    if not group:
-        return _("all {unit}", unit=counted_noun(plan))
-    return _("each group of {columns}", columns=heading_of(plan, group))
+def _show_chart(plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, digits: int, key: str) -> None:
+    """Show percentages as bars with their intervals, if there is room for them."""
+    cells = PercentCells(plan, table, within, frame, digits=digits)
+    drawn = percentages_drawing(cells, plan, dark=is_dark())
+    if drawn is None:
+        st.caption(_("These are too many for a chart that can be read: the table below has them all."))
+        return
+    drawing, alt = drawn
+    place = f"{key}-percent-{'chart' if cells.value.ndim == 1 else 'facets'}"
+    show_chart(drawing, alt, place, f"{key}-percent")
+    picture_buttons(place, _("Percentages of {table}", table=heading_of(plan, table)))
+
+
+def _offer_files(
+    plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, release_id: str, digits: int, key: str
+) -> None:
+    """Offer percentages for programs and for spreadsheets."""
+    with st.container(horizontal=True):
+        offer_file(
+            _("Download as CSV"), lambda: safe_csv.from_frame(frame), "percentages.csv", "text/csv",
+            key=f"{key}-percent-csv", icon=":material/download:",
+        )  # fmt: skip
+        offer_file(
+            _("For a spreadsheet"),
+            lambda: percentages_workbook(plan, table, within, frame, release_id, digits=digits),
+            "percentages.xlsx", OCTETS, key=f"{key}-percent-xlsx", icon=":material/table_view:",
+        )  # fmt: skip

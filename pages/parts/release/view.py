@@ -53,7 +53,7 @@ def show_release(release: Release) -> None:
             st.title(plain(plan.title) or _("Release"), anchor=False)
         with st.container(border=True):
             shown, measure = chart.figure_with_choice(release, key="release")
-            offer_percentages(release, shown, key="release")
+            offer_percentages(release, shown, release.release_id, key="release")
     with side:
         _offer_downloads(release)
         _say_what_it_says(release)

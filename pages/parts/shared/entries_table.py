@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,8 +15,9 @@ from dpengine import safe_csv
 from dpengine.accounting.entry import Kind
 from dpengine.charts.style import join_names
 from dpengine.translation.catalogue import _, plural
+from pages.parts.shared.made_on_click import offer_file
 
-__all__ = ["contents", "kinds_in_words", "offer_files", "show_entries"]
+__all__ = ["content", "kinds_in_words", "offer_files", "show_entries"]
 
 
 def kinds_in_words(kinds: Iterable[Kind]) -> str:
@@ -56,22 +58,20 @@ def offer_files(
     """
     mimes = {"csv": "text/csv", "json": "application/json"}
     with st.container(horizontal=True):
-        for kind, content in contents(rows, details).items():
-            st.download_button(
+        for kind, mime in mimes.items():
+            offer_file(
                 _("Download {what} ({kind})", what=_(what), kind=kind.upper()),
-                content,
+                partial(content, kind, rows, details),
                 f"{stem}.{kind}",
-                mimes[kind],
+                mime,
                 icon=":material/download:",
-                on_click="ignore",
                 key=f"{what}-{kind}",
             )
 
 
-def contents(rows: Sequence[Mapping[str, Any]], details: Sequence[Any] | None = None) -> dict[str, bytes]:
-    """Return `rows` as CSV and as JSON; in JSON, each row also has its `details`."""
+def content(kind: str, rows: Sequence[Mapping[str, Any]], details: Sequence[Any] | None = None) -> bytes:
+    """Return `rows` as csv or as json; in JSON, each row also has its `details`."""
+    if kind == "csv":
+        return safe_csv.from_frame(pd.DataFrame(rows))
     whole = rows if details is None else [{**row, "details": more} for row, more in zip(rows, details, strict=True)]
-    return {
-        "csv": safe_csv.from_frame(pd.DataFrame(rows)),
-        "json": json.dumps(whole, ensure_ascii=False, indent=1).encode(),
-    }
+    return json.dumps(whole, ensure_ascii=False, indent=1).encode()

@@ -1,5 +1,8 @@
 // Saves a chart as a picture, by pressing the button of the chart itself after setting its options. The picture gets the
-// background of the page, so that light letters are not saved without their dark background.
+// background of the page, so that light letters are not saved without their dark background, and a font that other
+// programs have: the page's own is not in the picture, and letters of another width would overlap.
+const FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif";
+
 export default function ({ data, parentElement }) {
   const row = parentElement.querySelector(".row");
   row.chart = data;
@@ -24,9 +27,10 @@ function save({ place, name, width, scale }, format) {
     /^Download plot/.test(button.dataset.title ?? button.getAttribute("aria-label") ?? ""));
   if (!saves) return;
   const { _context: context, layout } = chart;
-  const before = [context.toImageButtonOptions, layout.paper_bgcolor];
+  const before = [context.toImageButtonOptions, layout.paper_bgcolor, layout.font];
   context.toImageButtonOptions = { format, filename: name, width, height: layout.height, scale: format === "png" ? scale : 1 };
   layout.paper_bgcolor = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+  layout.font = { ...layout.font, family: FONT };
   saves.click();
-  [context.toImageButtonOptions, layout.paper_bgcolor] = before;
+  [context.toImageButtonOptions, layout.paper_bgcolor, layout.font] = before;
 }

@@ -9,9 +9,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpengine.array_types import Columns
 from dpengine.bundle.promises import purpose_in_words
-from dpengine.bundle.workbook import fitting, workbook
+from dpengine.bundle.workbook import fitting, number_headings, workbook
 from dpengine.export import Published, of_verified
+from dpengine.results.published_columns import NUMBERS, measures, published_name
+from dpengine.results.result import EXACT
+from dpengine.results.spans import decimals_of
 from dpengine.spec.wording import name_of, people
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
@@ -87,9 +91,32 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     from pages.parts.release.percentages import offer_percentages
 
     release = of_verified(manifest, content)
-    frame = in_readers_words(release.tables[table].round({"estimate": 1}), release.plan, table)
-    show_numbers(frame, number_columns(), alt=_("The numbers of {table}", table=headings[name_of(table)]))
-    offer_percentages(release, table, key="verify")
+    frame, measured = release.tables[table].round({"estimate": 1}), _columns_of_amounts(release, table)
+    name = published_name("mostly noise", [*map(str, frame)])
+    noisy = (frame["low"] == 0) & (release.half_width(table) >= EXACT)
+    frame.insert([*frame].index("high") + 1, name, noisy)
+    first = [*[*frame][: len(table)], *measured]  # means come first, with their intervals in sight
+    frame = in_readers_words(frame[[*first, *(each for each in frame if each not in first)]], release.plan, table)
+    columns = number_columns() | measured
+    columns[name] = columns["mostly noise"]
+    show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    offer_percentages(release, table, manifest["release_id"], key="verify")
+
+
+def _columns_of_amounts(release: Published, table: Columns) -> dict[str, Any]:
+    """Return how to show means, sums and quantiles: by their headings, with as many decimals as their error leaves."""
+    frame, digits = release.tables[table], dict[str, int]()
+    for name in (name for measure in measures(release.plan, table) for name in measure.names):
+        width = float((frame[f"{name}_high"] - frame[f"{name}_low"]).median()) / 2
+        digits |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), decimals_of(width))
+    headings = number_headings(release.plan, table)
+    return {
+        name: st.column_config.NumberColumn(
+            headings[name][:1].upper() + headings[name][1:], format=f"%,.{digits.get(name, 0)}f"
+        )
+        for name in [*digits, *(each for each in headings if each not in digits)]
+        if name in {*frame} - {*NUMBERS}
+    }
 
 
 def _offer_workbook(release: Published) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
-from dpengine import PlanError
+from dpengine import LedgerError, PlanError
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
@@ -129,11 +129,18 @@ def show_what_waits() -> None:
 
 
 def offer_earlier() -> None:
-    """Offer the plan of the table before, and that of the dataset's last release, if they fit this table."""
+    """Offer the plan of the table before, and those of the last releases of the dataset and of others like it.
+
+    A file of next year has another name, and so at first another dataset, whose columns have the same names.
+    """
     here = visit()
     if here.table is None or here.entries.chosen:
         return
-    offers = {"earlier-plan": recent.put_aside(), "last-plan": recent.last_published(here.entries.dataset)}
+    own = here.entries.dataset
+    offers = {"earlier-plan": recent.put_aside(), "last-plan": recent.last_published(own)}
+    with suppress(LedgerError):  # reported where a budget is spent
+        for place, name in enumerate(recent.with_columns_of_the_table(own, here.ledger)):
+            offers[f"last-plan-{place}"] = recent.last_published(name)
     for key, draft in offers.items():
         if draft is None or not fits(draft):
             continue

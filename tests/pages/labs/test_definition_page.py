@@ -10,7 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.lessons import definition as lesson
 from dpengine.spec.wording import percent
+from dpengine.translation.catalogue import _, speaking
 from tests.pages.visits import texts, visit, whole
+
+MAX_HEADING = 8  # letters: two such tables stand side by side on a phone
 
 
 @pytest.fixture
@@ -53,6 +56,9 @@ def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
     differing = (first != second).any(axis=1)
     assert list(first["name"][differing]) == ["Ron"]
     assert list(second.loc[differing].to_numpy()[0]) == ["Ron", "—", "—"]
+    with speaking("de"):
+        german = [_(heading) for heading in at.dataframe[0].value]
+    assert max(map(len, [*at.dataframe[0].value, *german])) <= MAX_HEADING
 
 
 def test_a_sum_is_clamped_and_its_sensitivity_is_the_bound(at: AppTest) -> None:

@@ -159,6 +159,20 @@ def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_i
     taken = visit_of(settled(page)).plan
     assert taken is not None
     assert (taken.key, taken.title, visit_of(page).step) == (plan.key, "Last year", "")
+    assert "has this title too" in texts(page)
+    labelled(page.text_input, "Title for readers").set_value("This year").run()
+    assert "has this title too" not in texts(page)
+
+
+def test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year(page: AppTest) -> None:
+    columns = [{"name": "age", "kind": "number", "edges": [0, 40, 99]},
+               {"name": "region", "kind": "category", "values": ["North", "South"]}]  # fmt: skip
+    plan = dpe.Plan(dataset="clinic-2025", epsilon="0.25", columns=columns, tables=[["age", "region"]])
+    dpe.release(pd.DataFrame({"age": [20] * 20, "region": ["North"] * 20}), plan, ledger())
+    page.get("file_uploader")[0].upload("clinic-2026.csv", CLINIC.encode()).run()
+    labelled(page.button, "Take over the plan for clinic-2025, published on").click().run()
+    assert not page.exception
+    assert visit_of(settled(page)).entries.dataset == "clinic-2025", "both years share one budget"
 
 
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
@@ -197,6 +211,7 @@ def test_the_unit_is_never_assumed(page: AppTest) -> None:
     assert not labelled(page.button, "Go on").disabled
     go_on(page)
     assert any("rests on an assumed size" in each.value for each in page.warning)
+    assert any("fewer than about 20, the average cell is smaller" in each.value for each in page.warning)
     labelled(page.button, "Say roughly how many rows").click().run()
     labelled(page.number_input, "Roughly how many rows").set_value(800).run()
     assert not any("rests on an assumed size" in each.value for each in page.warning)
@@ -246,6 +261,7 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     labelled(settled(again).text_input, "Dataset whose budget").set_value("another-name").run()
     assert not again.exception
     assert "costs 0" in texts(again)
+    assert "Paper to sign" not in {button.label for button in again.get("download_button")}, "it is published"
     assert [metric.value for metric in again.metric[:2]] == ["1", "0"]
     assert "ε = 1 was spent under another name" in texts(again)
     labelled(again.text_input, "Total ε").set_value("1,5").run()

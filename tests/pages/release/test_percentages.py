@@ -21,6 +21,9 @@ def test_percentages_are_of_everybody_first_then_within_a_group() -> None:
     of.select_index(1).run()
     np.testing.assert_allclose(at.dataframe[0].value.groupby("state")["percent"].sum().loc[lambda sums: sums > 0], 100)
     assert "95 times in 100" in texts(at)
+    shown_first = "state × sex: percent of each group of state. "
+    assert [each for each in at.get("plotly_chart") if each.proto.alt.startswith(shown_first)]
+    assert {button.label for button in at.get("download_button")} >= {"Download as CSV", "For a spreadsheet"}
 
 
 def test_cells_without_a_value_can_be_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -61,3 +62,9 @@ def test_the_reason_is_shown_once_beside_a_button_that_stays() -> None:
     assert [each.value for each in shown.error] == ["It could not be made."]
     assert [each.label for each in shown.get("download_button")] == ["Save"]
     assert not shown.run().error
+
+
+def test_no_page_offers_a_file_that_would_fail_without_a_reason() -> None:
+    folder = Path(made_on_click.__file__).parents[2]
+    bare = {path.name for path in folder.rglob("*.py") if "download_button(" in path.read_text(encoding="utf-8")}
+    assert bare == {Path(made_on_click.__file__).name}

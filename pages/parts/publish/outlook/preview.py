@@ -149,13 +149,17 @@ def _ask_for_size(plan: Plan) -> None:
     """Say that the size of the table is assumed, and offer to enter it; show nothing once it is stated."""
     if plan.rows_about is not None:
         return
-    st.warning(
-        _(
-            "**How many cells are mostly noise rests on an assumed size.** You have not said roughly how many rows "
-            "your table has. With fewer rows, more cells are mostly noise."
-        ),
-        icon=":material/groups:",
+    text = _(
+        "**How many cells are mostly noise rests on an assumed size.** You have not said roughly how many rows your "
+        "table has."
     )
+    least = None if is_adaptive(plan) else _rows_beyond_noise(plan, _table_to_show(plan))
+    more = (
+        _("With fewer rows, more cells are mostly noise.")
+        if least is None
+        else _("With fewer than about {rows}, the average cell is smaller than its noise.", rows=number(least))
+    )
+    st.warning(f"{text} {more}", icon=":material/groups:")
     st.button(
         _("Say roughly how many rows"),
         key=visit().key("say-size"),
@@ -163,6 +167,12 @@ def _ask_for_size(plan: Plan) -> None:
         on_click=visit().open_step,
         args=("unit",),
     )
+
+
+def _rows_beyond_noise(plan: Plan, table: tuple[str, ...]) -> int | None:
+    """Return of how many rows the average cell is as large as its noise, to one digit; None if noise hardly matters."""
+    cell = visit().once("cell", (plan, table), lambda: float(predict_table(plan, table)["half_width_95"].iloc[0]))
+    return int(float(f"{cell * plan.cells(table):.1g}")) if cell >= EXACT else None
 
 
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
