@@ -936,8 +936,8 @@ FAULTS = [
     Fault(
         "cells are found with the noise of one row a person",
         SEARCH,
-        "exact, share, plan.unit.rows, may_ask=False)",
-        "exact, share, 1, may_ask=False)",
+        "exact, share, plan.unit.rows, for_bins=True)",
+        "exact, share, 1, for_bins=True)",
         OF_SEARCH + "::test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly",
     ),
     Fault(
