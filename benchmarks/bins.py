@@ -14,7 +14,8 @@ from the same ε. What a reader asks:
 
 With `--columns`, the columns are those that benchmarks/range_columns.py wrote, of 4096 steps, each with a second column
 of two groups. The constants of `measure.box_splits` for a search were set on the first five of them, on its doctors'
-visits and on medical spending, by ranges at ε = 0.1; they were judged on the others.
+visits and on medical spending, by ranges at ε = 0.1; the others had no part in that,
+though earlier candidates had been seen on them too.
 
 Within a bin, readers spread people evenly over its steps. Ends of ranges are values that people have, drawn once and
 used for both ways; with `--anywhere` they are any values of the range instead, most of which nobody has.

@@ -33,7 +33,8 @@ AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be
 MAX_PART = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
 # Where bins are sought: few boxes a level, and most of ε for the last ones. So a value that many people share, such as
-# 0, is told apart from its neighbours. Set on seven columns, judged on ten others (benchmarks/bins.py).
+# 0, is told apart from its neighbours. Set on seven columns; ten others were seen with earlier candidates only
+# (benchmarks/bins.py).
 SEARCH_FAN_OUT, SEARCH_GROWTH = 3, 3.0
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
 MIN_COUNTED = 0.1  # fraction of its people that always count for the split of a box
