@@ -1,6 +1,7 @@
 """Compare errors in bins that were found privately with those in bins of equal width, at the same ε in all.
 
     python benchmarks/bins.py [--draws 20] [--epsilons 0.1,1] [--bins 20] [--share 1/10]
+        [--columns columns.npz]
 
 Four skewed columns, each in a table with a second column: three of the samples in `data/`, and simulated incomes; and
 one with little to find, ages. Both ways publish as many bins by the product's own functions; finding them is paid for
@@ -10,6 +11,11 @@ from the same ε. What a reader asks:
 * *quantiles*: at 5 %, 10 %, …, 95 %: which part of the people has at most the value that the table gives there, and how
   far that is from the part that was asked for.
 * *two-way*: ranges within one group of the second column, as a part of all people.
+
+With `--columns`, the columns are those that benchmarks/range_columns.py wrote, of 4096 steps, each with a second column
+of two groups. The constants of `measure.box_splits` for a search were set on the first five of them, on its doctors'
+visits and on medical spending, by ranges at ε = 0.1; the others had no part in that,
+though earlier candidates had been seen on them too.
 
 Within a bin, readers spread people evenly over its steps. Ends of ranges are values that people have, drawn once and
 used for both ways; with `--anywhere` they are any values of the range instead, most of which nobody has.
@@ -37,6 +43,7 @@ from dpengine.measure.strategy import decide, resolved
 
 ROOT = Path(__file__).parent.parent
 RANGES = 400
+MAX_PEOPLE = 60_000
 PARTS = np.arange(0.05, 0.96, 0.05)
 chance = np.random.default_rng(7)  # of the incomes and the questions; noise is the product's own
 
@@ -55,6 +62,19 @@ def columns() -> dict[str, tuple[np.ndarray, np.ndarray, int, int]]:
         "incomes": (incomes, chance.integers(0, 10, incomes.size), 500_000, 500),
         "age": (census["age"], census["sex"], 100, 1),
     }  # type: ignore[return-value]
+
+
+def of_file(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray, int, int]]:
+    """Return the same of the columns of a file, of at most 60,000 people each."""
+    found = {}
+    with np.load(path) as saved:
+        for name in (each for each in saved.files if each.startswith("one ")):
+            counts = saved[name].astype(np.int64)
+            values = np.repeat(np.arange(counts.size), counts)
+            if values.size > MAX_PEOPLE:
+                values = np.random.default_rng(3).choice(values, MAX_PEOPLE, replace=False)
+            found[name.removeprefix("one ")] = (values, np.arange(values.size) % 2, counts.size, 1)
+    return found
 
 
 def plan_of(groups: int, high: int, step: int, epsilon: str, *, bins: int, share: str) -> tuple[Plan, Plan]:
@@ -115,10 +135,11 @@ def main() -> None:
     parser.add_argument("--bins", type=int, default=20)
     parser.add_argument("--share", default="1/10")
     parser.add_argument("--anywhere", action="store_true")
+    parser.add_argument("--columns", type=Path)
     chosen = parser.parse_args()
     asked = ("ranges", "quantiles", "two-way")
     print(f"{chosen.bins} bins, of ε {chosen.share} to find them: error × 1000, of one width → found, and the change")
-    for name, (values, groups, high, step) in columns().items():
+    for name, (values, groups, high, step) in (of_file(chosen.columns) if chosen.columns else columns()).items():
         places = np.clip(np.asarray(values, dtype=float) // step, 0, high // step - 1).astype(np.int64)
         codes, names = pd.factorize(pd.Series(np.asarray(groups)), sort=True)
         fine = np.zeros((high // step, len(names)), dtype=np.int64)

@@ -68,12 +68,13 @@ def measure_boxes(
     epsilon: Fraction,
     sensitivity: int,
     *,
-    may_ask: bool = True,
+    for_bins: bool = False,
 ) -> Boxes:
     """Measure `counts`, one axis a column, in a tree of boxes that grows as their noisy counts say.
 
     `axes` gives the strata of each column, which are separated first: its declared bins, *other* and *missing*; each
-    value of a column without order (see `strata`). Unless it `may_ask`, nothing is asked beside counts.
+    value of a column without order (see `strata`). If boxes are `for_bins`, which are cut where many people are, they
+    are split in more levels, as if siblings always differed, and nothing is asked beside counts.
 
     ε-differentially private if one person's rows, at most `sensitivity`, each lie in one cell. Let a box be
     measured with noise of scale `sensitivity`/e. A generation of boxes is disjoint, and which boxes there are
@@ -86,7 +87,7 @@ def measure_boxes(
     disjoint boxes as in McSherry 2009, Theorem 4). A box that is measured after boxes within it belongs to a later
     generation, like any other.
     """
-    tree = _GrowingTree(counts, epsilon, sensitivity, may_ask=may_ask)
+    tree = _GrowingTree(counts, epsilon, sensitivity, for_bins=for_bins)
     ends = np.array([counts.shape], dtype=np.int64)
     first_boxes = list(product(*(list(pairwise(axis)) for axis in axes)))
     root = ROOT[counts.ndim > 1]
@@ -111,7 +112,7 @@ def blank_boxes(columns: tuple[str, ...], shape: tuple[int, ...], epsilon: Fract
 class _GrowingTree:
     """The boxes measured so far; only `add` and `ask` read exact counts, and add noise to what they find."""
 
-    def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int, *, may_ask: bool) -> None:
+    def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int, *, for_bins: bool) -> None:
         self._sums = np.zeros([size + 1 for size in counts.shape], dtype=np.int64)
         running = counts
         for axis in range(counts.ndim):
@@ -119,7 +120,7 @@ class _GrowingTree:
         self._sums[(slice(1, None),) * counts.ndim] = running
         self._sensitivity, self._epsilon = sensitivity, epsilon
         self._unit = float(epsilon) / (sensitivity * PARTS)  # 1 ÷ the scale of noise at one part of ε
-        self._may_ask = may_ask
+        self._for_bins = for_bins
         self._boxes: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
         self._asked: list[Unevenness] = []
         self._size = 0
@@ -193,15 +194,15 @@ class _GrowingTree:
         widths = last - first
         people = values * left * self._unit
         variances = 2 / (parts * self._unit) ** 2
-        uneven = unevenness(values, widths, family, variances)
+        uneven = np.ones(places.size) if self._for_bins else unevenness(values, widths, family, variances)
         steep = steepness(values, first, last, family, variances)
         split = Split.from_counts(widths, people, uneven, steep)
         in_doubt = split.in_doubt & ~rough.any(axis=1)
-        if self._may_ask and in_doubt.any():
+        if in_doubt.any() and not self._for_bins:
             left, found_rough = self._ask_about(first, last, people, left, family, in_doubt, split.pieces)
             rough = rough | found_rough
         split = split.down_to_cells(widths, rough)
-        pieces, parts = next_level(split, widths, left, rough)
+        pieces, parts = next_level(split, widths, left, rough, for_bins=self._for_bins)
 
         ends = split.wanted < 2
         group = _together(first, last, people, ends, family)

@@ -32,6 +32,10 @@ FAN_OUT = 12  # up to this many boxes are measured in one level, with all remain
 AT_FIRST = (5, 12)  # the same while most of ε is left, since all people may be in one of these boxes
 MAX_PART = PARTS * 7 // 10  # of ε
 GROWTH = (1.0, 1.7)  # of the part of ε from each level to the next one
+# Where bins are sought: few boxes a level, and most of ε for the last ones. So a value that many people share, such as
+# 0, is told apart from its neighbours. Set on seven columns; ten others were seen with earlier candidates only
+# (benchmarks/bins.py).
+SEARCH_FAN_OUT, SEARCH_GROWTH = 3, 3.0
 EVEN = 2.0  # a box is split in full if siblings differ by 1/EVEN of their mean, and less if they are more even
 MIN_COUNTED = 0.1  # fraction of its people that always count for the split of a box
 TO_TELL = 4  # siblings needed to judge whether boxes are even
@@ -71,20 +75,22 @@ class Split:
         return replace(self, pieces=pieces, wanted=np.where(rough.any(axis=1), pieces.prod(axis=1), self.wanted))
 
 
-def next_level(split: Split, widths: Ints, left: Ints, rough: Booleans) -> tuple[Ints, Ints]:
+def next_level(split: Split, widths: Ints, left: Ints, rough: Booleans, *, for_bins: bool) -> tuple[Ints, Ints]:
     """Return the pieces along each axis in the next level, and the parts of ε, of those `left`, that measure it.
 
-    Along `rough` axes, levels divide what `split` says evenly among them.
+    Along `rough` axes, levels divide what `split` says evenly among them. Levels are many if boxes are `for_bins`.
     """
     several = extends_along_several(widths)
-    deep = np.ceil(np.log(np.maximum(split.wanted, FAN_OUT)) / np.log(FAN_OUT) - 0.15)
-    at_once = np.where(left > MAX_PART, np.array(AT_FIRST)[several], FAN_OUT)
+    fan_out = SEARCH_FAN_OUT if for_bins else FAN_OUT
+    growth = np.full(several.size, SEARCH_GROWTH) if for_bins else np.array(GROWTH)[several]
+    deep = np.ceil(np.log(np.maximum(split.wanted, fan_out)) / np.log(fan_out) - 0.15)
+    at_once = np.where(left > MAX_PART, np.minimum(np.array(AT_FIRST)[several], fan_out), fan_out)
     levels = np.where((split.wanted > at_once) & ~split.into_cells, np.maximum(deep, 2), 1)
     pieces = _pieces(widths, np.ceil(split.wanted ** (1 / levels) - 1e-9), split.steep)
     fine = rough.any(axis=1)
     pieces[fine] = np.ceil(split.pieces[fine] ** (1 / levels[fine, None]) - 1e-9)
     ahead = np.arange(levels.max())[:, None]
-    share = 1 / np.where(ahead < levels, np.array(GROWTH)[several] ** ahead, 0).sum(axis=0)
+    share = 1 / np.where(ahead < levels, growth**ahead, 0).sum(axis=0)
     return pieces, np.maximum((left * share).astype(np.int64), 1)
 
 

@@ -44,7 +44,7 @@ def _search(plan: Plan, name: str, exact: Exact) -> Search:
     if isinstance(exact, tuple):
         return _keys(_no_keys(plan, name), most=_most(plan, name), exact=exact)
     share = plan.epsilon * plan.column(name).share
-    return measure_boxes((name,), [(0, exact.size)], exact, share, plan.unit.rows, may_ask=False)
+    return measure_boxes((name,), [(0, exact.size)], exact, share, plan.unit.rows, for_bins=True)
 
 
 def _keys(none: FoundKeys, most: int, exact: tuple[Ints, Ints]) -> FoundKeys:

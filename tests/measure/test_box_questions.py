@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import dpengine as dpe
 from dpengine.array_types import Ints
+from dpengine.estimate.found_cells import cut
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.measure import box_measurement, box_splits
@@ -57,12 +58,16 @@ def test_the_sensitivity_is_reached() -> None:
     assert distances == [0, 15]
 
 
-def exactly(counts: Ints, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1/4", *, may_ask: bool = True) -> Boxes:
+def exactly(
+    counts: Ints, monkeypatch: pytest.MonkeyPatch, epsilon: str = "1/4", *, may_ask: bool = True, for_bins: bool = False
+) -> Boxes:
     """Measure with noise that happens to be 0."""
     with monkeypatch.context() as patched:
+        if not may_ask:
+            patched.setattr(box_measurement, "questions", lambda *of_families: [])
         patched.setattr(box_measurement, "perturb", lambda exact, scale: exact)
         axes = [(0, size) for size in counts.shape]
-        return measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(epsilon), 1, may_ask=may_ask)
+        return measure_boxes(tuple("ab"[: counts.ndim]), axes, counts, Fraction(epsilon), 1, for_bins=for_bins)
 
 
 def test_a_fine_pattern_is_split_down_to_cells_and_an_even_table_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,10 +77,17 @@ def test_a_fine_pattern_is_split_down_to_cells_and_an_even_table_is_not(monkeypa
         assert boxes.unevenness is not None
         finest = boxes.last[:, 0] - boxes.first[:, 0]
         assert (finest.min() == 1) == (most == 1)
-    assert exactly(pattern, monkeypatch, may_ask=False).unevenness is None
-    assert (
-        exactly(pattern, monkeypatch, may_ask=False).last - exactly(pattern, monkeypatch, may_ask=False).first
-    ).min() > 1
+    assert exactly(pattern, monkeypatch, for_bins=True).unevenness is None
+
+
+def test_where_bins_are_sought_a_heavy_first_step_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spending, mostly 0: the boxes of ranges spend all of ε before they know where within fifty steps people are."""
+    spending = np.zeros(2000, dtype=np.int64)
+    spending[:33] = np.round(12_000 * 0.75 ** np.arange(33) / 4)
+    spending[0] = 8000
+    of_ranges, of_bins = (exactly(spending, monkeypatch, "1/100", for_bins=each) for each in (False, True))
+    assert cut(np.rint(BoxTree(of_bins).table).astype(np.int64), 20)[1] == 1
+    assert cut(np.rint(BoxTree(of_ranges).table).astype(np.int64), 20)[1] > 1
 
 
 def test_stripes_along_one_axis_are_split_across_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -338,8 +338,8 @@ FAULTS = [
     Fault(
         "exact counts say whether boxes are even",
         BOXES,
-        "uneven = unevenness(values,",
-        "uneven = unevenness(self._exact(first, last),",
+        "else unevenness(values,",
+        "else unevenness(self._exact(first, last),",
         OF_QUESTIONS,
     ),
     Fault(
@@ -936,9 +936,16 @@ FAULTS = [
     Fault(
         "cells are found with the noise of one row a person",
         SEARCH,
-        "exact, share, plan.unit.rows, may_ask=False)",
-        "exact, share, 1, may_ask=False)",
+        "exact, share, plan.unit.rows, for_bins=True)",
+        "exact, share, 1, for_bins=True)",
         OF_SEARCH + "::test_one_person_moves_the_outcome_by_their_rows_of_the_share_exactly",
+    ),
+    Fault(
+        "a search spends epsilon as soon as boxes for ranges do",
+        BOXES,
+        "rough, for_bins=self._for_bins)",
+        "rough, for_bins=False)",
+        "tests/measure/test_box_questions.py::test_where_bins_are_sought_a_heavy_first_step_is_told_apart",
     ),
     Fault(
         "bins are cut by true counts",
