@@ -29,7 +29,7 @@ from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
 from dpengine.spec.numeric.association import Association
-from dpengine.spec.plan_checks import check_not_found, check_tables
+from dpengine.spec.plan_checks import check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
@@ -151,6 +151,7 @@ class Plan(WithTallies, WithParts, Declared):
             )
         if not self.marginals:
             raise ValueError(_("list at least one table"))
+        object.__setattr__(self, "columns", with_knots(self.columns, self.listed))  # before anything follows from them
         check_tables(self)
         if self.unit.id is not None and self.unit.id in self.used:
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
