@@ -7,9 +7,10 @@ of the file. These are not checked:
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
 - what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen (a line
-  of text), how ε was divided among tables, choices and boxes (but for the limits of an audit's part), how many boxes
-  there are (but for a maximum), the error of a model, and the noisy counts from which cells were found, as far as they
-  give the same cells. A later version may divide ε better, so what this one would do proves nothing;
+  of text), which tables were measured, how ε was divided among choices, boxes, levels and kinds of tables (but for the
+  limits of an audit's part), how many boxes there are (but for a maximum), the error of a model, and the noisy counts
+  from which cells were found, as far as they give the same cells. A later version may divide ε better, so what this one
+  would do proves nothing; only among tables that are measured as they are, every version divides it alike;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
   slopes. They must contain their number. Those of a model must also lie around their estimates, and be as wide as the
   manifest states for their table; how wide that is follows for the total and single columns. Others are at least as

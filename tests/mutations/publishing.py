@@ -1189,4 +1189,19 @@ FAULTS = [
         "tests/spec/test_query.py::test_the_sensitivity_is_derived_from_what_is_stated",
         quick=True,
     ),
+    Fault(
+        "a file may say that a table had up to twice its share of epsilon",
+        "dpengine/bundle/checks/division_check.py",
+        "        if epsilon != share:\n",
+        "        if epsilon > 2 * share:\n",
+        "tests/bundle/test_verify_division.py::test_another_division_is_refused",
+    ),
+    Fault(
+        "verify takes a number of people for that which was measured, though it was rounded",
+        "dpengine/bundle/checks/width_check.py",
+        "coefficients)[1] + WHOLE\n",
+        "coefficients)[1]\n",
+        "tests/bundle/test_verify_amounts.py"
+        "::test_an_interval_of_a_mean_fits_a_number_of_people_that_was_rounded_to_whole_ones",
+    ),
 ]
