@@ -576,4 +576,11 @@ FAULTS = [
         "if time.time() - since > sign_in.lasts.total_seconds():",
         "tests/pages/access/test_person.py::test_a_clock_that_is_set_back_prolongs_no_sign_in",
     ),
+    Fault(
+        "the preview of a table draws noise of rows for persons",
+        "dpengine/results/preview.py",
+        "allocate(plan, shared, plan.unit.rows / scale)",
+        "allocate(plan, shared, 1 / scale)",
+        "tests/results/test_preview.py::test_a_table_drawn_alone_has_the_errors_of_persons_with_several_rows",
+    ),
 ]

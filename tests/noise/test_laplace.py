@@ -386,6 +386,17 @@ def test_draws_fill_an_int64_array_of_any_shape(size: int | tuple[int, ...], mon
     assert (values == 1).all()
 
 
+@pytest.mark.parametrize("whole", [1, 12_345, 24_109, 40_961, 65_535])
+@pytest.mark.parametrize("beside", [-1, 1])
+def test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number(whole: int, beside: int) -> None:
+    """Any rounding to the digits in which it is computed would give the whole number itself."""
+    exact = Context(prec=60)
+    near = exact.divide(exact.add(whole, Decimal(beside).scaleb(-30)), 2**16)
+    low, high = exact_exp.exp_between(Fraction(exact.minus(exact.ln(near))), 16)
+    true = exact.multiply(near, 2**16)
+    assert low <= true <= high
+
+
 @pytest.mark.parametrize("scale", ["10", 10, Fraction(10), "10/1", "10.0"])
 def test_a_scale_has_many_spellings_and_one_meaning(scale: Fraction | int | str) -> None:
     assert noise._exact(scale) == 10
