@@ -1233,4 +1233,11 @@ FAULTS = [
         "if not share <= MAX_SHARE or",
         "tests/spec/test_universe.py tests/test_found_bins.py",
     ),
+    Fault(
+        "a question on the command line is always of other people",
+        "dpengine/cli/ask.py",
+        "other_people=charging.other_people, progress",
+        "other_people=True, progress",
+        "tests/test_cli_ask.py::test_a_near_copy_shares_the_budget_unless_other_people_are_stated",
+    ),
 ]
