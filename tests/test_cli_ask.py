@@ -146,3 +146,11 @@ def test_a_near_copy_shares_the_budget_unless_other_people_are_stated() -> None:
         done = ask(f"{name}.yaml", f"{name}.csv", "--statistic", "count", "--epsilon", "1", "--json", *options)
         spent.append(json.loads(done.stdout)["spent"])
     assert spent == ["1", "2", "1"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_it_is_said_what_a_charge_leaves_under_the_cap() -> None:
+    dpe.Ledger("sqlite:///l").set_cap("clinic", 3)
+    arguments = ["plan.yaml", "clinic.csv", "--statistic", "count", "--epsilon", "1/2"]
+    assert "clinic: spent 0.5 in all, left 2.5\n" in ask(*arguments).stdout
+    assert json.loads(ask(*arguments, "--json").stdout)["left"] == "2.5"

@@ -1240,4 +1240,11 @@ FAULTS = [
         "other_people=True, progress",
         "tests/test_cli_ask.py::test_a_near_copy_shares_the_budget_unless_other_people_are_stated",
     ),
+    Fault(
+        "after a charge, the cap is said to be left",
+        "dpengine/cli/charge.py",
+        "    left = ledger.left(entry.dataset)\n",
+        "    left = ledger.cap(entry.dataset)\n",
+        "tests/test_cli_ask.py::test_it_is_said_what_a_charge_leaves_under_the_cap",
+    ),
 ]
