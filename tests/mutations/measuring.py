@@ -1010,4 +1010,11 @@ FAULTS = [
         "tests/estimate/test_error_distribution.py"
         "::test_half_widths_of_draws_of_two_scales_are_never_too_small_and_hardly_too_large",
     ),
+    Fault(
+        "what levels say to a model beside them has half of their noise",
+        "dpengine/estimate/estimates.py",
+        "2 / levels.variance(columns))",
+        "8 / levels.variance(columns))",
+        "tests/estimate/test_levels.py::test_what_levels_say_to_a_model_beside_them_has_their_noise",
+    ),
 ]
