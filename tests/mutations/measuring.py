@@ -1017,4 +1017,11 @@ FAULTS = [
         "8 / levels.variance(columns))",
         "tests/estimate/test_levels.py::test_what_levels_say_to_a_model_beside_them_has_their_noise",
     ),
+    Fault(
+        "an audit takes private choices for free",
+        "dpengine/audit/neighbours.py",
+        "choices = [choice.epsilon for choice in measured.choices]",
+        "choices: list[Fraction] = []",
+        "tests/audit/test_neighbours.py::test_private_choices_cost_what_was_charged_for_them",
+    ),
 ]
