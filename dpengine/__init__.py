@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Fault,
         LedgerBusyError,
         LedgerError,
+        NoiseError,
         PlanError,
         PrivateReleaseError,
         ReleaseError,
@@ -55,12 +56,13 @@ if TYPE_CHECKING:
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = [
-    "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
-    "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NotCompared", "Number", "Plan", "PlanError",
-    "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
-    "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask",
-    "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "not_compared", "open_table",
-    "percentages", "predict", "preview", "published", "release", "signed_by", "verify",
+    "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault",
+    "Grid", "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NoiseError", "NotCompared", "Number",
+    "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release",
+    "ReleaseError", "Result", "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance",
+    "YesNo", "__version__", "ask", "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise",
+    "not_compared", "open_table", "percentages", "predict", "preview", "published", "release", "signed_by",
+    "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -75,6 +77,7 @@ _MODULES = {
         "Fault",
         "LedgerBusyError",
         "LedgerError",
+        "NoiseError",
         "PlanError",
         "PrivateReleaseError",
         "ReleaseError",

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = [
-    "BudgetError", "Fault", "LedgerBusyError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError",
-    "SettingsError", "TableError",
+    "BudgetError", "Fault", "LedgerBusyError", "LedgerError", "NoiseError", "PlanError", "PrivateReleaseError",
+    "ReleaseError", "SettingsError", "TableError",
 ]  # fmt: skip
 
 
@@ -75,3 +75,7 @@ class LedgerBusyError(LedgerError):
 
 class ReleaseError(PrivateReleaseError):
     """A release file is damaged, inconsistent, or does not say what it is."""
+
+
+class NoiseError(PrivateReleaseError, ValueError, TypeError):
+    """Noise cannot be drawn at this scale, or not so many numbers of it; also a ValueError and a TypeError."""

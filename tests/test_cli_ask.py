@@ -134,3 +134,23 @@ def test_a_question_that_cannot_be_asked_is_refused_in_one_line(options: list[st
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
     assert said in done.stderr
     assert not Path("l").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_near_copy_shares_the_budget_unless_other_people_are_stated() -> None:
+    ages = pd.DataFrame({"region": ["North", "South"] * 150, "a=b": "no", "age": range(300), "wage": range(300)})
+    spent = []
+    for name, rows, options in (("clinic", 300, []), ("copy", 299, []), ("others", 298, ["--other-people"])):
+        ages.head(rows).to_csv(f"{name}.csv", index=False)
+        dpe.Plan(**PLAN.to_dict() | {"dataset": name}).save(f"{name}.yaml")
+        done = ask(f"{name}.yaml", f"{name}.csv", "--statistic", "count", "--epsilon", "1", "--json", *options)
+        spent.append(json.loads(done.stdout)["spent"])
+    assert spent == ["1", "2", "1"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_it_is_said_what_a_charge_leaves_under_the_cap() -> None:
+    dpe.Ledger("sqlite:///l").set_cap("clinic", 3)
+    arguments = ["plan.yaml", "clinic.csv", "--statistic", "count", "--epsilon", "1/2"]
+    assert "clinic: spent 0.5 in all, left 2.5\n" in ask(*arguments).stdout
+    assert json.loads(ask(*arguments, "--json").stdout)["left"] == "2.5"

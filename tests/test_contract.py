@@ -37,6 +37,21 @@ ROWS = pd.DataFrame(
 )  # fmt: skip
 
 
+MEASURES = """
+dataset: incomes-2026
+epsilon: "2"
+columns:
+  - {name: income, kind: amount, from: 0, to: 200000, step: 100}
+  - {name: hours, kind: amount, from: 0, to: 80}
+  - {name: county, kind: category, codebook: geography.csv, levels: [state, county]}
+  - {name: sex, kind: category, values: [female, male]}
+tables:
+  - {columns: [county@state, sex], mean: [income, hours], weight: 3}
+  - {columns: [sex], quantiles: {income: [0.25, 0.5, 0.75]}}
+  - [county]
+"""
+
+
 @pytest.fixture
 def plan_file(tmp_path: Path) -> Path:
     path = tmp_path / "plan.yaml"
@@ -83,6 +98,22 @@ def test_the_python_interface(plan_file: Path, tmp_path: Path) -> None:
     (tmp_path / "release.zip").write_bytes(b"no zip")
     with pytest.raises(dpe.ReleaseError):
         dpe.verify(tmp_path / "release.zip")
+
+
+def test_means_quantiles_and_levels_stand_in_one_plan(tmp_path: Path) -> None:
+    (tmp_path / "geography.csv").write_text("state,county\nNorth,N1\nNorth,N2\nSouth,S1\n", encoding="utf-8")
+    (tmp_path / "plan.yaml").write_text(MEASURES, encoding="utf-8")
+    plan = dpe.Plan.load(tmp_path / "plan.yaml")
+    rows = {"income": [0, 31_000, 200_000, 1e9] * 90, "hours": [40, 20, None, 0] * 90, "county": ["N1", "S1"] * 180,
+            "sex": ["female", "male", "male"] * 120}  # fmt: skip
+    release = dpe.release(pd.DataFrame(rows), plan)
+    dpe.verify(release.bundle)
+    by_state = release.tables[("county@state", "sex")]
+    for name, most in (("income", 200_000), ("hours", 80)):
+        low, mean, high = (by_state[f"mean_{name}{end}"] for end in ("_low", "", "_high"))
+        assert ((low >= 0) & (low <= mean) & (mean <= high) & (high <= most)).all()
+    assert {f"quantile_{part}_income" for part in ("0.25", "0.5", "0.75")} <= {*release.tables[("sex",)].columns}
+    assert release.tables[("county",)]["count"].sum() == release.tables[()]["count"].iloc[0]
 
 
 @pytest.mark.parametrize(

@@ -56,5 +56,7 @@ def test_a_column_without_a_name_is_named_by_its_place_alone(columns: object) ->
 
 def test_every_kind_of_error_can_be_caught_as_one() -> None:
     kinds = set(PrivateReleaseError.__subclasses__())
-    assert kinds == {dpe.PlanError, dpe.TableError, dpe.BudgetError, LedgerError, dpe.ReleaseError, dpe.SettingsError}
+    assert kinds == {
+        dpe.PlanError, dpe.TableError, dpe.BudgetError, LedgerError, dpe.ReleaseError, dpe.SettingsError, dpe.NoiseError
+    }  # fmt: skip
     assert {each for kind in kinds for each in kind.__subclasses__()} == {dpe.LedgerBusyError}

@@ -272,6 +272,8 @@ def test_shares_leave_half_of_epsilon_to_the_tables() -> None:
         ("from: 0, to: 400, edges: [0, 400]", "go with bins"),
         ("edges: [0, 400], bins: 6", "neither edges nor levels"),
         ("from: 0, to: 400, bins: {count: 6, share: 1}", "from 1/1000 to 1/2"),
+        ("from: 0, to: 400, bins: {count: 6, share: 0}", "from 1/1000 to 1/2"),
+        ("from: 0, to: 400, bins: {count: 6, share: -1/10}", "from 1/1000 to 1/2"),
         ("from: 0, to: 40, bins: {count: 2, found: [0, 1, 40]}", "leave 'found' out"),
     ],
 )

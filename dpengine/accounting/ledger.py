@@ -185,10 +185,12 @@ class Ledger(LedgerAccess):
                 exact = prepare()
                 if sketch is not None:
                     charge = replace(charge, sketch=sketch(exact))
+                data = charge.dataset, charge.fingerprint
                 with self._reading() as (connection, book):
-                    alike = recognition.resembling(
-                        connection, book, self._key, charge.dataset, charge.fingerprint, charge.sketch
-                    )
+                    known = book.published(charge.fingerprint, charge.plan_id)
+                    if known is not None:  # another process has published the same meanwhile
+                        return reopen(hash_chain.payload_of(connection, known))
+                    alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
                 _refuse(book, charge, alike)
                 if report is not None:
                     report(LAST_STAGE)

@@ -6,10 +6,12 @@ of the file. These are not checked:
 
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
-- what the file alone says of how it was made: id and date, versions of software, why this strategy was chosen (a line
-  of text), how ε was divided among tables, choices and boxes (but for the limits of an audit's part), how many boxes
-  there are (but for a maximum), the error of a model, and the noisy counts from which cells were found, as far as they
-  give the same cells. A later version may divide ε better, so what this one would do proves nothing;
+- what the file alone says of how it was made: id and date, versions of software, numbers in the sentence why this
+  strategy was chosen, which tables were measured, how ε was divided among choices, boxes, levels and kinds of tables
+  (but for the limits of an audit's part), how many boxes there are (but for a maximum), the error of a model, and the
+  noisy counts from which cells were found, as far as they give the same cells. A later version may divide ε better, so
+  what this one would do proves nothing; only among tables that are measured as they are, every version divides it
+  alike;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
   slopes. They must contain their number. Those of a model must also lie around their estimates, and be as wide as the
   manifest states for their table; how wide that is follows for the total and single columns. Others are at least as
@@ -49,6 +51,7 @@ from dpengine.bundle.checks.price_check import (
     tables_of_model,
     wrong_prices,
 )
+from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.found_file import searches_in
 from dpengine.bundle.promises import file_names, promises, promises_for_readers, table_files
@@ -65,7 +68,6 @@ from dpengine.translation.catalogue import _
 __all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
 MAX_FAULTS = 100
-MAX_LINE, MAX_OF_TABLE = 500, 20  # characters of the sentence why a strategy was chosen, and for each table in it
 PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
@@ -232,8 +234,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("model_error")
     if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
-    named = "Direct" if plan.strategy == "auto" else plan.strategy.capitalize()
-    if not checked.strategy.startswith(named) or not _is_a_line(checked.strategy, plan):
+    if not is_stated(checked.strategy, plan):
         wrong.append("strategy")
     files = [
         (list(table), file, plan.cells(table), plan.tallies[plan.tally_of(table)].cells)
@@ -242,17 +243,6 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
-
-
-def _is_a_line(text: str, plan: Plan) -> bool:
-    """Return whether a text, apart from names of columns in it, is a line of characters that can be seen, and short.
-
-    It may list all tables for ranges, and so have a name as often.
-    """
-    listed = len(plan.ranged)
-    for name in sorted(plan.used, key=len, reverse=True):
-        text = text.replace(name, "", 1 + listed)
-    return len(text) <= MAX_LINE + MAX_OF_TABLE * listed and text.isprintable()
 
 
 def _differ(one: object, other: object) -> bool:

@@ -21,6 +21,7 @@ from dpengine.errors import (
     Fault,
     LedgerBusyError,
     LedgerError,
+    NoiseError,
     PlanError,
     PrivateReleaseError,
     ReleaseError,
@@ -45,6 +46,7 @@ STATUSES: dict[type[PrivateReleaseError], int] = {
     LedgerBusyError: TRY_AGAIN,
     ReleaseError: REFUSED,
     PlanError: WRONG_USE,
+    NoiseError: WRONG_USE,
     SettingsError: WRONG_USE,
     TableError: WRONG_USE,
 }

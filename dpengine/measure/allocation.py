@@ -11,12 +11,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
+from dpengine.marginals.division import divided_by_cells, shares_of_amounts, weight_within
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
@@ -36,9 +38,7 @@ __all__ = [
     "check_rings",
     "divide_over_tallies",
     "needs_a_model",
-    "root_of_cells",
     "total_variance",
-    "weight_within",
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # cells of a table of all columns through which others agree
@@ -100,13 +100,8 @@ def allocate_apart(plan: Plan) -> tuple[Allocation, ...]:
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
-    """Return the shares of ε for tables with amounts, beside tables of counts for a model.
-
-    They are the shares of `allocate_by_cells` if all tables were measured.
-    """
-    soft = maximal([table for table in plan.supports if plan.has_amount(table)])
-    every = allocate_by_cells(plan, [*soft, *maximal(plan.marginals)]) if soft else ()
-    return every[: len(soft)]
+    """Return the shares of ε for tables with amounts, beside tables of counts for a model."""
+    return tuple(allocate(plan, table, share) for table, share in shares_of_amounts(plan).items())
 
 
 def check_rings(plan: Plan) -> None:
@@ -142,35 +137,8 @@ def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
 
 
 def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Columns] = ()) -> tuple[Allocation, ...]:
-    """Divide ε over `tables` in proportion to the cube roots of their weighted cells, rounded to thousandths.
-
-    The weight of a table is that of the heaviest published one within it. Those `apart` are measured separately, so
-    they and their sums do not count in larger tables.
-    """
-    weights = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
-    total = sum(weights)
-    return tuple(
-        allocate(plan, table, plan.for_tables * weight / total) for table, weight in zip(tables, weights, strict=True)
-    )
-
-
-def root_of_cells(cells: float) -> int:
-    """Return the cube root of a number of weighted cells, in thousandths: ε is divided in proportion to it."""
-    root: float = cells ** (1 / 3)
-    return max(1, round(1000 * root))
-
-
-def weight_within(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
-    """Return the weight of the heaviest published table within `table`, without those within a smaller one `apart`."""
-    if not plan.weights:
-        return 1.0
-    smaller = [frozenset(each) for each in apart if {*each} < {*table}]
-    within = [
-        weight
-        for published, weight in plan.weights.items()
-        if {*published} <= {*table} and not any({*published} <= each for each in smaller)
-    ]
-    return float(max(within, default=1))
+    """Divide ε over `tables` by their weighted cells; those `apart` are measured beside larger ones that hold them."""
+    return tuple(map(partial(allocate, plan), tables, divided_by_cells(plan, tables, apart)))
 
 
 def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:

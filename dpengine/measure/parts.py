@@ -16,12 +16,13 @@ from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
+from dpengine.marginals.division import root_of_cells, weight_within
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation, Measurements
 from dpengine.marginals.nested import in_one, tree_order
 from dpengine.marginals.plan_levels import measured_at
 from dpengine.measure.adaptive import measure_adaptively
-from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings, root_of_cells, weight_within
+from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings
 from dpengine.measure.box_measurement import blank_boxes
 from dpengine.measure.box_strategy import boxes_of
 from dpengine.measure.levels import allocate_levels, cells_of_levels, variances_of_levels

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
+from dpengine.errors import NoiseError
 from dpengine.exact import rational
 from dpengine.noise.bits import BitSource, keystream
 from dpengine.noise.exact_exp import Bounds, complement, exp_between, product, quotient
@@ -55,14 +56,18 @@ def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -
     Table look-ups do not take constant time: draw all noise in one call, before anything is shown, and
     not beside an adversary who can time this machine's memory.
 
-    Raises TypeError for a float or bool `scale` and ValueError for one that is unreadable, not positive,
-    or above `MAX_SCALE`. A draw beyond ±2^61 would raise OverflowError; its probability is below exp(−2^21).
+    Raises `NoiseError` for a `scale` that is a float or bool, unreadable, not positive, or above `MAX_SCALE`, and for a
+    `size` that is no length and no shape. A draw beyond ±2^61 would raise OverflowError; its probability is below
+    exp(−2^21).
 
     >>> discrete_laplace("3/7", (2, 5)).shape
     (2, 5)
     """
     levels = _levels(_exact(scale))
-    out = np.empty(size, dtype=np.int64)
+    try:
+        out = np.empty(size if size is not None else -1, dtype=np.int64)  # NumPy takes None as ()
+    except (TypeError, ValueError):
+        raise NoiseError("the size is a length or a shape: whole numbers, 0 or more") from None
     _fill(out.reshape(-1), levels, keystream())
     return out
 
@@ -101,9 +106,12 @@ def likelihoods(scale: Fraction | int | str) -> tuple[int, dict[int, int]]:
 
 
 def _exact(scale: object) -> Fraction:
-    exact = rational(scale, "scale", strict=True, digits=40)
+    try:
+        exact = rational(scale, "scale", strict=True, digits=40)
+    except (TypeError, ValueError) as error:
+        raise NoiseError(str(error)) from None
     if not 0 < exact <= MAX_SCALE:
-        raise ValueError(f"scale must be above 0 and at most {MAX_SCALE}")
+        raise NoiseError(f"scale must be above 0 and at most {MAX_SCALE}")
     return exact
 
 

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
+from pydantic_core import PydanticKnownError
 
 from dpengine.errors import Fault, PlanError
 from dpengine.translation.catalogue import ENGLISH, _, language, languages, mark, number, plural
@@ -27,6 +28,7 @@ __all__ = [
     "NumberFormat",
     "Text",
     "Texts",
+    "Whole",
     "alike",
     "at_most",
     "readable_faults",
@@ -71,6 +73,13 @@ def _has_a_catalogue(code: str) -> str:
     return code
 
 
+def _no_truth(value: object) -> object:
+    if isinstance(value, bool):  # in a file: yes, no, on or off
+        raise PydanticKnownError("int_type")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_truth)]  # a whole number; `rows: yes` is none
 # Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
 Line = Annotated[
     str,

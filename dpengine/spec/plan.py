@@ -24,12 +24,12 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.declared import About, Declared, Language, Line, Text
+from dpengine.spec.declared import About, Declared, Language, Line, Text, Whole
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
 from dpengine.spec.numeric.association import Association
-from dpengine.spec.plan_checks import check_not_found, check_tables
+from dpengine.spec.plan_checks import check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
@@ -68,11 +68,13 @@ Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(ex
 class Unit(Declared):
     """The unit of privacy: one row, or one person, named by the ID column `id`, with at most `rows` rows."""
 
-    rows: int = Field(default=1, ge=1, le=1_000_000)
+    rows: Whole = Field(default=1, ge=1, le=1_000_000)
     id: Text | None = None
 
     @model_validator(mode="after")
     def _check_id(self) -> Unit:
+        if self.id is not None and not self.id.strip():
+            raise ValueError(_("a column needs its name, as in the table's header"))
         if self.rows > 1 and self.id is None:
             raise ValueError(_("more than one row a person needs 'id', the column that names the person"))
         return self
@@ -93,7 +95,7 @@ class Plan(WithTallies, WithParts, Declared):
     dataset: Dataset
     epsilon: Epsilon
     unit: Unit = Unit()
-    rows_about: int | None = Field(default=None, ge=1, le=10**12)
+    rows_about: Whole | None = Field(default=None, ge=1, le=10**12)
     columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
     tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(read_table)], ...] | Each
     strategy: Strategy = "auto"
@@ -149,6 +151,7 @@ class Plan(WithTallies, WithParts, Declared):
             )
         if not self.marginals:
             raise ValueError(_("list at least one table"))
+        object.__setattr__(self, "columns", with_knots(self.columns, self.listed))  # before anything follows from them
         check_tables(self)
         if self.unit.id is not None and self.unit.id in self.used:
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.spec.domain import Amount
+from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.numeric.found_bins import MAX_SHARE
+from dpengine.spec.published_table import PublishedTable
 from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["check_not_found", "check_tables"]
+__all__ = ["check_not_found", "check_tables", "with_knots"]
 
 MIN_KNOTS = 5  # of an amount, for its quantiles
 SUGGESTED = 20  # intervals between knots
@@ -163,7 +166,7 @@ def _check_amount(plan: Plan, table: Columns, name: str, amount: str) -> None:
                 name=name,
                 amount=amount,
                 least=MIN_KNOTS,
-                knots=_even_knots(plan.amount(amount)),
+                knots=f"[{', '.join(map(str, _even_knots(plan.amount(amount))))}]",
             )
         )
 
@@ -241,7 +244,25 @@ def _check_associations(plan: Plan, table: Columns, name: str) -> None:
             )
 
 
-def _even_knots(amount: Amount) -> str:
-    """Return knots that an amount could have for quantiles, as a plan file has them."""
+def with_knots(columns: tuple[Column, ...], tables: Iterable[object]) -> tuple[Column, ...]:
+    """Return `columns` with even knots in each amount that declares none and whose quantiles a table asks for."""
+    parted = {name for table in tables if isinstance(table, PublishedTable) for name in table.quantiles}
+    return tuple(
+        _with_knots(each) if isinstance(each, Amount) and each.name in parted and not each.knots else each
+        for each in columns
+    )
+
+
+def _with_knots(amount: Amount) -> Amount:
+    """Return an amount with even knots. Raises ValueError if its steps are too fine for them."""
+    fields = {name: getattr(amount, name) for name in Amount.model_fields}
+    try:
+        return Amount(**{**fields, "knots": _even_knots(amount)})
+    except PlanError as error:
+        raise ValueError(str(error)) from None
+
+
+def _even_knots(amount: Amount) -> tuple[Decimal, ...]:
+    """Return knots that an amount could have for quantiles, as far as its steps allow."""
     knots = even_knots(amount.low, amount.high, amount.step, min(SUGGESTED, amount.grid.steps))
-    return f"[{', '.join(f'{knot.normalize():f}' for knot in knots)}]"
+    return tuple(Decimal(f"{knot.normalize():f}") for knot in knots)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from dpengine.errors import PlanError
 from dpengine.exact import decimal
-from dpengine.spec.declared import Declared, Text
+from dpengine.spec.declared import Declared, Text, Whole
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.numeric.association import Association, Pairs, Slopes
 from dpengine.spec.numeric.quantile_parts import QuantileParts
@@ -21,7 +21,7 @@ __all__ = ["Each", "PublishedTable", "read_table"]
 class Each(Declared):
     """All tables of `each` columns."""
 
-    each: int = Field(ge=1, le=MAX_TABLE_COLUMNS)
+    each: Whole = Field(ge=1, le=MAX_TABLE_COLUMNS)
 
 
 MIN_WEIGHT, MAX_WEIGHT = Decimal("0.001"), Decimal(1000)
@@ -72,7 +72,7 @@ class PublishedTable(Declared):
     slope: Slopes = ()
     weight: Weight = Decimal(1)
     distinct: bool = False
-    cells_per_person: int = Field(default=1, ge=1, le=1_000_000)
+    cells_per_person: Whole = Field(default=1, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
     def _check_distinct(self) -> PublishedTable:

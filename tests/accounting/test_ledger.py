@@ -246,6 +246,17 @@ def test_nothing_is_drawn_when_the_cap_refuses(ledger: Ledger) -> None:
         ledger.charge_once(price, lambda: pytest.fail("prepared"), lambda _: pytest.fail("drawn"), Note.reopen)
 
 
+def test_what_another_process_publishes_meanwhile_is_returned_though_it_has_spent_the_last_of_the_cap(
+    ledger: Ledger,
+) -> None:
+    """Both ask for the same of the same data at once: the later one is not refused, and draws nothing."""
+    ledger.set_cap("clinic", 1)
+    price = Charge(Kind.ANSWER, "clinic", ledger.fingerprint(b"rows"), "plan", Fraction(1), "", "")
+    later = ledger.charge_once(price, lambda: note(ledger), lambda _: pytest.fail("drawn"), Note.reopen)
+    assert later == Note("plan")
+    assert ledger.spent("clinic") == 1
+
+
 def test_a_release_id_is_used_once(ledger: Ledger) -> None:
     charge(ledger, "plan")
     with pytest.raises(LedgerError):

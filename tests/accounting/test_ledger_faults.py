@@ -264,6 +264,16 @@ def test_a_writer_waits_for_others_for_more_than_half_a_minute(stored_url: str) 
         assert connection.exec_driver_sql(statement).scalar_one() > 30_000  # milliseconds
 
 
+def test_a_charge_is_in_the_file_itself_when_it_is_committed(tmp_path: Path) -> None:
+    """Not in the system's memory, nor for long in a log beside the file, which a copy may leave behind."""
+    store = database.Store(f"sqlite:///{tmp_path / 'ledger.db'}", hash_chain.build)
+    with store.writing() as connection:
+        said = [connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+                for name in ("synchronous", "wal_autocheckpoint", "journal_mode")]  # fmt: skip
+    full = 2
+    assert said == [full, 1, "wal"]
+
+
 def test_a_charge_is_on_the_disk_when_it_is_committed_whatever_the_server_is_set_to(postgres: str) -> None:
     url = empty_schema(postgres)
     statement = "SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +20,7 @@ from dpengine.audit.bounds import least_epsilon
 from dpengine.audit.neighbours import MOVES, NEIGHBOURS
 from dpengine.audit.publications import empirical_bound, evidence
 from dpengine.counting.contribution_bounding import Kept, bounded_rows
-from dpengine.marginals.measurement import Allocation, Measurement, Measurements
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
 from dpengine.measure.allocation import allocate
 from dpengine.measure.levels import allocate_levels
 from dpengine.measure.quantile_choice import scores
@@ -156,3 +157,14 @@ def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float
     """A lower bound on ε that is wrong with a probability of 1e-9 at most."""
     result = empirical_bound("", epsilon, with_one, without)
     return least_epsilon(result.hits, result.runs, result.hits_without, result.runs, 1e-9)
+
+
+def test_private_choices_cost_what_was_charged_for_them() -> None:
+    neighbours = NEIGHBOURS["adaptive, amounts"](EPSILON)
+    measured = decide(neighbours.plan).measure(lambda marginals: neighbours.without)
+    choices = tuple(Choice("a pair", PERMUTE_AND_FLIP, Fraction(1, part), 1) for part in (7, 11))
+    before, after = (
+        neighbours._cost(each, neighbours.persons[0])
+        for each in (measured, replace(measured, choices=(*measured.choices, *choices)))
+    )
+    assert after - before == Fraction(1, 7) + Fraction(1, 11)

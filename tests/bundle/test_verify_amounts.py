@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 
 from dpengine import Plan, release, verify
+from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.promises import promises
+from dpengine.estimate.amounts import _solve, mean_reach
+from dpengine.measure.strategy import decide
 from tests.bundle.test_verify import cell, faults_of, stated
 from tests.bundles import Members, members_of, rows_of, zipped
 
@@ -200,3 +203,17 @@ def test_intervals_of_means_are_about_as_wide_as_their_noise_if_values_may_be_mi
     middle, place = float(row[header.index("mean_pay")]), header.index(f"mean_pay_{end}") - len(header)
     cell(SEX, 1, -place, lambda text: f"{round(middle + factor * (float(text) - middle), 4):.12g}")(members)
     assert f"{SEX}: intervals of mean_pay are not as wide as its noise" in faults_of(zipped(members))
+
+
+def test_an_interval_of_a_mean_fits_a_number_of_people_that_was_rounded_to_whole_ones() -> None:
+    """At hardly any noise, two fifths of a person are published as none; their interval is as wide as their noise."""
+    plan = plan_of([{"columns": ["sex"], "mean": ["pay"]}]).at(60)
+    widths, amount = AmountWidths(plan, decide(plan).allocations, counts=True), plan.amount("pay")
+    people, scale = np.full(plan.shape(("sex",)), 0.4), float(amount.high - amount.low)
+    ends = _solve(0.3 * people, people, mean_reach(amount, ("sex",), widths))
+    low, high = (np.round(float(amount.low) + scale * end, 4) for end in ends)
+    numbers = {"mean_pay_low": low, "mean_pay": (low + high) / 2, "mean_pay_high": high, "known_pay": 0 * people}
+    assert (high - low < scale / 2).all()
+    assert not list(widths.faults(("sex",), people, numbers))
+    narrow = numbers | {"mean_pay_low": numbers["mean_pay"] - 1, "mean_pay_high": numbers["mean_pay"] + 1}
+    assert list(widths.faults(("sex",), people, narrow))

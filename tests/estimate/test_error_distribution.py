@@ -56,6 +56,21 @@ def test_sums_of_draws_are_distributed_as_the_convolution(times: int) -> None:
         assert error.half_width(confidence) == int(np.argmax(within >= confidence))
 
 
+@pytest.mark.parametrize(("one", "other"), [(2, 5), (3, 4), (7, 11), (10, 30), (4, 25)])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+def test_half_widths_of_draws_of_two_scales_are_never_too_small_and_hardly_too_large(
+    one: int, other: int, confidence: float
+) -> None:
+    """They are computed on a grid finer than the whole numbers."""
+    pmfs = [stats.dlaplace(1 / scale).pmf(np.arange(-900, 901)) for scale in (one, other)]
+    exact = np.convolve(*pmfs)
+    distance = np.abs(np.arange(exact.size) - exact.size // 2)
+    within = np.bincount(distance, exact).cumsum()
+    half_width = _weighted_sum(((1.0, 1, Fraction(one)), (1.0, 1, Fraction(other)))).half_width(confidence)
+    least, deviation = int(np.argmax(within >= confidence)), math.sqrt((exact * distance**2).sum())
+    assert least <= half_width <= least + 0.05 * deviation
+
+
 @pytest.mark.parametrize("times", [2, 7])
 def test_sums_on_a_lattice_too_fine_to_be_listed_are_as_wide_as_their_limit(times: int) -> None:
     """A sum of Laplace draws of scale 1 is the difference of two gamma variables."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpengine import Plan
 from dpengine.array_types import Columns, Ints
+from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.levels import LevelEstimates
+from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.plan_levels import added_up, level_of, tree_of
@@ -133,3 +136,22 @@ def test_where_leaves_are_mostly_empty_counts_agree_and_estimates_and_intervals_
     published, linear = result.counts(("place",)), np.rint(np.maximum(nodes[-1], 0))
     assert np.abs(published - leaves).sum() < 0.5 * np.abs(linear - leaves).sum()
     assert (published[leaves == 0] == 0).mean() > 0.9
+
+
+def test_what_levels_say_to_a_model_beside_them_has_their_noise() -> None:
+    """A model takes the total and the columns beside the levels as measured once more: with this variance, and 1/12."""
+    cells = {"sex": 2, "ward": 5, "age": 4}
+    columns: list[dict[str, Any]] = [
+        {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
+        for name, size in cells.items()
+    ]
+    towns = {"north": ["n1", "n2"], "south": ["s1"]}
+    columns.append({"name": "place", "kind": "category", "values": towns, "levels": ["state", "town"]})
+    tables = [["place@state", "sex"], ["place", "sex"], ["sex", "ward"], ["ward", "age"], ["sex", "age"]]
+    strategy = decide(Plan(dataset="d", epsilon=4, columns=columns, tables=tables, strategy="adaptive"))
+    estimates = derive_estimates(strategy.plan, strategy.blank())
+    assert isinstance(estimates, EstimatesOfParts)
+    assert estimates.model is not None
+    (levels,) = estimates.levels
+    stated = {one.allocation.columns: float(2 * one.allocation.scale**2) for one in estimates.model.known}
+    assert stated == {each: pytest.approx(levels.variance(each) + 1 / 12, rel=1e-4) for each in ((), ("sex",))}

@@ -173,14 +173,25 @@ def test_quantiles_that_cannot_be_found_are_refused() -> None:
         with pytest.raises(PlanError, match=fragment):
             with_knots(1, [{"columns": ["g"], "quantiles": quantiles}], **amount)
 
-    refused(r"needs at least 5: declare knots in its range, such as \[0, 50, 100, .*, 1000\]", {"pay": [0.5]}, knots=())
-    refused("needs at least 5", {"pay": [0.5]}, knots=[0, 500, 700, 1000])
+    few = [0, 500, 700, 1000]
+    refused(r"at least 5: declare knots in its range, such as \[0, 50, 100, .*, 1000\]", {"pay": [0.5]}, knots=few)
+    refused("needs at least 5", {"pay": [0.5]}, knots=[0, 1000])
     refused("between 0 and 1", {"pay": [0, 0.5]})
     refused("between 0 and 1", {"pay": ["half"]})
     refused("at most 4 decimals", {"pay": ["0.33333"]})
     refused("such as", {"pay": 0.5})
     refused("of kind amount", {"h": [0.5]})
     refused("quantiles", {"pay": []})
+
+
+def test_an_amount_whose_quantiles_are_asked_for_has_even_knots_if_it_declares_none() -> None:
+    asked = [{"columns": ["g"], "quantiles": {"pay": [0.5]}}]
+    plan, declared = with_knots(1, asked, knots=()), with_knots(1, asked, knots=[*range(0, 1001, 50)])
+    assert plan.amount("pay").knots == declared.amount("pay").knots
+    assert plan.key == declared.key
+    assert plan.amount("pay").grain == declared.amount("pay").grain
+    assert Plan.loads(plan.dumps()) == plan
+    assert with_knots(1, [{"columns": ["g"], "mean": ["pay"]}], knots=()).amount("pay").knots == ()
 
 
 def test_quantiles_are_read_and_written_and_cost_nothing_beside_means() -> None:

@@ -458,9 +458,9 @@ FAULTS = [
     ),
     Fault(
         "every table gets all of ε",
-        ALLOCATION,
-        "allocate(plan, table, plan.for_tables * weight / total)",
-        "allocate(plan, table, plan.epsilon)",
+        "dpengine/marginals/division.py",
+        "[(plan.for_tables if epsilon is None else epsilon) * root / total for root in roots]",
+        "[plan.epsilon for root in roots]",
         "tests/measure/test_strategy.py::test_shares_add_up_to_epsilon_exactly_and_cover_every_table",
     ),
     Fault(
@@ -1001,5 +1001,34 @@ FAULTS = [
         "decided = heads[lanes, first]",
         "decided = heads[lanes, first] | (tries == 1)",
         OF_LEARNING + "::test_losses_of_all_rounds_before_count_however_rounds_are_divided",
+    ),
+    Fault(
+        "a lower bound on an exponential is rounded to the nearest digit",
+        "dpengine/noise/exact_exp.py",
+        "down.next_minus(down.exp(down.divide(*ratio)))",
+        "down.exp(down.divide(*ratio))",
+        "tests/noise/test_laplace.py::test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number",
+    ),
+    Fault(
+        "half-widths of several scales are rounded down to the grid",
+        "dpengine/estimate/error_distribution.py",
+        "slack=0 if lattice else 4",
+        "slack=0",
+        "tests/estimate/test_error_distribution.py"
+        "::test_half_widths_of_draws_of_two_scales_are_never_too_small_and_hardly_too_large",
+    ),
+    Fault(
+        "what levels say to a model beside them has half of their noise",
+        "dpengine/estimate/estimates.py",
+        "2 / levels.variance(columns))",
+        "8 / levels.variance(columns))",
+        "tests/estimate/test_levels.py::test_what_levels_say_to_a_model_beside_them_has_their_noise",
+    ),
+    Fault(
+        "an audit takes private choices for free",
+        "dpengine/audit/neighbours.py",
+        "choices = [choice.epsilon for choice in measured.choices]",
+        "choices: list[Fraction] = []",
+        "tests/audit/test_neighbours.py::test_private_choices_cost_what_was_charged_for_them",
     ),
 ]

@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from dpengine.array_types import Ints
+from dpengine.errors import NoiseError, PrivateReleaseError
 from dpengine.noise import bits, exact_exp
 from dpengine.noise import laplace as noise
 from dpengine.noise.bits import keystream
@@ -385,6 +386,17 @@ def test_draws_fill_an_int64_array_of_any_shape(size: int | tuple[int, ...], mon
     assert (values == 1).all()
 
 
+@pytest.mark.parametrize("whole", [1, 12_345, 24_109, 40_961, 65_535])
+@pytest.mark.parametrize("beside", [-1, 1])
+def test_bounds_on_an_exponential_hold_however_near_it_is_to_a_whole_number(whole: int, beside: int) -> None:
+    """Any rounding to the digits in which it is computed would give the whole number itself."""
+    exact = Context(prec=60)
+    near = exact.divide(exact.add(whole, Decimal(beside).scaleb(-30)), 2**16)
+    low, high = exact_exp.exp_between(Fraction(exact.minus(exact.ln(near))), 16)
+    true = exact.multiply(near, 2**16)
+    assert low <= true <= high
+
+
 @pytest.mark.parametrize("scale", ["10", 10, Fraction(10), "10/1", "10.0"])
 def test_a_scale_has_many_spellings_and_one_meaning(scale: Fraction | int | str) -> None:
     assert noise._exact(scale) == 10
@@ -392,7 +404,7 @@ def test_a_scale_has_many_spellings_and_one_meaning(scale: Fraction | int | str)
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, True, None, np.float64(1), Decimal(1), b"1", [1]])
 def test_an_inexact_scale_is_refused(scale: Any) -> None:
-    with pytest.raises(TypeError, match="must be exact"):
+    with pytest.raises(NoiseError, match="must be exact"):
         discrete_laplace(scale, 1)
 
 
@@ -400,11 +412,17 @@ def test_an_inexact_scale_is_refused(scale: Any) -> None:
     "scale", [0, -1, Fraction(-1, 2), "0", "-1", "", "ten", "inf", "nan", "1e3", "1/0", " 1", "1_0", "٣", 2**40 + 1]
 )
 def test_an_unusable_scale_is_refused(scale: Any) -> None:
-    with pytest.raises(ValueError, match="scale"):
+    with pytest.raises(NoiseError, match="scale"):
         discrete_laplace(scale, 1)
 
 
 def test_an_unusable_size_is_refused() -> None:
-    for size in (-1, 1.5, "3", (2, -1)):
-        with pytest.raises((TypeError, ValueError)):
+    for size in (-1, 1.5, "3", (2, -1), None):
+        with pytest.raises(NoiseError, match="size"):
             discrete_laplace(1, size)  # type: ignore[arg-type]
+
+
+def test_an_error_of_noise_is_one_of_this_program_and_the_built_in_ones_that_it_was() -> None:
+    assert issubclass(NoiseError, PrivateReleaseError)
+    assert issubclass(NoiseError, ValueError)
+    assert issubclass(NoiseError, TypeError)

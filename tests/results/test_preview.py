@@ -63,6 +63,19 @@ def test_a_table_drawn_alone_has_the_errors_that_it_has_among_all(plan: Plan) ->
         assert drawn == pytest.approx(whole, rel=1e-4)
 
 
+def test_a_table_drawn_alone_has_the_errors_of_persons_with_several_rows() -> None:
+    """Also where the total, which two tables tell, is drawn as one number of a scale of its own."""
+    plan = letters_plan([4, 5, 6], {"each": 1}, unit={"id": "who", "rows": 3})
+    drawn, whole = (
+        error_distribution.least_squares(plan, allocations).variance(("a",))
+        for allocations in (
+            [one.allocation for one in preview_table(plan, ("a",)).measurements],
+            decide(plan).allocations,
+        )
+    )
+    assert drawn == pytest.approx(whole, rel=1e-4)
+
+
 def test_noise_is_drawn_for_the_shown_table_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[str, ...]] = []
 

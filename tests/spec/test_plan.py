@@ -228,3 +228,29 @@ def test_a_column_that_is_a_name_alone_is_refused_with_an_example() -> None:
         PlanError, match=r"columns → 1: a column is declared with its name.*\{name: smokes, kind: yesno"
     ):
         Plan(dataset="d", epsilon=1, columns=["age"], tables=[["age"]])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"unit": {"rows": True}},
+        {"unit": {"id": "person", "rows": True}},
+        {"rows_about": True},
+        {"tables": {"each": True}},
+        {"tables": [{"columns": ["smokes"], "distinct": True, "cells_per_person": True}]},
+        {"columns": [{"name": "smokes", "kind": "number", "from": 0, "to": 9, "step": 1, "bins": {"count": True}}]},
+        {"columns": [{"name": "smokes", "kind": "category", "values": "found", "among": {"from": 1, "to": True}}]},
+    ],
+)
+def test_yes_is_no_whole_number(entry: dict[str, object]) -> None:
+    """In a file, `rows: yes` is the truth value."""
+    plan = {"dataset": "demo", "epsilon": "1", "columns": [{"name": "smokes", "kind": "yesno"}], "tables": [["smokes"]]}
+    with pytest.raises(PlanError, match="valid integer"):
+        Plan(**{**plan, **entry})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_a_column_of_persons_has_a_name(name: str) -> None:
+    with pytest.raises(PlanError, match="unit: a column needs its name"):
+        Plan(dataset="demo", epsilon="1", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]],
+             unit={"id": name, "rows": 2})  # fmt: skip

@@ -101,6 +101,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"pattern": " #"}, "no pattern"),
     ({"pattern": "(#)"}, "no pattern"),
     ({"pattern": "#", "share": "1"}, "share"),
+    ({"pattern": "#", "share": "0"}, "share"),
+    ({"pattern": "#", "share": "-1/10"}, "share"),
     ({"pattern": "#", "chance": "1/2"}, "chance"),
     ({"pattern": "#", "most": 0}, "greater than"),
     ({"first": 0, "last": 5, "found": ["3", "9"]}, "a value that was found is not possible here"),

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
 from dpengine.bundle.checks.choice_check import has_early_audit, wrong_audit, wrong_purpose
+from dpengine.bundle.checks.division_check import wrong_division
 from dpengine.bundle.checks.model_check import ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.estimator import Estimator, estimator
@@ -55,6 +56,9 @@ def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> l
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
     whole = [each for each in _allocations(checked, plan, adaptive=adaptive) if each is not None]
+    if not faults:
+        chosen = (each for each in checked.measurements if each.purpose == QUANTILES)
+        faults += wrong_division(plan, whole, [(tuple(each.columns), rational(each.epsilon)) for each in chosen])
     if not adaptive:
         return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]

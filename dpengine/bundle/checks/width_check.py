@@ -33,6 +33,7 @@ __all__ = ["AmountWidths"]
 OF_SUMS = 0.02  # of a width: what other versions may compute
 OF_MEANS = 0.1  # h is known at some means only, and jumps between them (`estimate.amounts.ANCHORS`)
 OF_PEOPLE = 3  # 95 % half-widths of the noise in a number of people, within which it is published
+WHOLE = 1  # by which rounding to whole people, with the same sums, may move that number
 
 
 class AmountWidths:
@@ -109,7 +110,7 @@ class AmountWidths:
     ) -> bool:
         """Return whether intervals of means are as wide as their noise for a number of people near the `known` ones."""
         coefficients = [*[1.0] * len(amount.knot_fractions), 0.0]
-        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1]
+        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1] + WHOLE
         return self._mean_fits(amount, table, np.maximum(known - apart, 0), known + apart, low, middle, high)
 
     def _sum_fits(self, amount: Amount, table: Columns, low: Floats, middle: Floats, high: Floats) -> bool:

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, field_serializer, 
 
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.noise.threshold import MAX_KEYS
-from dpengine.spec.declared import Declared, Line
+from dpengine.spec.declared import Declared, Line, Whole
 from dpengine.spec.limits import MAX_FOUND
 from dpengine.spec.numeric.found_bins import Share
 from dpengine.translation.catalogue import _, number
@@ -55,10 +55,10 @@ class Universe(Declared):
 
     pattern: tuple[Line, ...] = Field(default=(), description="such as ##### for five digits, @ for a capital letter")
     letters: Line = Field(default="", description="the letters of texts, such as a-z")
-    longest: int | None = Field(default=None, ge=1, le=_MAX_LENGTH, description="the most letters of a text")
-    first: int | None = Field(default=None, alias="from", ge=-_MAX_WHOLE, le=_MAX_WHOLE)
-    last: int | None = Field(default=None, alias="to", ge=-_MAX_WHOLE, le=_MAX_WHOLE)
-    most: int = Field(default=1_000, ge=1, le=MAX_FOUND, description="the most values that are kept")
+    longest: Whole | None = Field(default=None, ge=1, le=_MAX_LENGTH, description="the most letters of a text")
+    first: Whole | None = Field(default=None, alias="from", ge=-_MAX_WHOLE, le=_MAX_WHOLE)
+    last: Whole | None = Field(default=None, alias="to", ge=-_MAX_WHOLE, le=_MAX_WHOLE)
+    most: Whole = Field(default=1_000, ge=1, le=MAX_FOUND, description="the most values that are kept")
     share: Share = Field(default=Fraction(1, 4), description="the part of ε that finding values costs")
     chance: Chance = Field(default=Fraction(1, 1_000), description="that a value is found which nobody has")
     found: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
-from dpengine.spec.declared import Declared
+from dpengine.spec.declared import Declared, Whole
 from dpengine.spec.numeric.edges import EqualEdges, check_edges
 from dpengine.spec.numeric.grid import Grid
 from dpengine.translation.catalogue import _, localised, number
@@ -52,7 +52,7 @@ class Bins(Declared):
     Fraction(1, 10)
     """
 
-    count: int = Field(ge=2, le=MAX_BINS)
+    count: Whole = Field(ge=2, le=MAX_BINS)
     share: Share = DEFAULT_SHARE
     found: tuple[Decimal, ...] = ()
 

@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from dpengine.exact import ExactLike
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec import strict_yaml
-from dpengine.spec.declared import Declared
+from dpengine.spec.declared import Declared, Whole
 from dpengine.spec.domain import Amount, Column, cells_payload
 from dpengine.spec.plan import Dataset, Epsilon, Unit
 from dpengine.spec.query.condition import Condition, all_of, check_stated
@@ -56,7 +56,7 @@ class Question(Declared):
     where: tuple[Condition, ...] = ()
     by: tuple[Column, ...] = Field(default=(), max_length=2)
     unit: Unit = Unit()
-    rows_about: int | None = Field(default=None, ge=1, le=10**12)
+    rows_about: Whole | None = Field(default=None, ge=1, le=10**12)
 
     if TYPE_CHECKING:
 

@@ -74,6 +74,13 @@ def test_each_role_allows_what_its_name_says(email: str, group: str, may: set[Ma
     assert accounts(email)[group].may == may
 
 
+def test_a_steward_who_also_publishes_does_not_say_what_needs_approval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They could lift the rule, publish, and set it again."""
+    set_rules(monkeypatch, f"{PROVIDER}\n[groups.clinic]\nowners = {[ANN]}\nstewards = {[ANN, SAM]}\n")
+    assert accounts(ANN)["clinic"].may == {May.PUBLISH, May.CAP, May.APPROVE}
+    assert accounts(SAM)["clinic"].may == {May.CAP, May.APPROVE, May.RULE}
+
+
 def test_each_account_is_an_owner_of_its_own() -> None:
     assert [account.owner for account in accounts(ANN).values()] == ["group:clinic", "group:school"]
     assert accounts("zoe@example.org")["your own account"].owner == "person:provider zoe@example.org"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import io
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from starlette.exceptions import HTTPException
 
-from pages.parts.server import lifespan, session_resources, uploads
+from pages.parts.server import lifespan, session_resources, upload_route, uploads
 from pages.parts.server.uploads import Busy, Closed, Place
 
 
@@ -157,3 +162,20 @@ def test_a_server_has_one_private_folder_and_removes_those_of_killed_servers(fil
             assert second != first
             assert first.exists(), "a running server's files are its own"
     assert list(files.iterdir()) == []
+
+
+@pytest.mark.parametrize(("last", "fits"), [(b"67890", True), (b"678901", False)])
+def test_a_body_of_one_byte_more_than_the_limit_is_refused_whatever_size_it_stated(
+    last: bytes, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Body:
+        async def stream(self) -> AsyncIterator[bytes]:
+            for part in (b"12345", last):
+                yield part
+
+    monkeypatch.setattr(uploads, "limit", lambda: 10)
+    place, file = uploads.Place("a session"), io.BytesIO()
+    write = upload_route._write(Body(), place, file)  # type: ignore[arg-type]
+    with nullcontext() if fits else pytest.raises(HTTPException, match="larger than this server takes"):
+        asyncio.run(write)
+    assert file.getvalue() == (b"1234567890" if fits else b"")

@@ -1,0 +1,58 @@
+"""Divide ε over tables that are measured, in proportion to the cube roots of their weighted cells.
+
+The shares follow from the plan and from which tables are measured, so every reader of a release computes them again.
+`measure.allocation` says why they are good, and which tables are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpengine.array_types import Columns
+from dpengine.marginals.graphs import maximal
+from dpengine.spec.plan import Plan
+
+__all__ = ["divided_by_cells", "root_of_cells", "shares_of_amounts", "weight_within"]
+
+
+def divided_by_cells(
+    plan: Plan, tables: Sequence[Columns], apart: Sequence[Columns] = (), epsilon: Fraction | None = None
+) -> list[Fraction]:
+    """Divide `epsilon`, by default that of all tables of `plan`, in proportion to cube roots, rounded to thousandths.
+
+    The weight of a table is that of the heaviest published one within it. Those `apart` are measured separately, so
+    they and their sums do not count in larger tables.
+    """
+    roots = [root_of_cells(weight_within(plan, table, apart) * plan.cells(table)) for table in tables]
+    total = sum(roots)
+    return [(plan.for_tables if epsilon is None else epsilon) * root / total for root in roots]
+
+
+def shares_of_amounts(plan: Plan) -> dict[Columns, Fraction]:
+    """Return the shares of ε for tables with amounts, beside tables of counts for a model.
+
+    They are the shares of `divided_by_cells` if all tables were measured.
+    """
+    soft = maximal([table for table in plan.supports if plan.has_amount(table)])
+    shares = divided_by_cells(plan, [*soft, *maximal(plan.marginals)]) if soft else []
+    return dict(zip(soft, shares, strict=False))
+
+
+def root_of_cells(cells: float) -> int:
+    """Return the cube root of a number of weighted cells, in thousandths: ε is divided in proportion to it."""
+    root: float = cells ** (1 / 3)
+    return max(1, round(1000 * root))
+
+
+def weight_within(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
+    """Return the weight of the heaviest published table within `table`, without those within a smaller one `apart`."""
+    if not plan.weights:
+        return 1.0
+    smaller = [frozenset(each) for each in apart if {*each} < {*table}]
+    within = [
+        weight
+        for published, weight in plan.weights.items()
+        if {*published} <= {*table} and not any({*published} <= each for each in smaller)
+    ]
+    return float(max(within, default=1))
