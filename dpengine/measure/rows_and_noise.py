@@ -34,6 +34,8 @@ MEASURE_ALL_LARGER = 0.2 / math.sqrt(1000)
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
 MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
+# The same for more tables than columns, such as all tables of three: their pairs say much (benchmarks/larger_tables.py).
+MEASURE_ALL_OF_MANY, MORE_OF_MANY = 1.1, 0.1
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
@@ -80,6 +82,8 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
         return noise > (MEASURE_ALL_BY_SUMS if pairs else most)
     elif pairs:
         return noise > _most_noise(plan, tables, MEASURE_ALL_OF_FEW)
+    if len(tables) > len(plan.released):
+        return noise > MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
     return noise > MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
 
 

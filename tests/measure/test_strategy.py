@@ -142,6 +142,17 @@ def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_most_of_t
     assert decide(plan.model_copy(update={"rows_about": None})).closed_form
 
 
+def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_exceeds_all_rows() -> None:
+    """The limit is 1.1 of the rows at small ε, and 1.1 + ε/10 for a row."""
+    for epsilon, limit in (("0.01", 1.1), ("3", 1.4)):
+        plan = letters_plan([20, 20, 20, 10, 10], {"each": 3}, epsilon=epsilon, rows_about=1_000_000)
+        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
+        few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
+        assert len(decide(many).allocations) == 10
+        assert decide(few).plan.strategy == "adaptive"
+        assert decide(many).closed_form
+
+
 def test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_where_noise_is_little() -> None:
     """The limit is 0.2 of the rows in tables of 1,000 cells, and grows with the root of their number."""
     for size in (8, 15, 25):
