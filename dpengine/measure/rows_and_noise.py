@@ -34,7 +34,8 @@ MEASURE_ALL_LARGER = 0.2 / math.sqrt(1000)
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
 MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
-# The same for more tables than columns, such as all tables of three: their pairs say much (benchmarks/larger_tables.py).
+# The same for more tables than columns, such as all of three columns: their pairs say much
+# (benchmarks/larger_tables.py).
 MEASURE_ALL_OF_MANY, MORE_OF_MANY = 1.1, 0.1
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
@@ -60,38 +61,49 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether a model of pairs is needed, or is predicted to be more accurate than measured tables.
 
     Tables that agree without a model get one only if the number of rows is stated and noise is clearly too much:
-    without a model, their errors are known exactly.
+    without a model, their errors are known exactly. So do larger tables whose joint table could not be written down if
+    the number is not stated, or if they have amounts.
     """
     if len(tables) == 1:
         return False
-    pairs = max(map(len, tables)) < 3
+    unknown = plan.rows_about is None or bool(plan.amounts(()))
     if needs_a_model(plan, tables):
-        if pairs:
-            return noise_in_a_table(plan, tables) > _most_noise(plan, tables, MEASURE_ALL)
-        cells = math.fsum(map(plan.cells, tables)) / len(tables)
-        unknown = plan.rows_about is None or bool(plan.amounts(()))
-        return unknown or noise_in_a_table(plan, tables) > MEASURE_ALL_LARGER * math.sqrt(cells)
-    if plan.rows_about is None or plan.amounts(()) or plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
+        return (unknown and _are_larger(tables)) or noise_in_a_table(plan, tables) > _most_noise(plan, tables)
+    if unknown or plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
         return False
-    noise, per_row = noise_in_a_table(plan, tables), float(plan.for_tables) / plan.unit.rows
-    if junction_order(tables) is not None:
-        if plan.ranged:  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
-            return False
-    elif len(allocate_directly(plan)) == 1:
-        most = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
-        return noise > (MEASURE_ALL_BY_SUMS if pairs else most)
-    elif pairs:
-        return noise > _most_noise(plan, tables, MEASURE_ALL_OF_FEW)
-    if len(tables) > len(plan.released):
-        return noise > MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
-    return noise > MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
+    if plan.ranged and junction_order(tables) is not None:
+        return False  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
+    return noise_in_a_table(plan, tables) > _most_noise(plan, tables)
 
 
-def _most_noise(plan: Plan, tables: Sequence[Columns], most: float) -> float:
-    """Return the noise in a table, as a part of the rows, up to which pairs are measured: at least `most`."""
+def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
+    """Return the noise in a table, as a part of the rows, up to which several tables are measured."""
+    per_row = float(plan.for_tables) / plan.unit.rows
+    if needs_a_model(plan, tables):
+        if _are_larger(tables):
+            return MEASURE_ALL_LARGER * math.sqrt(math.fsum(map(plan.cells, tables)) / len(tables))
+        return max(MEASURE_ALL, _most_noise_of_empty(plan, tables))
+    if junction_order(tables) is None:
+        if len(allocate_directly(plan)) == 1:
+            larger = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
+            return larger if _are_larger(tables) else MEASURE_ALL_BY_SUMS
+        if not _are_larger(tables):
+            return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))
+        if len(tables) > len(plan.released):
+            return MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
+    return MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
+
+
+def _are_larger(tables: Sequence[Columns]) -> bool:
+    """Return whether some of the tables have more than two columns."""
+    return max(map(len, tables)) > 2
+
+
+def _most_noise_of_empty(plan: Plan, tables: Sequence[Columns]) -> float:
+    """Return the same for pairs of which most cells are empty, because there are more cells than rows."""
     cells_per_row = math.fsum(map(plan.cells, tables)) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
     columns = len({*chain.from_iterable(tables)})
-    return max(most, MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns))
+    return MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns)
 
 
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
