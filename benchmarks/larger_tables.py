@@ -3,8 +3,10 @@
     python benchmarks/larger_tables.py bank                        # the folder that `bank.py save bank` wrote
     python benchmarks/larger_tables.py bank --seed 2 --wide 4      # other columns and ε, tables of four columns
     python benchmarks/larger_tables.py bank --rows                 # errors of whole counts, which are dealt as rows
+    python benchmarks/larger_tables.py bank --tables flights,TV16 --people 1000000
 
-From each table of the bank, some columns, some of the people and an ε are drawn at random. Plans are taken in which the
+From each table of the bank, some columns, some of the people and an ε are drawn at random; so many `--people` are drawn
+with replacement. Plans are taken in which the
 noise of measured tables is a part of all rows between `LEAST_NOISE` and `MOST_NOISE`. Errors are mean L1 distances of
 expected counts to the truth over the published tables, as a part of all rows. Independence is told the number of rows;
 the others measure it. Plans are summed up by how measured tables are made to agree: as sums of one table, through one
@@ -38,11 +40,13 @@ LEAST_NOISE, MOST_NOISE, MAX_CELLS, TRIALS = 0.02, 10.0, 1_000_000, 60
 KINDS = ("sums of one table", "through one table", "through pairs")
 
 
-def draw(rng: np.random.Generator, codes: np.ndarray, sizes: np.ndarray, wide: int) -> tuple[np.ndarray, dpe.Plan]:
+def draw(
+    rng: np.random.Generator, codes: np.ndarray, sizes: np.ndarray, wide: int, many: int | None
+) -> tuple[np.ndarray, dpe.Plan]:
     """Return random columns of random people, and the plan of all their tables of `wide` columns."""
     columns = min(int(rng.choice(COLUMNS)), sizes.size)
     picked = np.sort(rng.choice(sizes.size, columns, replace=False))
-    people = rng.permutation(len(codes))[: rng.choice(ROWS)]
+    people = rng.choice(len(codes), many) if many else rng.permutation(len(codes))[: rng.choice(ROWS)]
     plan = dpe.Plan(
         dataset="benchmark",
         epsilon=str(rng.choice(EPSILONS)),
@@ -53,7 +57,9 @@ def draw(rng: np.random.Generator, codes: np.ndarray, sizes: np.ndarray, wide: i
     return codes[np.ix_(people, picked)], plan
 
 
-def compare(path: Path, seed: int, wide: int, rows: bool) -> tuple[str, dict[str, float], str] | None:
+def compare(
+    path: Path, seed: int, wide: int, rows: bool, many: int | None = None
+) -> tuple[str, dict[str, float], str] | None:
     """Return how the tables of the first plan taken agree, the errors by strategy, and a line that says so."""
     with np.load(path) as read:
         all_codes, all_sizes = read["codes"], read["sizes"]
@@ -62,7 +68,7 @@ def compare(path: Path, seed: int, wide: int, rows: bool) -> tuple[str, dict[str
         return None
     for _ in range(TRIALS):
         try:
-            codes, plan = draw(rng, all_codes, all_sizes, wide)
+            codes, plan = draw(rng, all_codes, all_sizes, wide, many)
         except (dpe.PlanError, ValueError):
             continue
         tables = maximal(plan.supports)
@@ -90,10 +96,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wide", type=int, default=3, help="columns of a table")
     parser.add_argument("--rows", action="store_true", help="errors of whole counts instead of expected ones")
+    parser.add_argument("--people", type=int, help="so many, drawn with replacement")
+    parser.add_argument("--tables", default="", help="only these, separated by commas")
     chosen = parser.parse_args()
+    only = {*filter(None, chosen.tables.split(","))}
     errors: dict[str, list[dict[str, float]]] = {}
     for path in sorted(chosen.folder.glob("*.npz")):
-        if (found := compare(path, chosen.seed, chosen.wide, chosen.rows)) is not None:
+        if only and path.stem not in only:
+            continue
+        if (found := compare(path, chosen.seed, chosen.wide, chosen.rows, chosen.people)) is not None:
             kind, error, line = found
             errors.setdefault(kind, []).append(error)
             print(line, flush=True)

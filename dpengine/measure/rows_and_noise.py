@@ -28,8 +28,9 @@ MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured ta
 # then most of the noise that is assumed is none at all (benchmarks/larger_tables.py).
 MEASURE_ALL_BY_LARGE_SUMS, MORE_BY_EPSILON_SQUARED = 0.8, 0.25
 # The same for larger tables whose joint table could not be written down, × √(cells of a table): measured tables follow
-# what the pairs say of them, which is most where cells are many (benchmarks/larger_tables.py).
-MEASURE_ALL_LARGER = 0.2 / math.sqrt(1000)
+# what the pairs say of them, which is most where cells are many (benchmarks/larger_tables.py). Of more columns, less
+# noise is too much: a model's pairs then say more.
+MEASURE_ALL_LARGER, FEW_COLUMNS_OF_LARGER = 0.2 / math.sqrt(1000), 8
 # The same if some tables have three or more columns, about which a model of pairs says less, or if tables agree without
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
@@ -81,7 +82,8 @@ def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     per_row = float(plan.for_tables) / plan.unit.rows
     if needs_a_model(plan, tables):
         if _are_larger(tables):
-            return MEASURE_ALL_LARGER * math.sqrt(math.fsum(map(plan.cells, tables)) / len(tables))
+            cells = math.fsum(map(plan.cells, tables)) / len(tables)
+            return MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.released))
         return max(MEASURE_ALL, _most_noise_of_empty(plan, tables))
     if junction_order(tables) is None:
         if len(allocate_directly(plan)) == 1:

@@ -23,7 +23,7 @@ from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
 from dpengine.results.mock_table import mock_counts
 from tests.calls_and_memory import calls
-from tests.plans import letters_plan, plans, sparse_plan
+from tests.plans import category, letters_plan, plans, sparse_plan
 
 
 @given(plans())
@@ -154,10 +154,12 @@ def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_exceeds_all_
 
 
 def test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_where_noise_is_little() -> None:
-    """The limit is 0.2 of the rows in tables of 1,000 cells, and grows with the root of their number."""
-    for size in (8, 15, 25):
-        plan = letters_plan([size] * 8, {"each": 3}, rows_about=1_000_000)
-        limit = 0.2 * math.sqrt(size**3 / 1_000)
+    """The limit is 0.2 of the rows in tables of 1,000 cells, grows with their root, and falls with many columns."""
+    for size, columns in ((8, 8), (15, 8), (25, 6), (15, 10)):
+        names = [f"c{k}" for k in range(columns)]
+        declared = [category(name, size) | {"other": False, "missing": False} for name in names]
+        plan = Plan(dataset="wide", epsilon=1, columns=declared, tables={"each": 3}, rows_about=1_000_000)
+        limit = 0.2 * math.sqrt(size**3 / 1_000) * min(1, 8 / columns)
         rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
         few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert decide(few).plan.strategy == "adaptive"
