@@ -80,19 +80,19 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
 def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     """Return the noise in a table, as a part of the rows, up to which several tables are measured."""
     per_row = float(plan.for_tables) / plan.unit.rows
+    ring = needs_a_model(plan, tables) or junction_order(tables) is None
+    if ring and len(allocate_directly(plan)) == 1:
+        larger = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
+        return larger if _are_larger(tables) else MEASURE_ALL_BY_SUMS
     if needs_a_model(plan, tables):
         if _are_larger(tables):
             cells = math.fsum(map(plan.cells, tables)) / len(tables)
             return MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.released))
         return max(MEASURE_ALL, _most_noise_of_empty(plan, tables))
-    if junction_order(tables) is None:
-        if len(allocate_directly(plan)) == 1:
-            larger = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
-            return larger if _are_larger(tables) else MEASURE_ALL_BY_SUMS
-        if not _are_larger(tables):
-            return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))
-        if len(tables) > len(plan.released):
-            return MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
+    if ring and not _are_larger(tables):
+        return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))
+    if ring and len(tables) > len(plan.released):
+        return MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
     return MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
 
 
@@ -114,7 +114,7 @@ def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     If one table is measured of which these are sums, it is that of the sums, taken as normal.
     """
     rows = plan.rows_about or ASSUMED_ROWS
-    if not needs_a_model(plan, tables) and len(measured := allocate_directly(plan)) == 1 < len(tables):
+    if len(measured := allocate_directly(plan)) == 1 < len(tables):
         cells = plan.cells(measured[0].columns)
         noise = math.fsum(math.sqrt(4 / math.pi * cells * plan.cells(table)) for table in tables)
         return noise * float(measured[0].scale) / (len(tables) * rows)

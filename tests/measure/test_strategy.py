@@ -142,6 +142,13 @@ def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_most_of_t
     assert decide(plan.model_copy(update={"rows_about": None})).closed_form
 
 
+def test_auto_measures_a_joint_table_that_is_too_large_to_fit_where_most_noise_is_none() -> None:
+    plan = letters_plan([20] * 5, {"each": 4}, epsilon="20", rows_about=2_000)
+    assert plan.cells(plan.released) == 3_200_000
+    assert [each.columns for each in decide(plan).allocations] == [tuple("abcde")]
+    assert decide(plan.at("1")).plan.strategy == "adaptive"
+
+
 def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_exceeds_all_rows() -> None:
     """The limit is 1.1 of the rows at small ε, and 1.1 + ε/10 for a row."""
     for epsilon, limit in (("0.01", 1.1), ("3", 1.4)):
