@@ -62,6 +62,8 @@ def is_wide(cells: int, scale: float, total: float) -> bool:
 def posterior(noisy: Floats, scale: float, total: float) -> Posterior:
     """Return what `noisy` counts, with Laplace noise of `scale`, say of counts that add up to `total`.
 
+    There are two cells at least.
+
     Source: sums over all counts by convolving cell after cell, forward and backward (Baum et al. 1970).
     """
     cells, steps = noisy.size, max(MIN_STEPS, math.ceil(STEPS_OF_NOISE * total / scale))
@@ -70,22 +72,16 @@ def posterior(noisy: Floats, scale: float, total: float) -> Posterior:
     most = seen.max(axis=1, keepdims=True)
     seen = np.exp(seen - most)
     same = float(most.sum()) - cells * math.log(2 * scale)
-    likelihoods, means = np.empty(len(CONCENTRATIONS)), np.empty((len(CONCENTRATIONS), cells))
+    near = np.stack([_prior(concentration, steps) for concentration in CONCENTRATIONS])[:, None] * seen
+    others, likelihoods = np.empty_like(near), np.empty(len(CONCENTRATIONS))
     for place, concentration in enumerate(CONCENTRATIONS):
-        near = _prior(concentration, steps) * seen
-        before, now, log = [], _nothing(steps), 0.0
-        for cell in near:
-            before.append(now)
-            now, grown = _scaled(np.convolve(now, cell)[: steps + 1])
-            log += grown
-        likelihoods[place] = same + log + _log(now[steps]) - _log_prior_of_total(concentration, cells, steps)
-        after = _nothing(steps)
-        for k in reversed(range(cells)):
-            weighted = np.convolve(after, near[k] * counts)[: steps + 1]
-            after = np.convolve(after, near[k])[: steps + 1]
-            of_total = before[k] @ after[::-1]
-            means[place, k] = before[k] @ weighted[::-1] / of_total if of_total > 0 else total / cells
-            after, _ = _scaled(after)
+        others[place], log = _sums_of_others(near[place])
+        of_prior = _log_prior_of_total(concentration, cells, steps)
+        likelihoods[place] = same + log + _log(near[place, 0] @ others[place, 0, ::-1]) - of_prior
+    near *= others[:, :, ::-1]
+    of_total = near.sum(axis=2)
+    likely = of_total > 0
+    means = np.where(likely, near @ counts / np.where(likely, of_total, 1.0), total / cells)
     return Posterior(likelihoods, means * (total / means.sum(axis=1, keepdims=True)))
 
 
@@ -129,6 +125,27 @@ def _log_prior_of_total(concentration: float, cells: int, steps: int) -> float:
             power, grown = _scaled(np.convolve(power, power)[: steps + 1])
             log_of_power = 2 * log_of_power + grown
     return log + _log(now[steps])
+
+
+def _sums_of_others(near: Floats) -> tuple[Floats, float]:
+    """Return for each cell the distribution of the sum of all others, up to a factor; its logarithm for the first cell.
+
+    `near` has a row of weights for each of two cells or more.
+    """
+    cells, steps = near.shape
+    others = np.empty_like(near)
+    now, log = near[0], 0.0
+    for k in range(1, cells):
+        others[k] = now
+        if k + 1 < cells:
+            now, _ = _scaled(np.convolve(now, near[k])[:steps])
+    now = near[-1]
+    for k in reversed(range(1, cells - 1)):
+        others[k] = np.convolve(others[k], now)[:steps]
+        now, grown = _scaled(np.convolve(now, near[k])[:steps])
+        log += grown
+    others[0] = now
+    return others, log
 
 
 def _nothing(steps: int) -> Floats:

@@ -16,16 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from dpengine.array_types import Floats
-from dpengine.marginals.dirichlet import is_wide, pool_prior, posterior
+from dpengine.marginals.dirichlet import Posterior, is_wide, pool_prior, posterior
 from dpengine.marginals.fitting import project
 from dpengine.marginals.shrinkage import MIN_GUESS, density, likeliest_spread, posterior_median
 
 __all__ = ["MAX_SMOOTHED", "smooth", "smooth_by_order_and_size", "smooth_columns"]
 
+MAX_KEPT = 1024  # columns whose results are kept: more than tables of pairs share within one release of 40 columns
 WINDOWS = (1, 2, 4, 8)  # neighbours on either side
 MIN_TO_SMOOTH = 8  # cells
 MAX_SMOOTHED = 1024  # cells of a column; time and memory grow with the square of their number
@@ -57,12 +59,12 @@ def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) ->
     to be is learnt from all these columns together: with noise of at least 0.4 of a mean count, errors of public tables
     are 2 to 11 % smaller than those by order and sizes alone (`benchmarks/columns_together.py`).
     """
-    smoothed = {name: smooth_by_order_and_size(noisy, scale, total) for name, (noisy, scale) in columns.items()}
+    smoothed = {name: _smoothed(noisy.tobytes(), scale, total) for name, (noisy, scale) in columns.items()}
     estimated = {name: counts for name, (_, counts) in smoothed.items()}
     wide = [name for name, (noisy, scale) in columns.items() if is_wide(noisy.size, scale, total)]
     if len(wide) < 2:  # a column alone is better described by its order and sizes
         return estimated
-    posteriors = {name: posterior(*columns[name], total) for name in wide}
+    posteriors = {name: _posterior(columns[name][0].tobytes(), columns[name][1], total) for name in wide}
     prior = pool_prior([*posteriors.values()])
     for name, column in posteriors.items():
         noisy, scale = columns[name]
@@ -71,6 +73,23 @@ def smooth_columns(columns: Mapping[str, tuple[Floats, float]], total: float) ->
         weight = 1 / (1 + math.exp(min(-odds, 50.0)))
         estimated[name] = weight * counts + (1 - weight) * estimated[name]
     return estimated
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _smoothed(noisy: bytes, scale: float, total: float) -> tuple[float, Floats]:
+    """Return `smooth_by_order_and_size`, of the bytes of the noisy counts; the counts cannot be written to.
+
+    Tables that are fitted one by one share columns, with equal counts if the estimates of the tables agree.
+    """
+    likelihood, counts = smooth_by_order_and_size(np.frombuffer(noisy), scale, total)
+    counts.setflags(write=False)
+    return likelihood, counts
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _posterior(noisy: bytes, scale: float, total: float) -> Posterior:
+    """Return `posterior`, of the bytes of the noisy counts."""
+    return posterior(np.frombuffer(noisy), scale, total)
 
 
 def smooth_by_order_and_size(noisy: Floats, scale: float, total: float) -> tuple[float, Floats]:

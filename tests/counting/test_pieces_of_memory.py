@@ -87,6 +87,17 @@ def test_many_different_texts_are_counted_by_sql(seen):
     assert first == results_of(table, pieces=False)
 
 
+def test_many_different_texts_at_the_end_are_counted_by_sql_too(seen):
+    """In rows in order of frequency, the first texts are few; those of each later piece would be encoded by SQL."""
+    texts = [f"t{k // 700 if k < ROWS // 2 else k}" for k in range(ROWS)]
+    table = made({"y": pa.array(texts)})
+    by_sql = results_of(table, pieces=False)
+    with open_table(table) as opened:
+        count(opened, PLAN, PLAN.marginals, truncation_key=b"")
+    assert not seen
+    assert results_of(table, pieces=True) == by_sql
+
+
 def test_a_reading_in_pieces_can_be_stopped(seen):
     with open_table(made()) as table:
 

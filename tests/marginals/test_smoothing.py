@@ -111,3 +111,14 @@ def test_two_values_are_shrunk_under_wide_noise_beside_another_column() -> None:
     little = smooth_columns({"a": (noisy, 1.0), "b": (noisy, 1.0)}, 1000.0)
     assert little["a"] == pytest.approx([900, 100])
     assert smooth(noisy, 2000.0, 1000.0) == pytest.approx([900, 100]), "a column alone"
+
+
+def test_what_is_kept_of_a_column_is_what_it_would_be_again_and_is_not_written_to() -> None:
+    noisy = np.array([900.0, 100.0, 40.0])
+    first = smooth_columns({"a": (noisy, 1.0)}, 1040.0)["a"]
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 0.0
+    assert np.array_equal(smooth_columns({"b": (noisy.copy(), 1.0)}, 1040.0)["b"], first)
+    assert np.array_equal(first, smoothing.smooth_by_order_and_size(noisy, 1.0, 1040.0)[1])
+    other = smooth_columns({"a": (noisy, 2.0)}, 1040.0)["a"]
+    assert np.array_equal(other, smoothing.smooth_by_order_and_size(noisy, 2.0, 1040.0)[1])

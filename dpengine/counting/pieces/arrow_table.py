@@ -21,7 +21,7 @@ from dpengine.spec.domain import Column
 __all__ = ["pieces_of"]
 
 _ROWS = 1 << 15  # of a piece, at most
-_FEW = 64  # different texts, or an eighth of the first rows
+_FEW = 64  # different texts, or an eighth of the rows: in the first, the middle and the last piece
 
 
 def pieces_of(
@@ -77,8 +77,18 @@ def _kind(table: LocalTable, cells: pa.ChunkedArray, place: int) -> str:
         return "" if pa.types.is_date64(value_type) else kind
     if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         return ""
-    first = _encoded(arrow.one_chunk(cells.slice(0, _ROWS)))
-    return "few" if len(first.dictionary) <= max(_FEW, len(first) // 8) else "texts"
+    return "few" if all(map(_has_few, _sample(cells))) else "texts"
+
+
+def _sample(cells: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    """Yield cells from the beginning, the middle and the end: rows in order of frequency have few texts at first."""
+    last = max(0, len(cells) - _ROWS)
+    for start in sorted({0, last // 2, last}):
+        yield cells.slice(start, _ROWS)
+
+
+def _has_few(cells: pa.ChunkedArray) -> bool:
+    return len(_encoded(arrow.one_chunk(cells)).dictionary) <= max(_FEW, len(cells) // 8)
 
 
 def _encoded(cells: Any) -> Any:
