@@ -210,6 +210,22 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int, farther
     assert dealt < farther * ours
 
 
+def test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_no_part_in() -> None:
+    """A column of one value leaves the noise of the three others together.
+
+    In 12 trials, the error was 0.24 to 0.29 of all rows, and 0.45 to 0.50 if it was taken to leave none.
+    """
+    rng, tables = np.random.default_rng(4), [(*three, "e") for three in combinations("abcd", 3)]
+    sizes = dict(zip("abcde", (40, 40, 40, 40, 1), strict=True))
+    codes = {name: rng.binomial(size - 1, 0.3, size=20_000) for name, size in sizes.items()}
+    exact = {table: np.zeros([sizes[name] for name in table], dtype=np.int64) for table in tables}
+    for table, counts in exact.items():
+        np.add.at(counts, tuple(codes[name] for name in table), 1)
+    values = [counts + np.rint(rng.laplace(0, 2, counts.shape)).astype(np.int64) for counts in exact.values()]
+    model = make_consistent(LeastSquares(sizes, tuple(tables), (8.0,) * len(tables)), values)
+    assert sum(np.abs(model.table(table) - counts).sum() for table, counts in exact.items()) < 0.37 * 80_000
+
+
 def ring_of_pairs(
     people: int, epsilon: str, *, seed: int
 ) -> tuple[LeastSquares, dict[tuple[str, ...], np.ndarray], list[np.ndarray]]:
