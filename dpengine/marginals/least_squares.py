@@ -129,7 +129,7 @@ class LeastSquares:
         return self.variance_beyond(-1, table)
 
     def variance_beyond(self, size: int, table: Columns) -> float:
-        """Return the variance of a cell of the part of `table` that its sums over up to `size` columns do not determine."""
+        """Return the variance of a cell of what is left of `table` without its sums over up to `size` columns."""
         total = 0.0
         for component in subsets(table):
             if len(component) > size:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan
-from dpengine.estimate.consistency import make_consistent
+from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.graphs import maximal
@@ -224,6 +224,23 @@ def test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_n
     values = [counts + np.rint(rng.laplace(0, 2, counts.shape)).astype(np.int64) for counts in exact.values()]
     model = make_consistent(LeastSquares(sizes, tuple(tables), (8.0,) * len(tables)), values)
     assert sum(np.abs(model.table(table) - counts).sum() for table, counts in exact.items()) < 0.37 * 80_000
+
+
+@pytest.mark.parametrize(
+    ("columns", "size", "scale", "one"), [(4, 6, 1, True), (4, 6, 200, False), (6, 11, 0.001, False)]
+)
+def test_larger_tables_in_a_ring_go_through_one_table_only_if_it_is_small_and_noise_little(
+    columns: int, size: int, scale: float, one: bool
+) -> None:
+    """Noise of scale 1 in 216 cells is less than 10,000 people, of scale 200 more; 11⁶ cells are too many."""
+    names, rng = "abcdef"[:columns], np.random.default_rng(6)
+    tables = tuple(combinations(names, 3))
+    squares = LeastSquares(dict.fromkeys(names, size), tables, (2.0 * scale**2,) * len(tables))
+    codes = dict(zip(names, rng.integers(0, size, (columns, 10_000)), strict=True))
+    values = [np.zeros((size,) * 3, dtype=np.int64) for _ in tables]
+    for table, counts in zip(tables, values, strict=True):
+        np.add.at(counts, tuple(codes[name] for name in table), 1)
+    assert isinstance(make_consistent(squares, values), ConsistentTables) == one
 
 
 def ring_of_pairs(
