@@ -168,7 +168,7 @@ def _through_pairs(
     """Return a model of all pairs within `tables`, and of those with more columns, each with what the pairs say of it.
 
     The pairs of several larger tables are far more accurate than those tables. So these are shrunk towards the table
-    of greatest entropy with the same pairs.
+    of greatest entropy with the same pairs, by the noise that pairs have no part in.
     """
     single: dict[str, Floats] = {}
     of_two = dict.fromkeys(pair for columns in tables for pair in combinations(columns, 2))
@@ -178,7 +178,7 @@ def _through_pairs(
     wide = {}
     for columns in tables:
         if len(columns) > 2 and total > 0:
-            scale = math.sqrt(squares.component_variance(frozenset(columns)) / 2)
+            scale = math.sqrt(squares.variance_beyond(2, columns) / 2)
             noisy = estimate(columns)
             nearer = shrink(noisy, model.table(columns), scale) if scale >= MIN_SCALE else noisy
             wide[columns] = project(nearer, total) + EMPTY

@@ -126,9 +126,14 @@ class LeastSquares:
 
     def variance(self, table: Columns) -> float:
         """Return the variance of the estimate of `table`: the same for every cell."""
+        return self.variance_beyond(-1, table)
+
+    def variance_beyond(self, size: int, table: Columns) -> float:
+        """Return the variance of a cell of what is left of `table` without its sums over up to `size` columns."""
         total = 0.0
         for component in subsets(table):
-            total += self.component_variance(component) / self._cells(frozenset(table) - component) ** 2
+            if len(component) > size:
+                total += self.component_variance(component) / self._cells(frozenset(table) - component) ** 2
         return total
 
     def component_variance(self, component: frozenset[str]) -> float:

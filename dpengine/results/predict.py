@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.quantiles import quantile_half_widths
-from dpengine.estimate.table_errors import table_error, table_errors
+from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import check_given, decide
 from dpengine.measure.strategy_base import Strategy
@@ -42,6 +42,7 @@ __all__ = ["epsilon_for", "half_width_curves", "measure_curves", "measure_half_w
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 MIN_TRIALS, MAX_TRIALS = 4, 16  # of a plan whose errors are simulated
 MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless there are only `MIN_TRIALS`: more take seconds
+FEW_EPSILONS = 8  # for which errors are kept while one is sought: most tables are looked at for two of them
 MAX_TRIED_TABLES = 2_000  # with more tables, one trial is enough: their mean is accurate
 
 
@@ -151,10 +152,6 @@ def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float
     return {table: (each.mean_abs, each.half_width(), total) for table, each in distributions.items()}
 
 
-def _distribution(strategy: Strategy, table: Columns) -> ErrorDistribution:
-    return table_error(strategy.plan, strategy.allocations, table)
-
-
 def _simulated_errors(
     strategy: Strategy, trials: int | None, before_each: Callable[[], None]
 ) -> dict[Columns, tuple[float, float, float]]:
@@ -221,8 +218,13 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise PlanError(_("a confidence lies between 0 and 1, such as 0.95"))
 
+    @lru_cache(FEW_EPSILONS)
+    def errors(millionths: int) -> Callable[[Columns], ErrorDistribution]:
+        there = strategy.at(Fraction(millionths, 10**6))
+        return table_errors(there.plan, there.allocations)
+
     def width(table: Columns, millionths: int) -> float:
-        return _distribution(strategy.at(Fraction(millionths, 10**6)), table).half_width(confidence)
+        return errors(millionths)(table).half_width(confidence)
 
     low, high = int(MIN_EPSILON * 10**6), int(MAX_EPSILON * 10**6)
     # The widest table decides: look for its ε, then raise that only for tables that still fall short.

@@ -166,7 +166,7 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         return values[None].astype(np.int32), counts[values]
     once = people <= MAX_ONCE
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
-    if model.wide:  # tables of three columns and more were measured, so rows should follow these above all
+    if model.wide and fits(model, 1):  # tables of three columns and more were measured: rows follow these above all
         most = most_rows(model)
     rows = people if once else min(people, most)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])

@@ -214,6 +214,18 @@ def test_an_interval_of_a_mean_fits_a_number_of_people_that_was_rounded_to_whole
     low, high = (np.round(float(amount.low) + scale * end, 4) for end in ends)
     numbers = {"mean_pay_low": low, "mean_pay": (low + high) / 2, "mean_pay_high": high, "known_pay": 0 * people}
     assert (high - low < scale / 2).all()
-    assert not list(widths.faults(("sex",), people, numbers))
+    assert not list(widths.faults(("sex",), 0 * people, people, numbers))
     narrow = numbers | {"mean_pay_low": numbers["mean_pay"] - 1, "mean_pay_high": numbers["mean_pay"] + 1}
-    assert list(widths.faults(("sex",), people, narrow))
+    assert list(widths.faults(("sex",), 0 * people, people, narrow))
+
+
+def test_an_interval_of_a_mean_fits_a_count_that_was_moved_far_from_its_estimate() -> None:
+    """Counts of larger tables in a ring follow their pairs: 15 people may be published as 2, or 6 as 21."""
+    plan = plan_of([{"columns": ["sex"], "mean": ["pay"]}])
+    widths, amount = AmountWidths(plan, decide(plan).allocations, counts=True), plan.amount("pay")
+    people, published = np.array([15.0, 6.0]), np.array([2, 21])
+    reach, scale = mean_reach(amount, ("sex",), widths), float(amount.high - amount.low)
+    low, high = (np.round(float(amount.low) + scale * end, 4) for end in _solve(0.5 * people, people, reach))
+    numbers = {"mean_pay_low": low, "mean_pay": (low + high) / 2, "mean_pay_high": high, "known_pay": published}
+    assert not list(widths.faults(("sex",), published, people, numbers))
+    assert list(widths.faults(("sex",), published, published, numbers))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan
-from dpengine.estimate.consistency import make_consistent
+from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.graphs import maximal
@@ -208,6 +208,39 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int, farther
     rows = realise(model, wide)
     dealt = sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items())
     assert dealt < farther * ours
+
+
+def test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_no_part_in() -> None:
+    """A column of one value leaves the noise of the three others together.
+
+    In 12 trials, the error was 0.24 to 0.29 of all rows, and 0.45 to 0.50 if it was taken to leave none.
+    """
+    rng, tables = np.random.default_rng(4), [(*three, "e") for three in combinations("abcd", 3)]
+    sizes = dict(zip("abcde", (40, 40, 40, 40, 1), strict=True))
+    codes = {name: rng.binomial(size - 1, 0.3, size=20_000) for name, size in sizes.items()}
+    exact = {table: np.zeros([sizes[name] for name in table], dtype=np.int64) for table in tables}
+    for table, counts in exact.items():
+        np.add.at(counts, tuple(codes[name] for name in table), 1)
+    values = [counts + np.rint(rng.laplace(0, 2, counts.shape)).astype(np.int64) for counts in exact.values()]
+    model = make_consistent(LeastSquares(sizes, tuple(tables), (8.0,) * len(tables)), values)
+    assert sum(np.abs(model.table(table) - counts).sum() for table, counts in exact.items()) < 0.37 * 80_000
+
+
+@pytest.mark.parametrize(
+    ("columns", "size", "scale", "one"), [(4, 6, 1, True), (4, 6, 200, False), (6, 11, 0.001, False)]
+)
+def test_larger_tables_in_a_ring_go_through_one_table_only_if_it_is_small_and_noise_little(
+    columns: int, size: int, scale: float, one: bool
+) -> None:
+    """Noise of scale 1 in 216 cells is less than 10,000 people, of scale 200 more; 11⁶ cells are too many."""
+    names, rng = "abcdef"[:columns], np.random.default_rng(6)
+    tables = tuple(combinations(names, 3))
+    squares = LeastSquares(dict.fromkeys(names, size), tables, (2.0 * scale**2,) * len(tables))
+    codes = dict(zip(names, rng.integers(0, size, (columns, 10_000)), strict=True))
+    values = [np.zeros((size,) * 3, dtype=np.int64) for _ in tables]
+    for table, counts in zip(tables, values, strict=True):
+        np.add.at(counts, tuple(codes[name] for name in table), 1)
+    assert isinstance(make_consistent(squares, values), ConsistentTables) == one
 
 
 def ring_of_pairs(

@@ -63,6 +63,15 @@ def test_estimates_and_variances_equal_the_dense_solution(squares: LeastSquares,
     assert squares.variance(table) == pytest.approx(first.ravel() @ covariance @ first.ravel(), rel=1e-8)
 
 
+def test_the_variance_beyond_sums_is_that_of_what_is_left_without_them() -> None:
+    """It is that of a cell times the part of the cells that the sums leave free."""
+    sizes, table = {"a": 3, "b": 2, "c": 4, "d": 1}, ("a", "b", "c", "d")
+    squares = LeastSquares(sizes, (table,), (6.0,))
+    assert squares.variance_beyond(2, table) == pytest.approx(6 * (2 * 1 * 3) / 24)  # of 24 cells, 6 are left free
+    assert squares.variance_beyond(1, table) == pytest.approx(6 * (6 + 2 * 1 + 2 * 3 + 1 * 3) / 24)
+    assert squares.variance_beyond(3, table) == 0
+
+
 @given(estimators(), st.data())
 def test_the_noise_terms_have_the_variance_of_the_estimate(squares: LeastSquares, data: st.DataObject) -> None:
     of = data.draw(st.sampled_from(squares.measured))

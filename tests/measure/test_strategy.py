@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,17 @@ def test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_wh
         assert decide(many).closed_form
         assert "leaves noise of only about" in decide(many).why
         assert decide(many.model_copy(update={"rows_about": None})).plan.strategy == "adaptive"
+
+
+def test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_have_amounts() -> None:
+    """Noise is little even for the number of rows that is assumed where none is stated."""
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": 1}
+    plan = letters_plan([60] * 4, {"each": 3}, epsilon="500", rows_about=10_000_000)
+    assert decide(plan).closed_form
+    assert decide(plan.model_copy(update={"rows_about": None})).plan.strategy == "adaptive"
+    columns, tables = [*plan.to_dict()["columns"], pay], [*combinations("abcd", 3), {"columns": ["a"], "mean": ["pay"]}]
+    with_means = Plan(**plan.to_dict() | {"columns": columns, "tables": tables})
+    assert decide(with_means).plan.strategy == "adaptive"
 
 
 @pytest.mark.parametrize(

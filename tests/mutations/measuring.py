@@ -32,6 +32,12 @@ OF_SPARSE = "tests/noise/test_sparse.py"
 
 OF_LEARNING = "tests/mechanisms/test_online_learning.py"
 
+NOISE = "dpengine/measure/rows_and_noise.py"
+OF_STRATEGY = "tests/measure/test_strategy.py"
+CONSISTENCY = "dpengine/estimate/consistency.py"
+OF_CONSISTENCY = "tests/estimate/test_consistency.py"
+OF_ROWS = "tests/synthesis/test_by_columns.py::test_rows_of_measured_larger_tables_are_many_and_follow_them"
+
 SEARCH = "dpengine/measure/search.py"
 OF_SEARCH = "tests/measure/test_search.py"
 OF_FOUND = "tests/test_found_bins.py"
@@ -1030,5 +1036,107 @@ FAULTS = [
         "choices = [choice.epsilon for choice in measured.choices]",
         "choices: list[Fraction] = []",
         "tests/audit/test_neighbours.py::test_private_choices_cost_what_was_charged_for_them",
+    ),
+    # Larger tables in a ring
+    Fault(
+        "larger tables in a ring are measured alike, however many columns there are",
+        NOISE,
+        "math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.released))",
+        "math.sqrt(cells)",
+        OF_STRATEGY
+        + "::test_auto_measures_larger_tables_whose_joint_table_cannot_be_written_down_where_noise_is_little",
+        quick=True,
+    ),
+    Fault(
+        "larger tables in a ring are measured by a guess at the number of rows",
+        NOISE,
+        "(unknown and _are_larger(tables)) or ",
+        "",
+        OF_STRATEGY + "::test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_have_amounts",
+    ),
+    Fault(
+        "more tables than columns may have as much noise as few tables",
+        NOISE,
+        "return MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row",
+        "return MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row",
+        OF_STRATEGY + "::test_auto_takes_a_model_of_more_tables_than_columns_where_noise_exceeds_all_rows",
+    ),
+    Fault(
+        "larger sums of one table may have as much noise at any epsilon",
+        NOISE,
+        "MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2",
+        "MEASURE_ALL_BY_LARGE_SUMS",
+        OF_STRATEGY + "::test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_most_of_the_rows",
+    ),
+    Fault(
+        "larger sums of one table are judged as pairs are",
+        NOISE,
+        "return larger if _are_larger(tables) else MEASURE_ALL_BY_SUMS",
+        "return MEASURE_ALL_BY_SUMS",
+        OF_STRATEGY + "::test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_most_of_the_rows",
+    ),
+    Fault(
+        "what was measured of larger tables in a ring is not used",
+        CONSISTENCY,
+        "return replace(model, even=True, wide=wide)",
+        "return replace(model, even=True)",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_follow_their_pairs_and_agree",
+    ),
+    Fault(
+        "larger tables in a ring are not shrunk",
+        CONSISTENCY,
+        "shrink(noisy, model.table(columns), scale) if scale >= MIN_SCALE else noisy",
+        "noisy",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_no_part_in",
+    ),
+    Fault(
+        "tables of four columns are shrunk by the noise of all four together only",
+        CONSISTENCY,
+        "squares.variance_beyond(2, columns)",
+        "squares.component_variance(frozenset(columns))",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_no_part_in",
+    ),
+    Fault(
+        "larger tables in a ring do not follow their pairs",
+        "dpengine/marginals/pairwise.py",
+        "Marginal(wider, self._raked(self.wide[wider], wider))",
+        "Marginal(wider, self.wide[wider])",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_follow_their_pairs_and_agree",
+    ),
+    Fault(
+        "larger tables in a ring go through one table whatever their noise",
+        CONSISTENCY,
+        "return math.fsum(noise) <= MUCH_NOISE * len(tables) * total",
+        "return True",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_go_through_one_table_only_if_it_is_small_and_noise_little",
+    ),
+    Fault(
+        "larger tables in a ring go through one table whatever its size",
+        CONSISTENCY,
+        " or cells * len(tables) > MAX_FITTED:",
+        ":",
+        OF_CONSISTENCY + "::test_larger_tables_in_a_ring_go_through_one_table_only_if_it_is_small_and_noise_little",
+    ),
+    Fault(
+        "rows of measured larger tables are as few as those of a model",
+        "dpengine/synthesis/generate_rows.py",
+        "        most = most_rows(model)\n",
+        "        pass\n",
+        OF_ROWS,
+    ),
+    Fault(
+        "rows of measured larger tables are not moved at the end",
+        "dpengine/synthesis/by_columns.py",
+        "moves = bool(model.wide) or (",
+        "moves = (",
+        OF_ROWS,
+    ),
+    Fault(
+        "a published number of people with an amount is taken for the measured one",
+        "dpengine/bundle/checks/width_check.py",
+        " + WHOLE + moved",
+        " + WHOLE",
+        "tests/bundle/test_verify_amounts.py"
+        "::test_an_interval_of_a_mean_fits_a_count_that_was_moved_far_from_its_estimate",
     ),
 ]

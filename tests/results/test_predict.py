@@ -160,6 +160,19 @@ def test_epsilon_for_is_the_least_that_does_it(tables: object, half_width: float
     assert predict(plan.at(less))["half_width_95"][:cells].max() > half_width
 
 
+def test_epsilon_for_many_tables_divides_each_epsilon_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took a quarter of a minute for 220 tables, which were all allocated again for each of them."""
+    divided: list[int] = []
+
+    def counted(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
+        divided.append(len(allocations))
+        return table_errors(plan, allocations)
+
+    monkeypatch.setattr(predict_module, "table_errors", counted)
+    epsilon_for(letters_plan([3] * 8, {"each": 3}, strategy="direct"), 10)
+    assert len(divided) < 56, "fewer than tables"
+
+
 def test_epsilon_for_works_wherever_auto_measures_every_table() -> None:
     """The plan's own ε may be too small for measuring every table; the returned ε must not be."""
     plan = letters_plan([20, 10, 8], {"each": 2}, epsilon="0.05", rows_about=5000)

@@ -153,7 +153,7 @@ class CrossCheck:
             faults.append(_("{file}: intervals are not as wide as half_width_95 says", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         if self._widths is not None and not faults:
-            wrong = self._widths.faults(table, numbers.estimate, numbers.amounts)
+            wrong = self._widths.faults(table, numbers.count, numbers.estimate, numbers.amounts)
             faults += [f"{file}: {fault}" for fault in wrong]
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file

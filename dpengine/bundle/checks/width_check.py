@@ -4,7 +4,8 @@ The interval of a sum is an unbiased estimate ± the half-width of its noise, wi
 published sum. The interval of a mean holds every μ with |S − μ·N| ≤ h(μ), where N are the people of a cell and S their
 sum, as measured (`estimate.amounts`). At both ends within the range the two sides are equal, so N·(high − low) =
 h(low) + h(high). The file does not hold S. It holds N, the estimated count, where each row has a value; else only the
-number of people with one as published, which is as far from N as their noise.
+number of people with one as published. That is about as far from N as their noise, and as the published count is from
+the estimated one: counts of larger tables in a ring follow their pairs, and may be far from their own estimates.
 
 S is the middle of the interval of a sum, and it is low·N + h(low) and high·N − h(high) of a mean. So these are the same
 in one table, and they add up to the same in all tables, which are estimated by the same least squares.
@@ -18,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpengine.array_types import Columns, Floats
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.amounts import mean_reach, sum_half_width
 from dpengine.estimate.error_distribution import least_squares, noise_along
 from dpengine.marginals.least_squares import LeastSquares
@@ -54,7 +55,9 @@ class AmountWidths:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
         return noise_along(self._squares, self._allocations, table, coefficients)
 
-    def faults(self, table: Columns, estimate: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+    def faults(
+        self, table: Columns, count: Floats | Ints, estimate: Floats, numbers: Mapping[str, Floats]
+    ) -> Iterator[str]:
         """Yield what is wrong with the intervals of a table, whose numbers are given by the names of their columns."""
         for name in self._plan.amounts(table):
             if not any({*table, name} <= {*each.columns} for each in self._allocations):
@@ -69,7 +72,8 @@ class AmountWidths:
                 elif not self._counts:
                     continue
                 elif amount.missing:
-                    fits, sums = self._mean_of_known_fits(amount, table, numbers[f"known_{name}"], *spans), None
+                    moved = np.abs(count - estimate)
+                    fits, sums = self._mean_of_known_fits(amount, table, numbers[f"known_{name}"], moved, *spans), None
                 else:
                     fits = self._mean_fits(amount, table, estimate, estimate, *spans)
                     sums = self._sums_of_means(amount, table, estimate, *spans)
@@ -106,11 +110,14 @@ class AmountWidths:
         return start * people + wide * sums, wide * apart
 
     def _mean_of_known_fits(
-        self, amount: Amount, table: Columns, known: Floats, low: Floats, middle: Floats, high: Floats
+        self, amount: Amount, table: Columns, known: Floats, moved: Floats, low: Floats, middle: Floats, high: Floats
     ) -> bool:
-        """Return whether intervals of means are as wide as their noise for a number of people near the `known` ones."""
+        """Return whether intervals of means are as wide as their noise for a number of people near the `known` ones.
+
+        Published counts are `moved` so far from their estimates.
+        """
         coefficients = [*[1.0] * len(amount.knot_fractions), 0.0]
-        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1] + WHOLE
+        apart = OF_PEOPLE * self.noise_along((*table, amount.name), coefficients)[1] + WHOLE + moved
         return self._mean_fits(amount, table, np.maximum(known - apart, 0), known + apart, low, middle, high)
 
     def _sum_fits(self, amount: Amount, table: Columns, low: Floats, middle: Floats, high: Floats) -> bool:
