@@ -1199,8 +1199,8 @@ FAULTS = [
     Fault(
         "verify takes a number of people for that which was measured, though it was rounded",
         "dpengine/bundle/checks/width_check.py",
-        "coefficients)[1] + WHOLE\n",
-        "coefficients)[1]\n",
+        "coefficients)[1] + WHOLE",
+        "coefficients)[1]",
         "tests/bundle/test_verify_amounts.py"
         "::test_an_interval_of_a_mean_fits_a_number_of_people_that_was_rounded_to_whole_ones",
     ),
