@@ -206,12 +206,16 @@ def test_a_model_that_expects_nobody_is_off_by_no_more_than_the_audit_in_any_cel
 
 
 def test_what_is_predicted_is_about_what_is_published() -> None:
+    """A release falls short of half of it by chance in fewer than 5 of 100; eight of fifteen, in fewer than 10^-6."""
     rows = 1_600
     plan, codes = plan_of(rows, "1"), people(rows)
     predicted = predict(plan).set_index("table")["half_width_95"]
-    estimates = released(plan, codes)
-    ratios = [estimates.half_width(table) / predicted[name_of(table)] for table in combinations("abcdefgh", 2)]
-    assert 1 / 2 < np.median(ratios) < 2
+    pairs = list(combinations("abcdefgh", 2))
+    stated = [
+        [estimates.half_width(pair) for pair in pairs] for estimates in (released(plan, codes) for _ in range(15))
+    ]
+    ratios = np.array(stated) / [predicted[name_of(pair)] for pair in pairs]
+    assert 1 / 2 < np.median(np.median(ratios, axis=1)) < 2
 
 
 def test_intervals_follow_from_the_stored_audit() -> None:
