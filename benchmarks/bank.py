@@ -256,7 +256,7 @@ def beside_alone(path: Path, epsilon: str, draws: int) -> tuple[float, str] | No
         if not isinstance(together, Pairwise):
             return None
         alone: dict[str, np.ndarray] = {}
-        pairs = fit_tables(squares, squares.estimator(values), frozenset(), round(together.total), alone)
+        pairs = fit_tables(squares, squares.estimator(values), squares.measured, round(together.total), alone)
         for table in map(tuple, map(sorted, way.plan.marginals)):
             exact = counts(codes, sizes, table)
             by_itself = alone[table[0]] if len(table) == 1 else pairs[table]

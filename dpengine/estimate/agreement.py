@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.consistency import ConsistentTables, fit_tables, round_boxes, through_one_table
+from dpengine.estimate.consistency import ConsistentTables, counted_tables, fit_tables, round_boxes, through_one_table
 from dpengine.estimate.joint_table import fit_joint
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import rake
@@ -60,7 +60,7 @@ def agree(
     expected = [*(Marginal(tree.boxes.columns, tree.table) for tree in trees), *levels]
     single = {name: each.project((name,)).values for each in expected[::-1] for name in each.columns}
     known = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in levels)]
-    fitted = fit_tables(squares, estimate, amounts, total, single)
+    fitted = fit_tables(squares, estimate, counted_tables(squares, amounts), total, single)
     direct = [table for table in maximal([*fitted])
               if all({*table} != {*each.columns} for each in expected)
               and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip

@@ -42,7 +42,7 @@ from dpengine.marginals.smoothing import MAX_SMOOTHED, smooth, smooth_columns
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["ConsistentTables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
+__all__ = ["ConsistentTables", "counted_tables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
 
 RAKING_SWEEPS = 10  # of one table to its single columns
 JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
@@ -105,14 +105,14 @@ def make_consistent(
     """
     estimate = squares.estimator(values)
     total = max(0, round(float(estimate(()))))
-    tables = _counted(squares, amounts)
+    tables = counted_tables(squares, amounts)
     single: dict[str, Floats] = {}
     order = junction_order(tables)
     if order is not None:
-        return ConsistentTables(_round_along(order, fit_tables(squares, estimate, amounts, total, single), total))
+        return ConsistentTables(_round_along(order, fit_tables(squares, estimate, tables, total, single), total))
     if not _through_one(squares, tables, total):
         return _through_pairs(squares, estimate, tables, total)
-    fitted = fit_tables(squares, estimate, amounts, total, single)
+    fitted = fit_tables(squares, estimate, tables, total, single)
     return through_one_table(fitted, single, total)
 
 
@@ -128,34 +128,23 @@ def _through_one(squares: LeastSquares, tables: Sequence[Columns], total: int) -
     return math.fsum(noise) <= MUCH_NOISE * len(tables) * total
 
 
-def fit_tables(
-    squares: LeastSquares,
-    estimate: Callable[[Columns], Floats],
-    amounts: frozenset[str],
-    total: int,
-    single: dict[str, Floats],
-) -> dict[Columns, Floats]:
-    """Return non-negative expected counts of each measured table; missing single columns are added to `single`.
-
-    `estimate` is the unbiased estimate of a table.
-    """
-    return _fit_each(squares, estimate, _counted(squares, amounts), total, single)
-
-
-def _counted(squares: LeastSquares, amounts: frozenset[str]) -> tuple[Columns, ...]:
+def counted_tables(squares: LeastSquares, amounts: frozenset[str]) -> tuple[Columns, ...]:
     """Return the measured tables without their amounts."""
     counted = (tuple(name for name in columns if name not in amounts) for columns in squares.measured)
     return tuple(dict.fromkeys(columns for columns in counted if columns))
 
 
-def _fit_each(
+def fit_tables(
     squares: LeastSquares,
     estimate: Callable[[Columns], Floats],
     tables: Sequence[Columns],
     total: int,
     single: dict[str, Floats],
 ) -> dict[Columns, Floats]:
-    """Return `tables` fitted one by one; missing single columns are added to `single`."""
+    """Return non-negative expected counts of `tables`, fitted one by one; missing columns are added to `single`.
+
+    `estimate` is the unbiased estimate of a table.
+    """
     for name in sorted({*chain.from_iterable(tables)}):
         if name not in single:
             single[name] = project(estimate((name,)), total)
@@ -173,7 +162,7 @@ def _through_pairs(
     single: dict[str, Floats] = {}
     of_two = dict.fromkeys(pair for columns in tables for pair in combinations(columns, 2))
     of_one = (columns for columns in tables if len(columns) < 2)
-    fitted = _fit_each(squares, estimate, [*of_one, *of_two], total, single)
+    fitted = fit_tables(squares, estimate, [*of_one, *of_two], total, single)
     model = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
     wide = {}
     for columns in tables:
