@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ def test_the_half_width_predicted_for_ranges_is_the_one_that_a_release_of_the_mo
     for table in plan.marginals:
         stated = np.mean([each.half_width(table) for each in made])
         assert predicted[" × ".join(table)] == pytest.approx(stated, rel=0.4)
+
+
+def test_a_plan_of_many_tables_is_simulated_in_fewer_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = letters_plan([3, 4, 5, 6], [list(pair) for pair in combinations("abcd", 2)], strategy="adaptive")
+
+    def trials() -> int:
+        begun = iter(range(100))
+        predict_module.predict_by_trials(plan, before_each=lambda: next(begun))
+        return next(begun)
+
+    assert trials() == predict_module.MAX_TRIALS
+    for most, expected in [(12, 2), (1, 1)]:
+        monkeypatch.setattr(predict_module, "MAX_SIMULATED_TABLES", most)
+        assert trials() == expected
 
 
 @settings(max_examples=40)
