@@ -35,9 +35,11 @@ MEASURE_ALL_LARGER, FEW_COLUMNS_OF_LARGER = 0.2 / math.sqrt(1000), 8
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
 MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
-# The same for more tables than columns, such as all of three columns: their pairs say much
-# (benchmarks/larger_tables.py).
-MEASURE_ALL_OF_MANY, MORE_OF_MANY = 1.1, 0.1
+# The same for more tables than columns, such as all of three columns: their pairs say much. More noise is worth it if a
+# cell has a scale of at most so many times the root of its mean count, up to a limit at small ε, and how much more for
+# each ε of a row (benchmarks/larger_tables.py).
+MEASURE_ALL_OF_MANY, AS_IN_SAMPLES = 0.4, 3.0
+MOST_OF_MANY, MORE_OF_MANY = 1.1, 0.1
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
 FEW_COLUMNS = 12  # of more columns, fewer pairs are worth measuring, so less noise is too much
 SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
@@ -92,7 +94,8 @@ def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     if ring and not _are_larger(tables):
         return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))
     if ring and len(tables) > len(plan.released):
-        return MEASURE_ALL_OF_MANY + MORE_OF_MANY * per_row
+        sampled = max(MEASURE_ALL_OF_MANY, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES))
+        return min(sampled, MOST_OF_MANY + MORE_OF_MANY * per_row)
     return MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
 
 
@@ -106,6 +109,16 @@ def _most_noise_of_empty(plan: Plan, tables: Sequence[Columns]) -> float:
     cells_per_row = math.fsum(map(plan.cells, tables)) / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
     columns = len({*chain.from_iterable(tables)})
     return MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns)
+
+
+def _noise_as_in_samples(plan: Plan, tables: Sequence[Columns], times: float) -> float:
+    """Return the noise in a table whose cells have noise of a scale of so many `times` the roots of their mean counts.
+
+    In a random sample a count varies by that root, so a model of pairs is about as far off in a cell.
+    """
+    rows = plan.rows_about or ASSUMED_ROWS
+    cells = [plan.cells(table) for table in tables]
+    return math.fsum(n * mean_absolute(times * math.sqrt(rows / n)) for n in cells) / (len(tables) * rows)
 
 
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:

@@ -150,12 +150,17 @@ def test_auto_measures_a_joint_table_that_is_too_large_to_fit_where_most_noise_i
     assert decide(plan.at("1")).plan.strategy == "adaptive"
 
 
-def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_exceeds_all_rows() -> None:
-    """The limit is 1.1 of the rows at small ε, and 1.1 + ε/10 for a row."""
-    for epsilon, limit in (("0.01", 1.1), ("3", 1.4)):
-        plan = letters_plan([20, 20, 20, 10, 10], {"each": 3}, epsilon=epsilon, rows_about=1_000_000)
-        rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
-        few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
+def test_auto_takes_a_model_of_more_tables_than_columns_where_noise_is_much() -> None:
+    """The limit is 0.4 of the rows; or a scale of three roots of the mean count, if that is more, up to 1.1 + ε/10."""
+    plan = letters_plan([15] * 5, {"each": 3}, epsilon="0.01", rows_about=1_000_000)
+
+    def rows_at(epsilon: str, limit: float) -> int:
+        return round(noise_in_a_table(plan.at(epsilon), maximal(plan.supports)) * 1_000_000 / limit)
+
+    sampled = round(15**3 * (10 / 1.2 / 3) ** 2)  # each of ten tables has noise of scale 10/1.2 at ε = 1.2
+    for epsilon, rows in (("0.01", rows_at("0.01", 0.4)), ("1.2", sampled), ("3", rows_at("3", 1.4))):
+        at = plan.at(epsilon)
+        few, many = (at.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
         assert len(decide(many).allocations) == 10
         assert decide(few).plan.strategy == "adaptive"
         assert decide(many).closed_form
