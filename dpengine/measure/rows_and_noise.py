@@ -6,7 +6,7 @@ Functions of the plan alone, by which *auto* decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
@@ -24,9 +24,9 @@ __all__ = ["has_large_ranges", "is_sparse", "noise_in_a_table", "noise_is_too_mu
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
 MEASURE_ALL_BY_SUMS = 0.3  # the same for pairs that are sums of one measured table: they agree as they are
-# The same for larger tables that are sums of one, at small ε, and how much more for the square of the ε of a row, since
-# then most of the noise that is assumed is none at all (benchmarks/larger_tables.py).
-MEASURE_ALL_BY_LARGE_SUMS, MORE_BY_EPSILON_SQUARED = 0.8, 0.25
+# The same for larger tables that are sums of one. More noise is worth it if the scale in a cell of that one is at most
+# so many times the root of its mean count, by which it would vary in a random sample (benchmarks/larger_tables.py).
+MEASURE_ALL_BY_LARGE_SUMS, AS_IN_SAMPLES_BY_SUMS = 0.5, 2.0
 # The same for larger tables whose joint table could not be written down, × √(cells of a table): measured tables follow
 # what the pairs say of them, which is most where cells are many (benchmarks/larger_tables.py). Of more columns, less
 # noise is too much: a model's pairs then say more.
@@ -35,9 +35,8 @@ MEASURE_ALL_LARGER, FEW_COLUMNS_OF_LARGER = 0.2 / math.sqrt(1000), 8
 # a model: at small ε, and how much more for each ε of a row, since then most noise in empty cells is 0 or removed
 # (benchmarks/workloads.py).
 MEASURE_ALL_OTHERS, MORE_BY_EPSILON = 1.5, 3.0
-# The same for more tables than columns, such as all of three columns: their pairs say much. More noise is worth it if a
-# cell has a scale of at most so many times the root of its mean count, up to a limit at small ε, and how much more for
-# each ε of a row (benchmarks/larger_tables.py).
+# The same two for more tables than columns, such as all of three columns; the most noise that is worth it at small ε,
+# and how much more for each ε of a row (benchmarks/larger_tables.py).
 MEASURE_ALL_OF_MANY, AS_IN_SAMPLES = 0.4, 3.0
 MOST_OF_MANY, MORE_OF_MANY = 1.1, 0.1
 MEASURE_ALL_EMPTY = 1.05  # the same for pairs, × √(cells per row): noise in cells that are empty is mostly removed
@@ -84,8 +83,9 @@ def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     per_row = float(plan.for_tables) / plan.unit.rows
     ring = needs_a_model(plan, tables) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
-        larger = MEASURE_ALL_BY_LARGE_SUMS + MORE_BY_EPSILON_SQUARED * per_row**2
-        return larger if _are_larger(tables) else MEASURE_ALL_BY_SUMS
+        if not _are_larger(tables):
+            return MEASURE_ALL_BY_SUMS
+        return max(MEASURE_ALL_BY_LARGE_SUMS, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES_BY_SUMS))
     if needs_a_model(plan, tables):
         if _are_larger(tables):
             cells = math.fsum(map(plan.cells, tables)) / len(tables)
@@ -111,29 +111,35 @@ def _most_noise_of_empty(plan: Plan, tables: Sequence[Columns]) -> float:
     return MEASURE_ALL_EMPTY * math.sqrt(cells_per_row) * min(1.0, FEW_COLUMNS / columns)
 
 
-def _noise_as_in_samples(plan: Plan, tables: Sequence[Columns], times: float) -> float:
-    """Return the noise in a table whose cells have noise of a scale of so many `times` the roots of their mean counts.
-
-    In a random sample a count varies by that root, so a model of pairs is about as far off in a cell.
-    """
-    rows = plan.rows_about or ASSUMED_ROWS
-    cells = [plan.cells(table) for table in tables]
-    return math.fsum(n * mean_absolute(times * math.sqrt(rows / n)) for n in cells) / (len(tables) * rows)
-
-
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows.
+    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
+    return _noise(plan, tables, {each.columns: float(each.scale) for each in _measured(plan, tables)})
+
+
+def _noise_as_in_samples(plan: Plan, tables: Sequence[Columns], times: float) -> float:
+    """Return the same if measured cells had noise of a scale of so many `times` the roots of their mean counts."""
+    rows, measured = plan.rows_about or ASSUMED_ROWS, _measured(plan, tables)
+    roots = {each.columns: math.sqrt(rows / plan.cells(each.columns)) for each in measured}
+    return _noise(plan, tables, {columns: times * root for columns, root in roots.items()})
+
+
+def _measured(plan: Plan, tables: Sequence[Columns]) -> Sequence[Allocation]:
+    """Return what direct allocation measures: the one table of which all are sums, or each of the tables."""
+    measured = allocate_directly(plan)
+    return measured if len(measured) == 1 else allocate_by_cells(plan, tables)
+
+
+def _noise(plan: Plan, tables: Sequence[Columns], scales: Mapping[Columns, float]) -> float:
+    """Return the expected L1 noise per table, as a fraction of the rows, from the scales in measured tables.
 
     If one table is measured of which these are sums, it is that of the sums, taken as normal.
     """
-    rows = plan.rows_about or ASSUMED_ROWS
-    if len(measured := allocate_directly(plan)) == 1 < len(tables):
-        cells = plan.cells(measured[0].columns)
-        noise = math.fsum(math.sqrt(4 / math.pi * cells * plan.cells(table)) for table in tables)
-        return noise * float(measured[0].scale) / (len(tables) * rows)
-    allocations = allocate_by_cells(plan, tables)
-    noise = math.fsum(plan.cells(each.columns) * mean_absolute(each.scale) for each in allocations)
-    return noise / (len(tables) * rows)
+    if len(scales) == 1 < len(tables):
+        ((columns, scale),) = scales.items()
+        noise = math.fsum(math.sqrt(4 / math.pi * plan.cells(columns) * plan.cells(table)) for table in tables) * scale
+    else:
+        noise = math.fsum(plan.cells(columns) * mean_absolute(scale) for columns, scale in scales.items())
+    return noise / (len(tables) * (plan.rows_about or ASSUMED_ROWS))
 
 
 def has_large_ranges(plan: Plan) -> bool:

@@ -129,18 +129,18 @@ def test_auto_takes_a_model_of_pairs_that_close_a_ring_where_noise_is_clearly_to
         assert decide(measured).closed_form
 
 
-@pytest.mark.parametrize(("epsilon", "limit"), [("0.01", 0.8), ("1", 1.05), ("4", 4.8)])
-def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_most_of_the_rows(
-    epsilon: str, limit: float
-) -> None:
-    """The limit is 0.8 of the rows at small ε, and 0.8 + ε²/4 for a row: then most noise is none at all."""
-    plan = letters_plan([8, 8, 6, 5], {"each": 3}, epsilon=epsilon, rows_about=1_000_000)
-    rows = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / limit
-    few, many = (plan.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
-    assert decide(few).plan.strategy == "adaptive"
-    assert decide(many).closed_form
-    assert len(decide(many).allocations) == 1
-    assert decide(plan.model_copy(update={"rows_about": None})).closed_form
+def test_auto_takes_a_model_of_larger_sums_of_one_table_where_noise_is_much() -> None:
+    """The limit is half of the rows; or, if that is more, a scale of two roots of the mean count of the one table."""
+    plan = letters_plan([8, 8, 6, 5], {"each": 3}, epsilon="0.01", rows_about=1_000_000)
+    half = noise_in_a_table(plan, maximal(plan.supports)) * 1_000_000 / 0.5
+    sampled = 8 * 8 * 6 * 5 / 2**2  # noise has a scale of 1 at ε = 1
+    for epsilon, rows in (("0.01", half), ("1", sampled)):
+        at = plan.at(epsilon)
+        few, many = (at.model_copy(update={"rows_about": round(rows * part)}) for part in (0.98, 1.02))
+        assert decide(few).plan.strategy == "adaptive"
+        assert decide(many).closed_form
+        assert len(decide(many).allocations) == 1
+        assert decide(at.model_copy(update={"rows_about": None})).closed_form
 
 
 def test_auto_measures_a_joint_table_that_is_too_large_to_fit_where_most_noise_is_none() -> None:
