@@ -10,6 +10,7 @@ import streamlit as st
 from dpengine import safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.percentages_workbook import MEANING, percentages_workbook
+from dpengine.bundle.workbook import MAX_CELLS
 from dpengine.charts.percentages import PercentCells, group_in_words, percentages_drawing
 from dpengine.percentages import decimals, percentages_of
 from dpengine.results.views.published import PublishedTables
@@ -84,8 +85,9 @@ def _offer_files(
             _("Download as CSV"), lambda: safe_csv.from_frame(frame), "percentages.csv", "text/csv",
             key=f"{key}-percent-csv", icon=":material/download:",
         )  # fmt: skip
-        offer_file(
-            _("For a spreadsheet"),
-            lambda: percentages_workbook(plan, table, within, frame, release_id, digits=digits),
-            "percentages.xlsx", OCTETS, key=f"{key}-percent-xlsx", icon=":material/table_view:",
-        )  # fmt: skip
+        if len(frame) <= MAX_CELLS:
+            offer_file(
+                _("For a spreadsheet"),
+                lambda: percentages_workbook(plan, table, within, frame, release_id, digits=digits),
+                "percentages.xlsx", OCTETS, key=f"{key}-percent-xlsx", icon=":material/table_view:",
+            )  # fmt: skip
