@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 import pandas as pd
 import streamlit as st
@@ -23,7 +23,9 @@ from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["offer_percentages"]
+__all__ = ["groups_of", "offer_percentages"]
+
+MAX_GROUPS = 255  # all combinations of up to eight columns
 
 
 def offer_percentages(release: PublishedTables, table: Columns, release_id: str, *, key: str) -> None:
@@ -35,9 +37,8 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
     if not box.open:  # drawn only when open, like the numbers themselves
         return
     with box:
-        groups = [*chain.from_iterable(combinations(table, size) for size in range(len(table)))]
         within = st.selectbox(
-            _("Of whom"), groups, format_func=lambda each: group_in_words(plan, each),
+            _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each),
             key=f"{key}-percent-of-{'-'.join(table)}",
         )  # fmt: skip
         missing = not (
@@ -61,6 +62,16 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
         )
         st.caption(_(MEANING))
         _offer_files(plan, table, within, frame, release_id, digits, key)
+
+
+def groups_of(table: Columns) -> list[Columns]:
+    """Return the columns that may form groups, the fewest first; of many columns, not all of their combinations.
+
+    >>> groups_of(("a", "b", "c"))
+    [(), ('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    combined = chain.from_iterable(combinations(table, size) for size in range(len(table)))
+    return [*islice(combined, MAX_GROUPS)]
 
 
 def _show_chart(plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, digits: int, key: str) -> None:
