@@ -11,7 +11,7 @@ from dpengine import safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.percentages_workbook import MEANING, percentages_workbook
 from dpengine.bundle.workbook import MAX_CELLS
-from dpengine.charts.percentages import PercentCells, group_in_words, percentages_drawing
+from dpengine.charts.percentages import MAX_BARS, PercentCells, group_in_words, percentages_drawing
 from dpengine.percentages import decimals, percentages_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
@@ -76,8 +76,10 @@ def groups_of(table: Columns) -> list[Columns]:
 
 def _show_chart(plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, digits: int, key: str) -> None:
     """Show percentages as bars with their intervals, if there is room for them."""
-    cells = PercentCells(plan, table, within, frame, digits=digits)
-    drawn = percentages_drawing(cells, plan, dark=is_dark())
+    drawn = None
+    if len(frame) <= MAX_BARS:  # laying out a million cells takes half a minute
+        cells = PercentCells(plan, table, within, frame, digits=digits)
+        drawn = percentages_drawing(cells, plan, dark=is_dark())
     if drawn is None:
         st.caption(_("These are too many for a chart that can be read: the table below has them all."))
         return
