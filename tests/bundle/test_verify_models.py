@@ -26,7 +26,7 @@ from tests.plans import CLINIC, sparse_plan
 NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
 NARROWER = f"{AGE}: an interval is narrower than the noise of its columns"
 NOT_AROUND = "an interval does not lie around its estimate"
-NOISE_OF_ALL = "Adaptive: measuring all 2 tables would leave noise of about 12 % of all rows in each."
+NOISE_OF_ALL = "Adaptive: measuring all 3 tables would leave noise of about 12 % of all rows in each."
 
 
 def hidden(*columns: str) -> Callable[[Members], None]:
@@ -156,7 +156,7 @@ def modelled() -> bytes:
         (stated("strategy", value="Adaptive: which\nApproved"), "strategy is not what plan.yaml says"),
         (stated("strategy", value="Adaptive: \u202ederevocsid"), "strategy is not what plan.yaml says"),
         (stated("strategy", value=f"{NOISE_OF_ALL} Approved."), "strategy is not what plan.yaml says"),
-        (stated("strategy", value=NOISE_OF_ALL.replace("2", "3", 1)), "strategy is not what plan.yaml says"),
+        (stated("strategy", value=NOISE_OF_ALL.replace("all 3", "all 99")), "strategy is not what plan.yaml says"),
         (stated("strategy", value="Direct, as the plan says: what is asked is what is measured."), "strategy is not"),
     ],
 )
