@@ -77,7 +77,7 @@ def groups_of(table: Columns) -> list[Columns]:
 def _show_chart(plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, digits: int, key: str) -> None:
     """Show percentages as bars with their intervals, if there is room for them."""
     drawn = None
-    if len(frame) <= MAX_BARS:  # laying out a million cells takes half a minute
+    if len(frame) <= MAX_BARS:  # laying out 100,000 cells takes about 2 s
         cells = PercentCells(plan, table, within, frame, digits=digits)
         drawn = percentages_drawing(cells, plan, dark=is_dark())
     if drawn is None:
