@@ -17,7 +17,7 @@ from dpengine.spec.column import MISSING, OTHER
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
-from dpengine.translation.catalogue import _, plural
+from dpengine.translation.catalogue import _, plural, some_of
 
 __all__ = ["NotCompared", "differences", "named", "shared_labels", "shared_names", "why_not"]
 
@@ -51,9 +51,7 @@ class NotCompared:
 
 def named(labels: tuple[str, ...]) -> str:
     """Name the first labels, and how many more there are."""
-    more = len(labels) - NAMED
-    listed = ", ".join(labels[:NAMED])
-    return _("{labels} and {n} more", labels=listed, n=more) if more > 0 else listed
+    return some_of(labels, NAMED)
 
 
 def differences(first: Plan, second: Plan) -> Iterator[NotCompared]:
@@ -86,7 +84,7 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
     amounts = [{name for name in plan.amounts(plan.by_columns[frozenset(table)]) if not plan.amount(name).missing}
                for plan in (first, second)]  # fmt: skip
     if amounts[0] != amounts[1]:
-        names = ", ".join(sorted(amounts[0] ^ amounts[1]))
+        names = some_of(sorted(amounts[0] ^ amounts[1]))
         return _("rows without a value of {columns} are left out in one of the releases only", columns=names)
     apart = next((name for name in table if not shared_labels(first, second, name)), None)
     return _("the releases have no value of {column} in common", column=apart) if apart else ""

@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dpengine.translation.catalogue import plural
+
 __all__ = [
     "BudgetError", "Fault", "LedgerBusyError", "LedgerError", "NoiseError", "PlanError", "PrivateReleaseError",
     "ReleaseError", "SettingsError", "TableError",
 ]  # fmt: skip
+
+
+MAX_LINES = 200  # of a message: a table may have a fault in each of its columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +42,15 @@ class Fault:
 
 
 class PrivateReleaseError(Exception):
-    """Base of all errors that a caller can cause; `faults` lists everything that is wrong."""
+    """Base of all errors that a caller can cause; `faults` lists all that is wrong, the message the first of it."""
 
     def __init__(self, faults: str | Fault | Iterable[str | Fault]) -> None:
         listed = (faults,) if isinstance(faults, str | Fault) else faults
         self.faults = tuple(fault if isinstance(fault, Fault) else Fault((), fault) for fault in listed)
-        super().__init__("\n".join(map(str, self.faults)))
+        lines, more = [*map(str, self.faults[:MAX_LINES])], len(self.faults) - MAX_LINES
+        if more > 0:
+            lines.append(plural("and {n} more fault", "and {n} more faults", more))
+        super().__init__("\n".join(lines))
 
     def _render_traceback_(self) -> list[str]:
         """Return the faults, which IPython shows instead of a traceback; `%debug` still works."""

@@ -29,7 +29,7 @@ from dpengine.results.spans import decimals_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.column import MISSING
 from dpengine.spec.wording import name_of
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ COLUMNS = ("count", "percent", "low", "high")  # after those of labels
 HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
 ROUNDING = 1e-5  # part of a group: a file has estimates with fewer decimals than a release
 MAX_DECIMALS = 4
-MAX_LISTED = 5  # tables that an error names
+MAX_TABLES = 5  # tables that an error names
 
 
 def percentages(
@@ -113,10 +113,10 @@ def _published_table(release: PublishedTables, table: Sequence[str], within: Seq
     own = plan.by_columns.get(frozenset(table))
     if not own or len(own) != len(table):  # a column may be given twice
         names = [*map(name_of, plan.marginals or [()])]
-        known = ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])
+        known = some_of(names, MAX_TABLES)
         raise ReleaseError(
             _("no table of these columns was published: {columns}; published are: {tables}",
-              columns=", ".join(table) or "()", tables=known)
+              columns=some_of(table) or "()", tables=known)
         )  # fmt: skip
     if not set(within) < set(own):
         raise ReleaseError(_("percentages are within some columns of the table, and not within all of them"))

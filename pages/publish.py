@@ -9,7 +9,7 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
 from dpengine.release import Release, reopen
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, some_of
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.found_values import as_findable
@@ -253,7 +253,7 @@ def _say_what_is_missing(fault: str) -> None:
     """Show why the entries are not a plan yet, and a button for the step to change."""
     missing, entries = faulty(), visit().entries
     if missing:
-        columns = ", ".join(map(plain, missing))
+        columns = some_of(map(plain, missing))
         text = _("The plan is not complete: say what is publicly known about {columns}.", columns=columns)
         step, label = "domain", _("Fill it in")
     elif entries.several_rows is None or (entries.several_rows and entries.id_column is None):

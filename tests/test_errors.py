@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 import dpengine as dpe
-from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
+from dpengine.errors import MAX_LINES, Fault, LedgerError, PrivateReleaseError, TableError
 
 
 def test_a_fault_reads_as_its_place_and_a_sentence() -> None:
@@ -28,6 +28,13 @@ def test_texts_and_faults_may_be_mixed_and_each_is_a_line_of_the_message() -> No
     assert error.faults == (Fault((), "the table has no columns"), Fault(("header",), "2 columns are named 'a'"))
     assert str(error) == "the table has no columns\nheader: 2 columns are named 'a'"
     assert TableError("one").faults == TableError(Fault((), "one")).faults
+
+
+def test_a_message_has_a_limited_number_of_lines_and_the_faults_are_all_there() -> None:
+    error = TableError(f"column {k} cannot be read" for k in range(1000))
+    assert len(error.faults) == 1000
+    assert len(str(error).splitlines()) == MAX_LINES + 1
+    assert str(error).endswith("and 800 more faults")
 
 
 def test_faults_survive_the_way_to_another_process() -> None:

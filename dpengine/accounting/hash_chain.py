@@ -26,7 +26,7 @@ from dpengine.accounting.entry import Entry, Resemblance, same_name
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, some_of
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
@@ -117,7 +117,7 @@ class Book:
             return
         binding = {same_name(name) for name, each in self.caps.items() if each == cap}
         named = next((name for name in (dataset, *sorted(names)) if same_name(name) in binding), dataset)
-        others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(named))
+        others = some_of(repr(name) for name in sorted(names) if same_name(name) != same_name(named))
         raise over_cap(named, epsilon, spent, cap, others, alike)
 
     def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:

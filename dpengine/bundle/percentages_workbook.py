@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpengine.array_types import Columns
-from dpengine.bundle.workbook import NUMBER_WIDTH, finish, new_workbook, notes_on_release, write_labels, write_notes
+from dpengine.bundle.workbook import (
+    MAX_CELLS,
+    NUMBER_WIDTH,
+    finish,
+    new_workbook,
+    notes_on_release,
+    write_labels,
+    write_notes,
+)
 from dpengine.charts.percentages import group_in_words
+from dpengine.errors import ReleaseError
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 
@@ -28,8 +37,10 @@ def percentages_workbook(
 ) -> bytes:
     """Return percentages, as `percentages_of` returns them, as a workbook (.xlsx) in the current language.
 
-    They are shown with so many `digits`, and held in full.
+    They are shown with so many `digits`, and held in full. Raises `ReleaseError` if there are too many for a workbook.
     """
+    if len(frame) > MAX_CELLS:
+        raise ReleaseError(_("these percentages are too many for a workbook: use the CSV file"))
     numbers = ("count", "percent", "low", "high")
     heads: list[str] = []
     widths: list[int] = []

@@ -6,7 +6,7 @@ of the file. These are not checked:
 
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
-- what the file alone says of how it was made: id and date, versions of software, numbers in the sentence why this
+- what the file alone says of how it was made: id and date, versions of software, the noise in the sentence why this
   strategy was chosen, which tables were measured, how ε was divided among choices, boxes, levels and kinds of tables
   (but for the limits of an audit's part), how many boxes there are (but for a maximum), the error of a model, and the
   noisy counts from which cells were found, as far as they give the same cells. A later version may divide ε better, so

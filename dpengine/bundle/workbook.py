@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 __all__ = [
-    "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "number_headings", "workbook",
+    "MAX_CELLS", "NUMBER_WIDTH", "finish", "fitting", "new_workbook", "notes_on_release", "number_headings", "workbook",
     "write_labels", "write_notes",
 ]  # fmt: skip
 

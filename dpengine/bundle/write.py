@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import json
 import os
 import shutil
 import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,6 +35,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["check_place", "pack", "save", "synthetic_csv", "try_out", "write"]
 
+ABANDONED_AFTER = 3600  # seconds since a file was last written to: nothing takes so long between two pieces
 COMPRESSION = 3  # at most a fifth larger than at the usual level 6; repeated rows take half the time of level 4
 
 
@@ -81,6 +85,7 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
             shutil.copyfileobj(whole, pipe)
         return
     path = path.resolve()  # not before: what standard output leads to may have no path
+    _remove_abandoned(path)
     part = path.with_name(f".{path.name[:200]}.{result.release_id[:8]}.part")
     try:
         with part.open("w+b") as file:
@@ -88,6 +93,15 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what a process that was killed has left beside `path`; another one may be writing the latest of it."""
+    before = time.time() - ABANDONED_AFTER
+    for part in path.parent.glob(f".{glob.escape(path.name[:200])}.????????.part"):
+        with suppress(OSError):
+            if part.stat().st_mtime < before:
+                part.unlink()
 
 
 def check_place(path: Path) -> None:

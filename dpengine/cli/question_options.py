@@ -13,6 +13,7 @@ from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+from dpengine.translation.catalogue import some_of
 
 __all__ = ["QuestionOptions", "question_of"]
 
@@ -84,7 +85,7 @@ def _split(plan: Plan, text: str) -> tuple[Column, str]:
             return column, text[len(column.name) + 1 :]
     raise PlanError(
         f"the condition {text!r} must be a column of the plan, an equals sign and a value, such as region=North or "
-        f"age=18..64; the plan has {', '.join(column.name for column in plan.columns)}"
+        f"age=18..64; the plan has {some_of(column.name for column in plan.columns)}"
     )
 
 
@@ -99,7 +100,7 @@ def _column(plan: Plan, name: str) -> Column:
     for column in plan.columns:
         if column.name == name:
             return column
-    raise PlanError(f"the plan has no column {name!r}; it has {', '.join(column.name for column in plan.columns)}")
+    raise PlanError(f"the plan has no column {name!r}; it has {some_of(column.name for column in plan.columns)}")
 
 
 def _statistic(plan: Plan, options: QuestionOptions) -> Any:

@@ -15,9 +15,11 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import MAX_LISTED, _, mark, number, some_of
 
-__all__ = ["column_faults", "missing_column"]
+__all__ = ["column_faults", "missing_columns"]
+
+MAX_KNOWN = 50  # columns of the table that a message names
 
 
 def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], unit: Unit) -> list[str]:
@@ -29,10 +31,10 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     needed: list[tuple[str, Column | Grid | None]] = [(column.name, column) for column in columns]
     if unit.id is not None:
         needed.append((unit.id, None))
-    faults = []
+    lacking = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
+    faults = [missing_columns(lacking, list(types))] if lacking else []
     for name, column in needed:
         if name not in types:
-            faults.append(missing_column(name, list(types)))
             continue
         for each in member_types(types[name]) or [types[name]]:
             if (family := family_of(each)) is None:
@@ -49,29 +51,52 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     return faults
 
 
-def missing_column(name: str, names: list[str]) -> str:
-    """Return the message for a missing column, with close matches among `names`.
+def missing_columns(lacking: Sequence[str], names: list[str]) -> str:
+    """Return the message for columns that a table with `names` lacks, with close matches for the first of them.
 
-    >>> missing_column("Age", ["age", "sex"])
+    >>> missing_columns(["Age"], ["age", "sex"])
     "the table has no column 'Age'; did you mean 'age'? it has 'age', 'sex'"
+    >>> missing_columns(["Age", "pay"], ["age", "sex"])
+    "the table lacks 2 columns: 'Age' (did you mean 'age'?), 'pay'; it has 'age', 'sex'"
     """
+    several = len(lacking) > 1
     if header_doubt(names):  # the names may be a person's row, which no message may quote
+        if several:
+            return _(
+                "the table lacks {n} columns: {columns}; its first line looks like data: add a line with the names",
+                n=number(len(lacking)),
+                columns=some_of(map(repr, lacking)),
+            )
         return _(
             "the table has no column {name}, and its first line looks like data: add a line with the names",
-            name=repr(name),
+            name=repr(lacking[0]),
         )
-    near = [other for other in names if other.strip().lower() == name.strip().lower()]
-    near = near or get_close_matches(name, names, n=3)
-    listed = ", ".join(repr(other) for other in names[:50]) + (", …" if len(names) > 50 else "")
-    if not near:
-        return _("the table has no column {name}; it has {names}", name=repr(name), names=listed)
-    meant = reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near))
+    known = some_of(map(repr, names), MAX_KNOWN)
+    if several:
+        first = [_with_meant(name, names) for name in lacking[:MAX_LISTED]]
+        columns = some_of([*first, *lacking[MAX_LISTED:]])
+        return _("the table lacks {n} columns: {columns}; it has {names}", n=number(len(lacking)), columns=columns,
+                 names=known)  # fmt: skip
+    if not (meant := _meant(lacking[0], names)):
+        return _("the table has no column {name}; it has {names}", name=repr(lacking[0]), names=known)
     return _(
         "the table has no column {name}; did you mean {meant}? it has {names}",
-        name=repr(name),
+        name=repr(lacking[0]),
         meant=meant,
-        names=listed,
+        names=known,
     )
+
+
+def _with_meant(name: str, names: list[str]) -> str:
+    meant = _meant(name, names)
+    return _("{name} (did you mean {meant}?)", name=repr(name), meant=meant) if meant else repr(name)
+
+
+def _meant(name: str, names: list[str]) -> str:
+    """Return those of `names` that may be meant by `name`; nothing if none is like it."""
+    near = [other for other in names if other.strip().lower() == name.strip().lower()]
+    near = near or get_close_matches(name, names, n=3)
+    return reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near)) if near else ""
 
 
 def _unreadable(column: Column | Grid, family: Family) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dpengine.array_types import Columns, Ints
-from dpengine.counting.compatibility import column_faults, missing_column
+from dpengine.counting.compatibility import column_faults, missing_columns
 from dpengine.counting.contribution_bounding import kept_of
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pushdown import RemoteRows
@@ -183,5 +183,5 @@ def distinct_texts(table: Table, column: str, *, limit: int) -> list[str]:
     """
     names = [field.name for field in table.columns]
     if column not in names:
-        raise TableError(missing_column(column, names))
+        raise TableError(missing_columns([column], names))
     return _rows(table).distinct_texts(names.index(column), limit)

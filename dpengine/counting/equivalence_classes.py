@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from dpengine import arrow
 from dpengine.array_types import Columns, Ints
-from dpengine.counting.compatibility import missing_column
+from dpengine.counting.compatibility import missing_columns
 from dpengine.counting.count import row_count
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.local_sql import grouped, identity
@@ -136,11 +136,13 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
         raise PlanError(_("name at least one column"))
     types = {field.name: field.type for field in table.columns}
     place = {field.name: i for i, field in enumerate(table.columns)}
-    faults, cells = [], {}
-    for name in (*columns, *(() if person is None else (person,))):
-        if name not in types:
-            faults.append(missing_column(name, list(types)))
-        elif not all(family_of(each) for each in member_types(types[name]) or [types[name]]):
+    needed = dict.fromkeys((*columns, *(() if person is None else (person,))))
+    lacking = [name for name in needed if name not in types]
+    faults, cells = [missing_columns(lacking, list(types))] if lacking else [], {}
+    for name in needed:
+        if name in lacking:
+            continue
+        if not all(family_of(each) for each in member_types(types[name]) or [types[name]]):
             faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
         else:
             cells[name] = place[name], types[name]

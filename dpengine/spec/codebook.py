@@ -136,8 +136,10 @@ def _resolved(column: Any, folder: Path | None) -> Any:
 
 def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
     wanted = column.get("codebook")
-    if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith(_FILES):
+    if not isinstance(wanted, str) or not wanted.lower().endswith(_FILES):
         return column
+    if column.get("values"):
+        return {name: value for name, value in column.items() if name != "source"}  # `Category` refuses both
     text = _text_beside(column, folder, wanted, mark("codebook"))
     if (described := _described(column, text, Path(wanted).name)) is not None:
         return {**column, **described, "source": "codebook"}

@@ -73,8 +73,8 @@ def from_csv(text: str) -> Codebook:
 def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     """Read the rows of a sheet, its header first; rows without values are still to be filled in, and are left out.
 
-    Without a heading `values or bins`, a row holds a column, one of its values and the words for it; a row that names
-    no column goes on with the one above. Raises `PlanError` with every fault, by row and column.
+    Without the headings `values or bins` and `kind`, a row holds a column, one of its values and the words for it; a
+    row that names no column goes on with the one above. Raises `PlanError` with every fault, by row and column.
 
     >>> codes = from_rows([("variable", "code", "label"), ("sex", "1", "male"), ("", "2", "female")])
     >>> [(column.name, column.declared, column.shown[:2]) for column in codes.columns]
@@ -84,7 +84,7 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     filled = [(number, row) for number, row in numbered if any(row)]
     places = {name.casefold(): index for index, name in enumerate(filled[0][1])} if filled else {}
     long = [next((places[each] for each in names if each in places), None) for names in _LONG]
-    if HEADER[2] not in places and None not in long[:2]:
+    if not {HEADER[2], "kind"} & {*places} and None not in long[:2]:
         return _of_codes(filled[1:], long)
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
         raise PlanError(
@@ -123,6 +123,10 @@ def _of_codes(rows: Iterable[tuple[int, Sequence[str]]], places: Sequence[int | 
                             value=value))  # fmt: skip
         elif value:
             known[value] = label
+        elif label:
+            faults.append(_("row {number}, {name}: no value stands before {label!r}; leave the row out if it is about "
+                            "missing values, which have a cell of their own", number=number, name=last,
+                            label=label))  # fmt: skip
     if faults:
         raise PlanError(faults)
     columns = [

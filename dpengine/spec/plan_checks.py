@@ -19,7 +19,7 @@ from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.numeric.found_bins import MAX_SHARE
 from dpengine.spec.published_table import PublishedTable
 from dpengine.spec.tallies import check_distinct
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, number, some_of
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
@@ -93,7 +93,7 @@ def _check_shares(plan: Plan) -> None:
     """Refuse found cells if too little of ε would be left, or if persons are counted beside rows."""
     if not plan.finds:
         return
-    names = ", ".join(plan.finds)
+    names = some_of(plan.finds)
     if (share := sum((plan.column(name).share for name in plan.finds), Fraction(0))) > MAX_SHARE:
         raise ValueError(
             _(

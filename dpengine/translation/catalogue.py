@@ -11,7 +11,7 @@ or charged for (manifests, plans, ledgers) is always English: it is made under `
 from __future__ import annotations
 
 import gettext
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "ENGLISH", "_", "choose_by", "day", "language", "languages", "localised", "mark", "number", "plural", "speaking",
+    "ENGLISH", "MAX_LISTED", "_", "choose_by", "day", "language", "languages", "localised", "mark", "number", "plural",
+    "some_of", "speaking",
 ]  # fmt: skip
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent
+MAX_LISTED = 10  # names in a sentence
 
 _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 _chosen: list[Callable[[], str]] = []
@@ -93,6 +95,17 @@ def plural(one: str, many: str, count: int, /, **values: object) -> str:
     english = one if count == 1 else many
     translated = english if spoken == ENGLISH else _messages(spoken).ngettext(one, many, count)
     return translated.format(n=number(count), **values)
+
+
+def some_of(names: Iterable[str], most: int = MAX_LISTED) -> str:
+    """Name the first `most` of some things, and how many more there are: no message grows with a table.
+
+    >>> some_of(["age", "sex"]), some_of("abcd", 2)
+    ('age, sex', 'a, b and 2 more')
+    """
+    every = [*names]
+    first, more = ", ".join(every[:most]), len(every) - most
+    return _("{names} and {n} more", names=first, n=number(more)) if more > 0 else first
 
 
 def mark(text: str) -> str:

@@ -13,13 +13,15 @@ from dpengine import Plan, preview
 from dpengine.array_types import Floats, Ints
 from dpengine.bundle import write
 from dpengine.bundle.checks.model_check import ModelBounds, wrong_intervals
+from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.verify import verify
 from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import AUDIT, Allocation
+from dpengine.measure.strategy import decide
 from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
 from tests.bundles import AGE, TOTAL, Members, members_of, rows_of, table_of, with_portals, zipped
-from tests.plans import CLINIC
+from tests.plans import CLINIC, sparse_plan
 
 NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
 NARROWER = f"{AGE}: an interval is narrower than the noise of its columns"
@@ -154,6 +156,7 @@ def modelled() -> bytes:
         (stated("strategy", value="Adaptive: which\nApproved"), "strategy is not what plan.yaml says"),
         (stated("strategy", value="Adaptive: \u202ederevocsid"), "strategy is not what plan.yaml says"),
         (stated("strategy", value=f"{NOISE_OF_ALL} Approved."), "strategy is not what plan.yaml says"),
+        (stated("strategy", value=NOISE_OF_ALL.replace("all 3", "all 99")), "strategy is not what plan.yaml says"),
         (stated("strategy", value="Direct, as the plan says: what is asked is what is measured."), "strategy is not"),
     ],
 )
@@ -167,6 +170,14 @@ def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_hav
         assert any(fault in each for each in faults_of(forged))
     else:
         verify(forged)
+
+
+def test_the_rows_that_a_strategy_is_said_to_follow_from_are_those_of_the_plan() -> None:
+    plan = sparse_plan()
+    decided = decide(plan)
+    assert "with about 2,000 rows" in decided.why
+    assert is_stated(decided.why, decided.plan)
+    assert not is_stated(decided.why.replace("2,000", "200,000"), decided.plan)
 
 
 @pytest.mark.parametrize("left", [[0], [-1, -4], [7, 6, 1], [8, 6], [14, 3]])

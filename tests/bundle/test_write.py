@@ -130,6 +130,20 @@ def test_a_bundle_is_saved_completely_or_not_at_all(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_a_killed_process_left_beside_a_bundle_goes_with_the_next_export(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "release [1].zip"
+    abandoned, others, under_way = (
+        tmp_path / name
+        for name in (".release [1].zip.0a1b2c3d.part", ".release 1.zip.0a1b2c3d.part", ".release [1].zip.4e5f6a7b.part")
+    )
+    for each in (abandoned, others, under_way):
+        each.write_bytes(b"PK")
+    for each in (abandoned, others):
+        os.utime(each, (0, 0))
+    write.save(result, path)
+    assert {*tmp_path.iterdir()} == {path, others, under_way}
+
+
 def test_a_link_is_followed_and_a_pipe_is_written_to(bundle: bytes, result: Result, tmp_path: Path) -> None:
     target, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
     target.write_bytes(b"old")

@@ -11,6 +11,7 @@ import pytest
 
 import dpengine as dpe
 from dpengine.bundle.percentages_workbook import percentages_workbook
+from dpengine.bundle.workbook import MAX_CELLS
 from dpengine.charts.percentages import MAX_BARS, MAX_ROWS, PercentCells, percentages_drawing
 from dpengine.percentages import percentages_of
 from dpengine.translation.catalogue import speaking
@@ -95,3 +96,10 @@ def test_a_workbook_holds_the_percentages_in_full_and_says_what_they_are() -> No
     assert {row[0] for row in rows} == {"A&B", "Köln", "D", "(other)"}
     assert content == percentages_workbook(PLAN, ("town", "ill"), ("town",), frame, "42", digits=1)
     assert cells.text(5.25).endswith(" %")
+
+
+def test_a_workbook_of_more_percentages_than_a_sheet_can_hold_is_refused() -> None:
+    _cells, frame = cells_of(("town", "ill"), "town")
+    many = frame.loc[np.zeros(MAX_CELLS + 1, dtype=int)]
+    with pytest.raises(dpe.ReleaseError, match="too many for a workbook"):
+        percentages_workbook(PLAN, ("town", "ill"), ("town",), many, "42", digits=1)

@@ -111,7 +111,7 @@ def test_check_names_every_fault_and_what_the_table_has():
         check(opened, plan)
     faults = str(caught.value)
     for fragment in (
-        "no column 'age'; did you mean 'Age'? it has 'Age', 'many', 'day'", "no column 'regoin'", "no column 'person'",
+        "the table lacks 4 columns: 'age' (did you mean 'Age'?), 'regoin', 'f', 'person'; it has 'Age', 'many', 'day'",
         "'many' holds bigint[] values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
         "'n' holds numbers and cannot be read as date", "'paid' holds dates and cannot be read as amount",
         "the format '%Q' is not one of dates",
@@ -119,6 +119,17 @@ def test_check_names_every_fault_and_what_the_table_has():
         assert fragment in faults
     with open_table(table) as opened, pytest.raises(TableError):
         count(opened, plan, plan.marginals, truncation_key=KEY)
+
+
+def test_a_message_on_a_hundred_missing_columns_names_ten_of_them_and_those_of_the_table_once():
+    table = pa.table({f"other {k}": [1] for k in range(100)})
+    plan = plan_of(*({"name": f"visits {k}", **AGE} for k in range(100)), tables=[[f"visits {k}"] for k in range(100)])
+    with open_table(table) as opened, pytest.raises(TableError) as caught:
+        check(opened, plan)
+    (fault,) = caught.value.faults
+    assert fault.text.startswith("the table lacks 100 columns: 'visits 0', 'visits 1',")
+    assert "'visits 9' and 90 more; it has 'other 0'," in fault.text
+    assert fault.text.endswith("'other 49' and 50 more")
 
 
 def test_a_file_without_a_header_gives_a_warning_that_quotes_no_value(tmp_path):

@@ -1119,6 +1119,28 @@ FAULTS = [
         OF_MODELS,
     ),
     Fault(
+        "the sentence on a bundle's strategy names any number of tables",
+        "dpengine/bundle/checks/strategy_check.py",
+        "1 <= stated <= max(len(plan.marginals), len(plan.supports))",
+        "stated >= 1",
+        OF_MODELS,
+    ),
+    Fault(
+        "the sentence on a bundle's strategy names any number of rows",
+        "dpengine/bundle/checks/strategy_check.py",
+        "plan.rows_about in (None, stated)",
+        "stated >= 0",
+        "tests/bundle/test_verify_models.py"
+        "::test_the_rows_that_a_strategy_is_said_to_follow_from_are_those_of_the_plan",
+    ),
+    Fault(
+        "an export removes what another process is writing",
+        "dpengine/bundle/write.py",
+        "if part.stat().st_mtime < before:",
+        "if part.exists():",
+        "tests/bundle/test_write.py::test_what_a_killed_process_left_beside_a_bundle_goes_with_the_next_export",
+    ),
+    Fault(
         "a release of many tables for ranges is refused for the sentence that lists them",
         "dpengine/bundle/checks/strategy_check.py",
         'f"So is {table}." for table in tables[1:]',

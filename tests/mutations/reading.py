@@ -25,6 +25,13 @@ OF_COMPARE = "tests/test_compare.py"
 OF_PERCENTAGES = "tests/test_percentages.py"
 
 FAULTS = [
+    Fault(
+        "values of a column win over its codebook without a word",
+        "dpengine/spec/categories/category.py",
+        'not in ("codebook", "standard"):',
+        'not in ("codebook", "standard", "typed"):',
+        "tests/spec/test_plan.py::test_values_are_listed_or_come_from_a_codebook_and_not_both",
+    ),
     # Tables that are summed up already
     Fault(
         "a row of a summary stands for one person too few for each thousand",

@@ -592,6 +592,13 @@ FAULTS = [
         "::test_a_body_of_one_byte_more_than_the_limit_is_refused_whatever_size_it_stated",
     ),
     Fault(
+        "another file of the same name has the columns of the one before it",
+        "pages/parts/visit/project/recent.py",
+        '"same-columns", (dataset, names, entries)',
+        '"same-columns", (dataset, here.table_name, entries)',
+        "tests/pages/publish/test_steps.py::test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year",
+    ),
+    Fault(
         "a steward who publishes says what needs approval",
         "pages/parts/access/accounts.py",
         "        May.RULE: steward and not owner,\n",

@@ -56,7 +56,7 @@ def test_a_fault_names_its_row_and_column(row: tuple[str, ...], fragment: str) -
         from_rows([HEADER, row])
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n"])
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "column,kind,value\nage,number,18 to 90 by 5\n"])
 def test_a_sheet_needs_its_header(text: str) -> None:
     with pytest.raises(PlanError, match="first row of a codebook sheet"):
         from_csv(text)
@@ -76,6 +76,7 @@ def test_a_list_of_codes_has_a_row_for_each_value() -> None:
     [
         ("sex,1,m\nsex,1,f\n", "row 3, sex: the value '1' is listed twice"),
         (",1,m\n", "name"),
+        ("sex,1,m\n,,f\n", "row 3, sex: no value stands before 'f'"),
         ("sex,,\n", None),
     ],
 )

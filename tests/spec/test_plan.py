@@ -112,6 +112,14 @@ def test_a_codebook_beside_the_plan_gives_the_values(tmp_path: Path) -> None:
         assert region.source == "codebook"
 
 
+@pytest.mark.parametrize("codebook", ["regions.csv", "regions.csv, source: codebook", "months"])
+def test_values_are_listed_or_come_from_a_codebook_and_not_both(codebook: str, tmp_path: Path) -> None:
+    (tmp_path / "regions.csv").write_text("value\nEast\n")
+    (tmp_path / "plan.yaml").write_text(CLINIC.replace("values: [North", f"codebook: {codebook}, values: [North"))
+    with pytest.raises(PlanError, match=r"columns → 2 \(region\): 'values' and 'codebook' both list the values"):
+        Plan.load(tmp_path / "plan.yaml")
+
+
 @pytest.mark.parametrize("name", ["../secret.csv", "/etc/hostname.csv", "none.csv", "martian-months"])
 def test_a_codebook_lies_beside_the_plan_or_is_standard(name: str, tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("value\nx\n")

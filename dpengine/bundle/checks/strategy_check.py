@@ -1,6 +1,7 @@
 """Check the sentence that says why a release was measured as it was: it is one of those that versions write.
 
-Numbers in it are not checked. It is always in English, whatever the language of the plan.
+Of the numbers in it, that of rows is the plan's, if the plan states one, and there are no more tables than the plan
+has. How much noise there would be is not checked. It is always in English, whatever the language of the plan.
 """
 
 from __future__ import annotations
@@ -36,8 +37,19 @@ _WITH_NUMBERS = re.compile(
 def is_stated(sentence: str, plan: Plan) -> bool:
     """Return whether a version writes this `sentence` for a `plan` whose strategy is decided."""
     name = "Direct" if plan.strategy == "auto" else plan.strategy.capitalize()
-    known = sentence in _ALWAYS or _WITH_NUMBERS.fullmatch(sentence) or sentence in _of_columns(plan, name)
-    return bool(known) and sentence.startswith(name)
+    known = sentence in _ALWAYS or _fits_numbers(sentence, plan) or sentence in _of_columns(plan, name)
+    return known and sentence.startswith(name)
+
+
+def _fits_numbers(sentence: str, plan: Plan) -> bool:
+    """Return whether this is a sentence with numbers, and those that follow from the plan are right."""
+    first = re.search(_NUMBER, sentence)
+    if first is None or not _WITH_NUMBERS.fullmatch(sentence):
+        return False
+    stated = int(first[0].replace(",", ""))
+    if sentence.startswith("Adaptive: with"):
+        return plan.rows_about in (None, stated)
+    return 1 <= stated <= max(len(plan.marginals), len(plan.supports))
 
 
 def _of_columns(plan: Plan, name: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.results.published_columns import number_columns, published_name
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import mark, speaking
+from dpengine.translation.catalogue import mark, some_of, speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ class _Tables(Mapping[Columns, Made]):
 
     def __getitem__(self, table: Columns) -> Made:
         if table not in self._names:
-            raise KeyError(f"{table!r}: tables are named by tuples of columns: {', '.join(map(repr, self._names))}")
+            raise KeyError(f"{table!r}: tables are named by tuples of columns: {some_of(map(repr, self._names))}")
         if table in self._kept:
             return self._kept[table]
         made = self._make(table)

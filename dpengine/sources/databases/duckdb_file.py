@@ -8,7 +8,7 @@ from typing import Any
 from dpengine.errors import TableError
 from dpengine.sources.relation import check_names, link, within_calendar
 from dpengine.sql import identifier, literal
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, some_of
 
 __all__ = ["ENDINGS", "open_database"]
 
@@ -37,13 +37,13 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY ALL"
     ).fetchall()
     named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in tables}
-    listed = ", ".join(named) or _("no tables")
+    known = some_of(named) or _("no tables")
     if table is None and len(named) != 1:
-        raise TableError(_("say which table of the database is meant, with table=; it has: {listed}", listed=listed))
+        raise TableError(_("say which table of the database is meant, with table=; it has: {listed}", listed=known))
     table = next(iter(named)) if table is None else table
     place = named.get(table)
     if place is None:
-        raise TableError(_("there is no table {table!r} in the database; it has: {listed}", table=table, listed=listed))
+        raise TableError(_("there is no table {table!r} in the database; it has: {listed}", table=table, listed=known))
     source = f"source.{identifier(place[0])}.{identifier(place[1])}"
     try:
         names = [str(row[0]) for row in connection.execute(f"DESCRIBE {source}").fetchall()]

@@ -22,7 +22,7 @@ from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.shown_cells import check_shown
 from dpengine.sources.files.text import completed, invented, is_suspicious
 from dpengine.sources.relation import check_names
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, number, some_of
 
 __all__ = ["copy_sheet", "sheet_names", "texts_of_sheet"]
 
@@ -125,7 +125,7 @@ def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
             _(
                 "there is no sheet {sheet!r} in the workbook; it has: {sheets}",
                 sheet=sheet,
-                sheets=", ".join(names) or _("no sheets"),
+                sheets=some_of(names) or _("no sheets"),
             )
         )
     return book.get_sheet_by_name(sheet)

@@ -87,7 +87,12 @@ class Category(ColumnBase):
         if not isinstance(fields, dict) or not isinstance(fields.get("codebook"), str):
             return fields
         values, wanted = fields.get("values", ()), fields["codebook"]
-        if not isinstance(values, Sized) or len(values):
+        if not isinstance(values, Sized):
+            return fields
+        if len(values):
+            # Once values are read from a codebook, their source says so.
+            if fields.get("source", "typed") not in ("codebook", "standard"):
+                raise ValueError(_("'values' and 'codebook' both list the values: leave one of them out"))
             return fields
         if wanted in standard_lists():
             return {**fields, "values": standard_lists()[wanted], "source": "standard"}

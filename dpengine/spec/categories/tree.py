@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpengine.array_types import Floats, Ints
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, some_of
 
 __all__ = ["MARK", "arranged", "check_tree", "flattened", "from_rows", "groups", "nested", "split_name", "sum_groups"]
 
@@ -67,11 +67,11 @@ def from_rows(header: Sequence[str], rows: Sequence[Sequence[str]], levels: Sequ
             _(
                 "it has no column {level!r}, which 'levels' names; there are {columns}",
                 level=absent[0],
-                columns=", ".join(header),
+                columns=some_of(header),
             )
         )
     places = [list(header).index(level) for level in levels]
-    listed = []
+    lines = []
     for line, row in enumerate(rows, start=2):
         path = [row[index].strip() if index < len(row) else "" for index in places]
         if not any(path):
@@ -80,8 +80,8 @@ def from_rows(header: Sequence[str], rows: Sequence[Sequence[str]], levels: Sequ
             if not value:
                 known = path[-1] or next(filter(None, path))
                 raise ValueError(_("line {line}: {value!r} has no {level}", line=line, value=known, level=level))
-        listed.append(path)
-    paths = list(dict.fromkeys(tuple(path) for path in listed))  # the same line twice says nothing new
+        lines.append(path)
+    paths = list(dict.fromkeys(tuple(path) for path in lines))  # the same line twice says nothing new
     return {"values": [path[-1] for path in paths], "parents": [[p[k] for p in paths] for k in range(len(levels) - 1)]}
 
 

@@ -17,7 +17,7 @@ from dpengine.spec import codebook_sheet, strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.exchange import formats
 from dpengine.spec.exchange.draft import ReadCodebook
-from dpengine.translation.catalogue import _, plural
+from dpengine.translation.catalogue import _, plural, some_of
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.wording import plain
@@ -83,7 +83,7 @@ def bring_levels(categories: Sequence[str]) -> None:
     """Take a CSV file with a column for each level of one of the `categories`."""
     file = file_box(
         _("{columns}: a CSV file with a column for each level, such as county,state",
-          columns=plain(", ".join(categories))),
+          columns=plain(some_of(categories))),
         type=["csv"],
         key=visit().key("levels-file"),
         help=_("A line for each value, and what it lies in: Kern,CA. The names of its columns name the levels."),
@@ -114,7 +114,7 @@ def _take(found_books: Sequence[ReadCodebook]) -> None:
     declared, texts = visit().entries.declared, visit().entries.texts
     entries = {c.name: entry_without_words(c) for c in columns if c.name in declared}
     if not entries and not about.keys() & declared.keys():
-        names = ", ".join(plain(column.name) for column in columns[:5])
+        names = some_of((plain(column.name) for column in columns), 5)
         text = _("This codebook declares {names}: none of your columns.", names=names)
         st.warning(text if names else _("This codebook declares no column."), icon=":material/report:")
         return

@@ -12,7 +12,7 @@ from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
-from dpengine.translation.catalogue import _, language, mark, number, plural
+from dpengine.translation.catalogue import _, language, mark, number, plural, some_of
 from pages.parts.publish.person_ids import published_ids
 from pages.parts.publish.table_questions import offer_to_skip_a_row
 from pages.parts.publish.tables import levels_box
@@ -148,7 +148,7 @@ def _warn() -> None:
         st.warning(text, icon=":material/report:")
     if ids := published_ids():
         text = _("{columns} may say who a person is. Such a column belongs in no table, so leave it out here; if a "
-                 "person has several rows, step 4 asks for it.", columns=plain(", ".join(ids)))  # fmt: skip
+                 "person has several rows, step 4 asks for it.", columns=plain(some_of(ids)))  # fmt: skip
         st.warning(text, icon=":material/badge:")
 
 
@@ -224,9 +224,7 @@ def _fits(table: Table, plan: Plan) -> bool:
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
     tables = published(visit().entries)
-    names = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
-    if len(tables) > MAX_NAMED:
-        names = _("{tables} and {n} more", tables=names, n=number(len(tables) - MAX_NAMED))
+    names = some_of((plain(named(table)) for table in tables), MAX_NAMED)
     if plan is None:
         return names or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.standard_lists import standard_lists
-from dpengine.translation.catalogue import _, mark, number, plural
+from dpengine.translation.catalogue import _, mark, plural, some_of
 from pages.parts.publish import codebook_box
 from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
@@ -131,11 +131,10 @@ def _say_what_the_file_says() -> None:
     declared = visit().entries.declared
     from_file = [name for name in used(visit().entries) if is_from_file(declared[name])]
     if from_file:
-        named = ", ".join(map(plain, from_file[:MAX_FAULTS])) + (", …" if len(from_file) > MAX_FAULTS else "")
         text = _(
             "The file itself lists values of {columns}, with words for readers. Confirm such a list only if it is "
             "public knowledge, as in a questionnaire: some programs make it from the rows.",
-            columns=named,
+            columns=some_of(map(plain, from_file)),
         )
         st.caption(f":material/menu_book: {text}")
 
@@ -153,10 +152,7 @@ def _say_what_is_open(names: list[str]) -> None:
     if len(wrong) > MAX_FAULTS:
         more = len(wrong) - MAX_FAULTS
         st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
-    columns = ", ".join(map(plain, names[:MAX_NAMED]))
-    if len(names) > MAX_NAMED:
-        columns = _("{columns} and {n} more", columns=columns, n=number(len(names) - MAX_NAMED))
-    st.caption(_("Still to fill in: {columns}.", columns=columns))
+    st.caption(_("Still to fill in: {columns}.", columns=some_of(map(plain, names), MAX_NAMED)))
 
 
 def _show_detail(names: list[str], open_columns: list[str]) -> None:

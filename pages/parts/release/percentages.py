@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +10,8 @@ import streamlit as st
 from dpengine import safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.percentages_workbook import MEANING, percentages_workbook
-from dpengine.charts.percentages import PercentCells, group_in_words, percentages_drawing
+from dpengine.bundle.workbook import MAX_CELLS
+from dpengine.charts.percentages import MAX_BARS, PercentCells, group_in_words, percentages_drawing
 from dpengine.percentages import decimals, percentages_of
 from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
@@ -22,7 +23,9 @@ from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["offer_percentages"]
+__all__ = ["groups_of", "offer_percentages"]
+
+MAX_GROUPS = 255  # all combinations of up to eight columns
 
 
 def offer_percentages(release: PublishedTables, table: Columns, release_id: str, *, key: str) -> None:
@@ -34,9 +37,8 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
     if not box.open:  # drawn only when open, like the numbers themselves
         return
     with box:
-        groups = [*chain.from_iterable(combinations(table, size) for size in range(len(table)))]
         within = st.selectbox(
-            _("Of whom"), groups, format_func=lambda each: group_in_words(plan, each),
+            _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each),
             key=f"{key}-percent-of-{'-'.join(table)}",
         )  # fmt: skip
         missing = not (
@@ -62,10 +64,22 @@ def offer_percentages(release: PublishedTables, table: Columns, release_id: str,
         _offer_files(plan, table, within, frame, release_id, digits, key)
 
 
+def groups_of(table: Columns) -> list[Columns]:
+    """Return the columns that may form groups, the fewest first; of many columns, not all of their combinations.
+
+    >>> groups_of(("a", "b", "c"))
+    [(), ('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    combined = chain.from_iterable(combinations(table, size) for size in range(len(table)))
+    return [*islice(combined, MAX_GROUPS)]
+
+
 def _show_chart(plan: Plan, table: Columns, within: Columns, frame: pd.DataFrame, digits: int, key: str) -> None:
     """Show percentages as bars with their intervals, if there is room for them."""
-    cells = PercentCells(plan, table, within, frame, digits=digits)
-    drawn = percentages_drawing(cells, plan, dark=is_dark())
+    drawn = None
+    if len(frame) <= MAX_BARS:  # laying out 100,000 cells takes about 2 s
+        cells = PercentCells(plan, table, within, frame, digits=digits)
+        drawn = percentages_drawing(cells, plan, dark=is_dark())
     if drawn is None:
         st.caption(_("These are too many for a chart that can be read: the table below has them all."))
         return
@@ -84,8 +98,9 @@ def _offer_files(
             _("Download as CSV"), lambda: safe_csv.from_frame(frame), "percentages.csv", "text/csv",
             key=f"{key}-percent-csv", icon=":material/download:",
         )  # fmt: skip
-        offer_file(
-            _("For a spreadsheet"),
-            lambda: percentages_workbook(plan, table, within, frame, release_id, digits=digits),
-            "percentages.xlsx", OCTETS, key=f"{key}-percent-xlsx", icon=":material/table_view:",
-        )  # fmt: skip
+        if len(frame) <= MAX_CELLS:
+            offer_file(
+                _("For a spreadsheet"),
+                lambda: percentages_workbook(plan, table, within, frame, release_id, digits=digits),
+                "percentages.xlsx", OCTETS, key=f"{key}-percent-xlsx", icon=":material/table_view:",
+            )  # fmt: skip

@@ -24,6 +24,7 @@ from pages.parts.shared.wording import plain
 __all__ = ["OCTETS", "offer_file"]
 
 OCTETS = "application/octet-stream"
+MAX_SHOWN = 5  # reasons why a file could not be made
 FAILED = "files_not_made"  # in the session's state: why a file could not be made, by the key of its button
 
 
@@ -74,7 +75,7 @@ def _reason(error: Exception, file_name: str) -> str:
     """Say why a file was not made; what the server's operator alone may read is left to its log."""
     start = _("{file} could not be made.", file=plain(file_name))
     if isinstance(error, PrivateReleaseError):
-        return f"{start} {plain('; '.join(fault.text for fault in error.faults))}"
+        return f"{start} {plain('; '.join(fault.text for fault in error.faults[:MAX_SHOWN]))}"
     if isinstance(error, MemoryError):
         return f"{start} " + _("The server has too little memory for it. Try again later, or choose a smaller file.")
     return f"{start} " + _(

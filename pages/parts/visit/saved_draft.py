@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dpengine import LedgerError, PlanError
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, some_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import texts_from_file, waits_for_a_list
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
@@ -120,7 +120,7 @@ def show_what_waits() -> None:
         text = _(
             "Your plan for {table} still waits for its table; this one has no {columns}.",
             table=name,
-            columns=", ".join(map(plain, lacking)),
+            columns=some_of(map(plain, lacking)),
         )
     else:
         text = _("Your plan for {table} still waits for its table.", table=name)

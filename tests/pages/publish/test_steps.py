@@ -169,6 +169,9 @@ def test_a_file_of_next_year_is_offered_the_plan_and_the_budget_of_this_year(pag
                {"name": "region", "kind": "category", "values": ["North", "South"]}]  # fmt: skip
     plan = dpe.Plan(dataset="clinic-2025", epsilon="0.25", columns=columns, tables=[["age", "region"]])
     dpe.release(pd.DataFrame({"age": [20] * 20, "region": ["North"] * 20}), plan, ledger())
+    page.get("file_uploader")[0].upload("clinic-2026.csv", b"ward,town\n1,A\n").run()
+    assert not [button for button in page.button if "Take over" in button.label], "it has other columns"
+    page.button(key="change-table").click().run()
     page.get("file_uploader")[0].upload("clinic-2026.csv", CLINIC.encode()).run()
     labelled(page.button, "Take over the plan for clinic-2025, published on").click().run()
     assert not page.exception

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from pages.parts.release import percentages
+from pages.parts.release.percentages import MAX_GROUPS, groups_of
 from tests.pages.release.test_measures import SEX, STATE, opened
 from tests.pages.visits import texts
 
@@ -24,6 +27,23 @@ def test_percentages_are_of_everybody_first_then_within_a_group() -> None:
     shown_first = "state × sex: percent of each group of state. "
     assert [each for each in at.get("plotly_chart") if each.proto.alt.startswith(shown_first)]
     assert {button.label for button in at.get("download_button")} >= {"Download as CSV", "For a spreadsheet"}
+
+
+def test_a_table_of_many_columns_offers_some_of_their_combinations() -> None:
+    eight, many = (tuple(f"c{k}" for k in range(columns)) for columns in (8, 32))
+    assert len(groups_of(eight)) == 2**8 - 1
+    assert [*map(len, groups_of(many))] == [0, *[1] * 32, *[2] * (MAX_GROUPS - 33)]
+
+
+def test_a_table_that_is_too_large_for_a_chart_is_not_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(percentages, "MAX_BARS", 5)
+    monkeypatch.setattr(percentages, "PercentCells", None)
+    at = opened([["state", "sex"]], SEX, STATE)
+    at.session_state["release-percentages"] = True
+    at.run()
+    assert not at.exception
+    assert "too many for a chart" in texts(at)
+    assert at.dataframe
 
 
 def test_cells_without_a_value_can_be_left_out() -> None:

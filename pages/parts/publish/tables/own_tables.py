@@ -14,7 +14,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, some_of
 from pages.parts.publish.column_card import of_kind
 from pages.parts.publish.person_ids import may_have_several_rows
 from pages.parts.publish.tables import persons_box
@@ -70,7 +70,7 @@ def ask_own_tables(entries: Entries) -> Entries:
     if absent := [name for name in entries.chosen if name not in in_tables]:
         text = _(
             "In no table: {columns}. They are not published; to publish them, pick them in a table.",
-            columns=plain(", ".join(absent)),
+            columns=plain(some_of(absent)),
         )
         st.caption(f":material/info: {text}")
     return entries

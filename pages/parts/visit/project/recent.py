@@ -75,7 +75,7 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
     entries = 0
     with suppress(LedgerError):
         entries = len(ledger.history())
-    names = {field.name for field in here.table.columns} if here.table is not None else set()
+    names = frozenset(field.name for field in here.table.columns) if here.table is not None else frozenset()
 
     def look() -> list[str]:
         matching = []
@@ -87,7 +87,7 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
                 matching.append(draft.entries.dataset)
         return matching[:MAX_DATASETS]
 
-    return here.once("same-columns", (dataset, here.table_name, entries), look)
+    return here.once("same-columns", (dataset, names, entries), look)
 
 
 def last_published(dataset: str) -> Draft | None:
@@ -102,7 +102,7 @@ def last_published(dataset: str) -> Draft | None:
             return (_published(releases[-1]) if releases else None,)
         return (None,)
 
-    return here.once("last-published", (dataset, len(releases)), look)[0]
+    return here.once("last-published", (dataset, len(releases)), look, most=MAX_DATASETS + 1)[0]
 
 
 def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
