@@ -12,6 +12,7 @@ import streamlit as st
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.workbook import fitting, number_headings, workbook
+from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
@@ -87,10 +88,12 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     )
     if table is None:
         return
-    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+    from pages.parts.release.chart import in_readers_words, number_columns, show_figure  # these take a while to load
     from pages.parts.release.percentages import offer_percentages
 
     release = of_verified(manifest, content)
+    if table:
+        show_figure(TablesOfFile(release), table, key=f"verify-chart-{tables.index(table)}")
     frame, measured = release.tables[table].round({"estimate": 1}), _columns_of_amounts(release, table)
     name = published_name("mostly noise", [*map(str, frame)])
     noisy = (frame["low"] == 0) & (release.half_width(table) >= EXACT)
