@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.array_types import Columns
-from dpengine.charts import figures, style
+from dpengine.charts import figures
 from dpengine.charts.cells import ALL
 from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
@@ -26,7 +26,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, headings_of, shown_labels
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import FigureOfDrawing, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import plain
@@ -128,7 +128,7 @@ def show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> Non
             key=f"{key}-figure",
             theme=None,
             alt=alt,
-            config=style.CONFIG,
+            config=buttons(),
         )
 
 
