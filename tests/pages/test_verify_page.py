@@ -277,3 +277,18 @@ def test_a_chart_of_a_table_offers_only_what_the_file_holds() -> None:
         values = next(each for each in at.selectbox if each.label == "c")
         assert values.options[: len(offered)] == offered
         assert bool(ways) == bool(more), "side by side, the first chart is of all values together"
+
+
+def test_a_number_can_be_quoted_with_its_interval_and_its_source(finished: Release) -> None:
+    at = page(finished.bundle)
+    at.selectbox(key=f"verify_table_{finished.release_id}").select_index(0).run()
+    at.session_state["verify-0-quote"] = True
+    at.run()
+    at.selectbox(key="verify-0-quote-region").select_index(1).run()
+    assert not at.exception
+    first = finished.tables["sex", "region"].iloc[1]
+    interval = f"(95 % interval: {first['low']} to {first['high']})"
+    line, source = next(each.value for each in at.code if "interval" in each.value).split("\n")
+    assert line == f"People, Sex at birth: yes, region: South: {first['count']} {interval}"
+    assert source.startswith("Source: Small. Published with differential privacy (ε = 0.5) on ")
+    assert source.endswith(f"release {finished.release_id}.")

@@ -24,6 +24,7 @@ from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import bullets
 from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
+from pages.parts.verify.quote import offer_quotation
 
 __all__ = ["show_contents"]
 
@@ -103,6 +104,7 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     columns = number_columns() | measured
     columns[name] = columns["mostly noise"]
     show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    offer_quotation(release, table, key=f"verify-{tables.index(table)}")
     offer_percentages(release, table, manifest["release_id"], key="verify")
 
 
