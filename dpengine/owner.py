@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpengine.array_types import Ints
 from dpengine.counting.beside_numbers import affixes_found, columns_without_numbers, thousands_found
 from dpengine.counting.cells_by_person import cells_by_person
-from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
+from dpengine.counting.count import check, check_unchanged, count, count_keys, distinct_texts, row_count
 from dpengine.counting.equivalence_classes import (
     Classes,
     Uniqueness,
@@ -27,14 +27,14 @@ from dpengine.counting.multiple_answers import columns_of_several_answers
 from dpengine.counting.single_query import check as check_asked
 from dpengine.counting.trailing_rows import rows_below
 from dpengine.sources.table import Table
-from dpengine.spec.domain import Amount, Column, Number
+from dpengine.spec.domain import Amount, Category, Column, Number
 from dpengine.spec.plan import Plan
 
 __all__ = [
     "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "affixes_found", "around_bounds",
     "beyond_bounds", "cells_kept", "check", "check_asked", "check_unchanged", "class_sizes",
     "columns_of_several_answers", "columns_without_numbers", "distinct_texts", "frequency_column", "people_count",
-    "row_count", "rows_below", "rows_by_cell", "rows_kept", "thousands_found", "unique_people",
+    "row_count", "rows_below", "rows_by_cell", "rows_kept", "rows_not_findable", "thousands_found", "unique_people",
 ]  # fmt: skip
 
 FAR = Decimal(10**30)  # the largest number that an edge can be
@@ -147,3 +147,20 @@ def rows_by_cell(
     # A unit of one row leaves out no rows, so any key will do.
     counts = count(table, plan, plan.marginals, truncation_key=os.urandom(16), progress=progress)
     return {column.name: cells for column, cells in zip(columns, counts, strict=True)}
+
+
+def rows_not_findable(table: Table, columns: Sequence[Category]) -> dict[str, tuple[int, int]]:
+    """Return, by column whose values are found, the rows with an impossible value, and all rows that have a value.
+
+    A value is impossible if it is no key of the column's universe: it can only count in *(other)*. Raises `TableError`
+    if the table lacks one of these columns, or cannot be read.
+    """
+    told = {}
+    for column in columns:
+        plan = Plan(dataset="owner", epsilon="1", columns=[column], tables=[[column.name]])
+        _places, counts = count_keys(table, plan, column.name, truncation_key=os.urandom(16))
+        anything = Category(name=column.name, values=["(any)"], missing_as=column.missing_as)
+        cells = rows_by_cell(table, [anything])[column.name]
+        known = int(cells.sum() - cells[anything.missing_code])
+        told[column.name] = known - int(counts.sum()), known
+    return told

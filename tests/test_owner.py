@@ -33,3 +33,12 @@ def test_rows_below_and_above_the_bounds_of_an_amount_are_counted_apart() -> Non
     ) as table:
         beyond = owner.beyond_bounds(table, [pay])["pay"]
     assert beyond == owner.BeyondBounds(rows=7, below=1, above=2, upper=4, unread=1), "-0.5 and 100.4 are rounded"
+
+
+def test_values_that_cannot_be_found_are_counted_apart_from_missing_ones() -> None:
+    codes = Category(name="code", values="found", among={"pattern": "@##"}, missing_as=["Z99"])
+    small = Category(name="n", values="found", among={"first": 1, "last": 9})
+    rows = pd.DataFrame({"code": ["A10", "A10", "b20", "long text", "Z99", None], "n": [1, 9, 10, 0, 5, 5]})
+    with dpe.open_table(rows) as table:
+        assert owner.rows_not_findable(table, [codes, small]) == {"code": (2, 4), "n": (2, 6)}
+        assert owner.rows_not_findable(table, []) == {}

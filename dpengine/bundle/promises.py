@@ -20,7 +20,7 @@ from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = [
     "PORTALS", "file_names", "parquet_name", "promises", "promises_for_readers", "purpose_in_words",
-    "slug", "table_files",
+    "readable_slug", "slug", "table_files",
 ]  # fmt: skip
 
 # Latin letters that Unicode does not divide into a plain one and an accent.
@@ -73,7 +73,7 @@ def purpose_in_words(purpose: str) -> str:
 
 def table_files(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[Columns, str]:
     """Map each published table, and then the total, to its file. Names have a number and plain letters."""
-    named = slug if schema_version < 7 else _readable
+    named = slug if schema_version < 7 else readable_slug
     digits = max(2, len(str(len(plan.marginals))))
     files: dict[Columns, str] = {}
     for number, table in enumerate(plan.marginals, start=1):
@@ -110,10 +110,10 @@ def slug(name: str) -> str:
     return re.sub("[^a-z0-9]+", "-", plain).strip("-")
 
 
-def _readable(name: str) -> str:
+def readable_slug(name: str) -> str:
     """Return a name as `slug` does, with every Latin letter; those of other scripts are dropped.
 
-    >>> _readable("Größe (cm)"), _readable("Ærø, Łódź"), _readable("年齢 2024")
+    >>> readable_slug("Größe (cm)"), readable_slug("Ærø, Łódź"), readable_slug("年齢 2024")
     ('grosse-cm', 'aero-lodz', '2024')
     """
     return slug(name.lower().translate(_LATIN))

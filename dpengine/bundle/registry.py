@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpengine.bundle.promises import slug
+from dpengine.bundle.promises import readable_slug
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
@@ -50,7 +50,8 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
             "registry_authors": [_blank("who wrote this entry")],
         },
     }
-    entry = {"url_slug": slug(plan.title) or slug(plan.dataset) or "release", "status": "Draft", "tier": 3}
+    name = readable_slug(plan.title) or readable_slug(plan.dataset) or "release"
+    entry = {"url_slug": name, "status": "Draft", "tier": 3}
     return HEADING + strict_yaml.dump(entry | {"deployment": deployment})
 
 

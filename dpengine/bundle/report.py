@@ -28,7 +28,7 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.domain import Category, Date, Number
+from dpengine.spec.domain import Amount, Category, Date, Number
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     KINDS,
@@ -297,7 +297,7 @@ def provenance(plan: Plan, name: str) -> dict[str, Any]:
         "more_words": max(0, len(coded) - MAX_WORDS),
         "kind": _(KINDS[column.kind]),
         "extent": extent or ", ".join(shorten(words[:6])) + (" …" if len(words) > 6 else ""),
-        "cells": column.size,
+        "cells": None if isinstance(column, Amount) else column.size,  # an amount is no column of a table
         "source": _(SOURCES[column.origin]),
         "unlisted": other,
         "missing": _("counted as (missing)") if column.missing else other,

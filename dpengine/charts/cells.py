@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns
+from dpengine.charts.drawable import Drawable
 from dpengine.charts.style import escape, line_name, shorten
 from dpengine.results.published_columns import NUMBERS, Measure
-from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, shown_labels
 from dpengine.translation.catalogue import _, mark, number
@@ -43,7 +43,7 @@ class Cells:
 
     def __init__(
         self,
-        result: Result,
+        result: Drawable,
         table: Columns,
         shown: Columns,
         fixed: Fixed,

@@ -15,6 +15,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
+from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form, forms, time_axis
 from dpengine.charts.grids import facets_chart, heatmap_chart
@@ -37,7 +38,6 @@ from dpengine.charts.style import (
 )
 from dpengine.results.predict import half_width_curves, measure_curves
 from dpengine.results.published_columns import Measure, measures
-from dpengine.results.result import Result
 from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, noun, shown_labels
@@ -58,7 +58,7 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 def release_figure(
-    result: Result,
+    result: Drawable,
     table: Columns,
     *,
     fixed: Fixed | None = None,
@@ -72,7 +72,7 @@ def release_figure(
 
 
 def release_drawing(
-    result: Result,
+    result: Drawable,
     table: Columns,
     *,
     fixed: Fixed | None = None,
@@ -110,7 +110,7 @@ def release_drawing(
     return styled(figure, title, dark) if isinstance(figure, Drawing) else apply_style(figure, title, dark)
 
 
-def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing:
+def _drawn(result: Drawable, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> Drawing:
     if form == "facets":
         together = Cells(result, table, shown[:2], {**fixed, shown[2]: ALL})
         return facets_chart(Cells(result, table, shown, fixed), together, dark)
@@ -132,7 +132,7 @@ def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: F
 
 
 def _measured(
-    result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool, measure: Measure
+    result: Drawable, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool, measure: Measure
 ) -> Drawing:
     """Draw means, sums or quantiles."""
     if form == "lines" and len(shown) == 2:
@@ -164,7 +164,7 @@ def columns_to_fix(plan: Plan, table: Columns, measure: Measure | None = None) -
     return table[roomy:]
 
 
-def alt_text(result: Result, table: Columns, measure: Measure | None = None, *, made_up: bool = False) -> str:
+def alt_text(result: Drawable, table: Columns, measure: Measure | None = None, *, made_up: bool = False) -> str:
     """Describe the published counts of `table`, or a `measure`, for readers who do not see the figure.
 
     With `made_up`, say that they are of no real release.
@@ -318,7 +318,7 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Mea
 
 
 def comparison_figure(
-    result: Result, table: Columns, exact: Ints | Floats, measure: Measure | None = None, *, dark: bool = False
+    result: Drawable, table: Columns, exact: Ints | Floats, measure: Measure | None = None, *, dark: bool = False
 ) -> Figure:
     """Draw published counts, means or sums against `exact` ones: for the data owner only, never for publication."""
     from plotly.graph_objects import Figure  # only where it is drawn: it takes long to load
@@ -358,7 +358,7 @@ def comparison_figure(
     return apply_style(figure, _("Published against true: {table}", table=what), dark)
 
 
-def _joined(result: Result, table: Columns, flat: int) -> str:
+def _joined(result: Drawable, table: Columns, flat: int) -> str:
     """Return the labels of the cell with a flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
     return ", ".join(escape(shown_labels(result.plan.column(n))[k]) for n, k in zip(table, cell, strict=True))

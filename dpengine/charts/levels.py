@@ -9,13 +9,13 @@ import numpy as np
 
 from dpengine.array_types import Columns
 from dpengine.charts.cells import Cells, Fixed
+from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, GREY, INK, escape, short_name
-from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["GROUP", "MAX_NODES", "Node", "level_table", "level_tree", "treemap_chart"]
+__all__ = ["GROUP", "MAX_NODES", "Node", "level_table", "level_tree", "tables_of_levels", "treemap_chart"]
 
 MAX_NODES = 1_500  # that a figure or a page can show
 GROUP = {False: "#d5e6e7", True: "#23464a"}  # the colour of groups around their parts
@@ -52,13 +52,18 @@ def level_table(plan: Plan, table: Columns) -> str | None:
     )
 
 
+def tables_of_levels(plan: Plan, table: Columns, name: str) -> list[Columns]:
+    """Return `table` at each level of its column `name`, the coarsest first."""
+    return [tuple(fine if each == name else each for each in table) for fine in _levels(plan, name)]
+
+
 def _levels(plan: Plan, name: str) -> Columns:
     """Return the levels that are used, from the coarsest to `name`."""
     levels = plan.resolution.chain(name)
     return levels[: levels.index(name) + 1]
 
 
-def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple[Node, ...]:
+def level_tree(result: Drawable, table: Columns, name: str, fixed: Fixed) -> tuple[Node, ...]:
     """Return the groups of the coarsest level that the plan uses, with all finer levels down to `name`.
 
     `fixed` holds a label, or `ALL`, for each other column of `table`.

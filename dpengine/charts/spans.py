@@ -18,11 +18,11 @@ import numpy as np
 from dpengine.array_types import Columns, Ints
 from dpengine.charts.bars import by_size
 from dpengine.charts.cells import Cells
+from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.panels import Panels
 from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, line_name, short_name
 from dpengine.results.published_columns import Measure
-from dpengine.results.result import Result
 from dpengine.translation.catalogue import _, mark, number, plural
 
 __all__ = ["interval_facts", "measure_alt", "span_chart"]
@@ -167,7 +167,7 @@ def _explained(dark: bool, *, bars: bool) -> dict[str, Any]:
     return {"type": "scatter", **words, "mode": "markers", "marker": marker}
 
 
-def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bool) -> str:
+def measure_alt(result: Drawable, table: Columns, measure: Measure, *, made_up: bool) -> str:
     """Say which groups have the smallest and the largest value, the typical error, and how many are noise."""
     plan = result.plan
     sentences = []

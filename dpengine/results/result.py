@@ -242,6 +242,10 @@ class Result(SyntheticView, PublishedTables):
         """Return the people whose amount `name` is known, and its sum in steps, in each cell of `table`."""
         return next(each.project(table) for each in self.amounts if each.amount == name and {*table} <= {*each.columns})
 
+    def offers(self, table: Columns, measure: Measure | None = None) -> bool:
+        """Whether the numbers of `table` can be computed: here those of any published table, and all their sums."""
+        return True
+
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`; if they differ, as `Estimates.half_width` does."""
         stated = self.stated.of(table)

@@ -17,7 +17,7 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import Association, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_WIDTH", "Span", "association_span", "decimals_of", "spans"]
+__all__ = ["MAX_WIDTH", "Span", "association_span", "decimals_of", "is_noise", "spans"]
 
 MAX_WIDTH = 0.5  # of the range: a wider interval says little about a mean or a quantile
 
@@ -52,6 +52,17 @@ def decimals_of(width: float) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
 
 
+def is_noise(kind: str, amount: Amount, low: Floats, high: Floats) -> Bools:
+    """Return which published intervals of a measure of this kind say little, by their ends alone.
+
+    Those of sums and of pairs of amounts contain 0; those of means and quantiles are wide for the amount's range.
+    """
+    if kind in ("mean", "quantile"):
+        wide = MAX_WIDTH * float(amount.high - amount.low)
+        return high - low > wide * (1 + 1e-9)  # ends are decimals, whose difference is not exact
+    return (low <= 0) & (high >= 0) & (high > low)
+
+
 def spans(
     plan: Plan,
     measure: Measure,
@@ -80,7 +91,7 @@ def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEs
     decimals = decimals_of_association(unit_of(each, of, on))
     rounded = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
     middle, low, high = rounded
-    return Span(middle, low, high, (low <= 0) & (high >= 0) & (high > low))
+    return Span(middle, low, high, is_noise(each.kind, of, low, high))
 
 
 def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:
@@ -91,7 +102,7 @@ def _means(amount: Amount, table: AmountTable, everybody: AmountTable, soft: Sof
         np.round(float(amount.low) + wide * each, decimals)
         for each in (means, np.minimum(low, means), np.maximum(high, means))
     )
-    return Span(middle, least, most, most - least > MAX_WIDTH * wide)  # as published: wide enough to hold the number
+    return Span(middle, least, most, is_noise("mean", amount, least, most))
 
 
 def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
@@ -101,7 +112,7 @@ def _sums(amount: Amount, table: AmountTable, soft: SoftEstimates) -> Span:
     middle, half_width = amounts.sum_intervals(amount, table.columns, soft)
     low = np.minimum(np.round(middle - half_width, decimals), sums)
     high = np.maximum(np.round(middle + half_width, decimals), sums)
-    return Span(sums, low, high, (low <= 0) & (high >= 0) & (high > low))
+    return Span(sums, low, high, is_noise("sum", amount, low, high))
 
 
 def _quantiles(
@@ -117,5 +128,5 @@ def _quantiles(
             np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
             for each in (middle, least, most)
         )
-        made.append(Span(value, bottom, top, most - least > MAX_WIDTH * amount.grid.steps))
+        made.append(Span(value, bottom, top, is_noise("quantile", amount, bottom, top)))
     return tuple(made)

@@ -33,7 +33,7 @@ __all__ = ["ENDINGS", "csvw_bytes", "load_codebook", "open_codebook", "read_code
 
 ENDINGS = (".csv", ".yaml", ".yml", ".xlsx", *STATISTICAL, *formats.ENDINGS)
 MAX_FILE = 50 * 10**6  # bytes of a file of another program
-_WIDTHS = (20, 12, 40, 8, 8, 18, 40, 24, 32)  # of the columns, in letters
+_WIDTHS = (20, 12, 40, 8, 8, 18, 40, 24, 32, 18)  # of the columns, in letters
 _FOR_CSVW = ("label", "description")
 _OF_GRID = ("written", "suggested", "levels", "above", "parents")  # of the page, and levels, which CSVW-EO lacks
 _ROWS = 5_000  # rows for which a spreadsheet offers the kinds

@@ -22,7 +22,7 @@ __all__ = ["HEADER", "KIND_WORDS", "TextsForReaders", "csv_bytes", "from_csv", "
 
 HEADER = (
     "column", "kind", "values or bins", "other", "missing", "missing is written", "meaning", "name for readers",
-    "words for codes",
+    "words for codes", "beside the number",
 )  # fmt: skip
 KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
 # Headings of a list of codes: of the column, of a value and of its words.
@@ -38,20 +38,22 @@ def to_rows(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders |
     `for_readers` holds texts for readers about columns, if their entries do not.
 
     >>> to_rows([{"name": "age", "kind": "number", "edges": ["0", "18", "65"]}])[1]
-    ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '', '', '')
+    ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '', '', '', '')
     """
     return [HEADER, *(_row({**column, **(for_readers or {}).get(column["name"], {})}) for column in columns)]
 
 
 def _row(column: Mapping[str, Any]) -> tuple[str, ...]:
     other, missing = ("yes" if column.get(key, True) else "no" for key in ("other", "missing"))
-    marks = notation.write({"kind": "category", "values": column.get("missing_as", ())})
+    marks, beside = (
+        notation.write({"kind": "category", "values": column.get(key, ())}) for key in ("missing_as", "affixes")
+    )
     kind = "yes or no" if column["kind"] == "yesno" else column["kind"]
     other = "no" if kind == "amount" else other
     cells = column.get("written") or notation.write(column)
     words = "\n".join(f"{value} = {word}" for value, word in column.get("words", {}).items())
     texts = column.get("description", ""), column.get("label", ""), words
-    return column["name"], kind, cells, other, missing, marks, *texts
+    return column["name"], kind, cells, other, missing, marks, *texts, beside
 
 
 def csv_bytes(columns: Iterable[Mapping[str, Any]], for_readers: TextsForReaders | None = None) -> bytes:
@@ -143,7 +145,6 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
     if kind not in ("", *_KINDS):
         raise ValueError(_("kind is one of {kinds}", kinds=", ".join(_KINDS)))
     fields = notation.read(cells[HEADER[2]], _KINDS.get(kind, "category"), strict=bool(kind))
-    marks = cells.get("missing is written", "")
     entry = {key: value for key, value in fields.items() if value != ""}
     if label := cells.get("name for readers", ""):
         entry["label"] = label
@@ -158,7 +159,10 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
             raise ValueError(_("{key} is yes or no", key=key))
         if key == "missing" or fields["kind"] != "amount":
             entry[key] = _YES_OR_NO.get(answer, True)
-    return entry | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
+    for key, heading in (("missing_as", "missing is written"), ("affixes", "beside the number")):
+        if text := cells.get(heading, ""):
+            entry[key] = notation.read(text, "category", strict=True)["values"]
+    return entry
 
 
 def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:

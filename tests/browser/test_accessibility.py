@@ -97,6 +97,21 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
 
 
 @pytest.mark.nightly
+def test_a_closed_menu_is_not_walked_through_by_keyboard(new_page: NewPage) -> None:
+    """Its links were out of sight, and thirteen presses of Tab went through them unseen."""
+    page = new_page("/verify", width=390)
+    expect(page.get_by_role("heading", name="Verify")).to_be_visible()
+    rest(page)
+    left = "document.activeElement.getBoundingClientRect().left"
+    for _press in range(8):
+        page.keyboard.press("Tab")
+        assert page.evaluate(left) >= 0
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name="Budget").first.click()
+    expect(page.get_by_role("heading", name="Budget")).to_be_visible()
+
+
+@pytest.mark.nightly
 def test_a_report_of_many_tables_is_for_everybody(chromium: Browser, tmp_path: Path) -> None:
     table = tmp_path / "many.csv"
     table.write_text("a,b,c\n" + "x,1,u\ny,2,v\n" * 30)

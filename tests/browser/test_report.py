@@ -74,12 +74,17 @@ def test_many_tables_are_handy_on_a_screen_and_light_on_paper(chromium: Browser,
         assert {"avoid", "auto"} == set(breaks), "a short table is not divided, a long one is"
         texts = page.locator(".pair, .terms").evaluate_all("all => all.map(e => getComputedStyle(e).display)")
         assert set(texts) == {"block"}, "a grid would leave its heading alone on the page before"
+        first = page.locator(".on-paper")
+        expect(first.locator("tbody tr")).to_have_count(13)
+        expect(first.get_by_role("heading", name="mostly noise")).to_be_visible()
+        expect(page.locator("nav, #reading .cards").filter(visible=True)).to_have_count(0)
         paper = page.pdf(format="A4")
         assert paper.count(b"/Type /Page\n") >= 13, "each table begins on a page of its own"
         assert b"/S /URI" not in paper, "links lead to places within"
         assert b"/Dest" in paper
 
         page.emulate_media(media="screen", color_scheme="dark")
+        expect(page.locator(".on-paper")).to_be_hidden()
         expect(page.locator(".fold[open]")).to_have_count(2)
         assert page.locator(".chart .gtitle").first.evaluate("e => e.style.fill") == "rgb(232, 238, 238)"
         assert page.evaluate("document.documentElement.scrollWidth") == 390

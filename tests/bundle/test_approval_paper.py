@@ -73,6 +73,7 @@ def test_errors_of_means_and_quantiles_are_beside_those_of_counts() -> None:
     assert "Mean hours" in read
     assert "in a group of typical size" in read
     assert "±" in read
+    assert "hours amount 0 … 80 – " in read, "an amount has no cells"
 
 
 FOUND = {"name": "a", "kind": "category", "values": "found", "among": {"pattern": "##"}}

@@ -75,3 +75,7 @@ def test_what_a_person_must_add_is_marked_and_nothing_is_blank() -> None:
     entries = texts(entry_of(PLANS["direct"]))
     assert all(text.strip() for text in entries)
     assert sum(text.startswith("[to fill in: ") for text in entries) == 9
+
+
+def test_the_address_of_the_entry_keeps_letters_that_have_no_plain_form() -> None:
+    assert entry_of(letters_plan([2], [["a"]], title="Parkverstöße in Łódź"))["url_slug"] == "parkverstosse-in-lodz"

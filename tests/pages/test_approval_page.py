@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import BudgetError, Plan
 from dpengine.accounting.approval.request import Actor, Request, State
 from dpengine.accounting.ledger import Ledger
+from pages.parts.publish import approval_step
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in
 from tests.pages.visits import ENTRY, labelled, ledger, metrics, press, settled, texts, visit_of, whole
 from tests.plans import survey
@@ -55,6 +56,21 @@ def sent(plan: Plan = PLAN, by: str = ANN, note: str = "by *Friday*") -> Request
 
 def labels(page: AppTest) -> set[str]:
     return {button.label for button in page.button}
+
+
+def test_the_paper_to_sign_is_made_upon_a_click_which_runs_no_page(
+    page_of: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asked who is signed in, which is known only to a run of the page: nobody who signs in could get the paper."""
+    made: list[Callable[[], bytes]] = []
+    monkeypatch.setattr(approval_step, "offer_file", lambda _label, make, *_args, **_look: made.append(make))
+    sent()
+    page_of(SAM)
+    for_sam = made[-1]
+    settled(press(page_of(ANN, "publish"), "Use this sample"))
+    monkeypatch.setattr(approval_step, "visit", None)
+    assert b"Sent by ann@example.org" in for_sam()
+    assert b"For approval" in made[-1]()
 
 
 def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., AppTest]) -> None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import signature
 from dpengine.bundle.write import pack
+from dpengine.charts import figures
 from dpengine.release import Release, release
 from dpengine.results.preview import preview
 from dpengine.results.spans import decimals_of
@@ -20,6 +21,7 @@ from dpengine.sources.open import open_table
 from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, percent_at_most
+from pages.parts.shared.figures import FigureOfDrawing
 from pages.parts.verify import comparison
 from tests.bundles import members_of, zipped
 from tests.plans import PAY
@@ -251,3 +253,42 @@ def test_the_same_or_a_broken_release_is_not_compared(finished: Release) -> None
     assert "nothing to compare" in "".join(each.value for each in at.warning)
     at.file_uploader(key="verify_earlier_file").upload("broken.zip", finished.bundle[:100]).run()
     assert "broken.zip is not a complete release" in "".join(each.value for each in at.warning)
+
+
+def test_the_chosen_table_is_drawn_as_its_publisher_drew_it(finished: Release) -> None:
+    at = page(finished.bundle)
+    at.selectbox(key=f"verify_table_{finished.release_id}").select_index(0).run()
+    assert not at.exception
+    (chart,) = at.get("plotly_chart")
+    drawn = figures.release_drawing(finished, ("sex", "region"))
+    assert json.loads(chart.proto.spec) == json.loads(FigureOfDrawing(drawn).to_json())
+    assert chart.proto.alt == figures.alt_text(finished, ("sex", "region"))
+
+
+def test_a_chart_of_a_table_offers_only_what_the_file_holds() -> None:
+    columns = [{"name": name, "kind": "yesno"} for name in ("a", "b", "c")]
+    plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[["a", "b", "c"]])
+    for more, offered in (([], ["yes", "no", "(other)"]), ([["a", "b"]], ["all", "yes", "no"])):
+        made = preview(Plan.model_validate(plan.to_dict() | {"tables": [["a", "b", "c"], *more]}))
+        at = page(pack(made))
+        at.selectbox(key=f"verify_table_{made.release_id}").select_index(0).run()
+        assert not at.exception
+        ways = [each.options for each in at.get("button_group")]
+        values = next(each for each in at.selectbox if each.label == "c")
+        assert values.options[: len(offered)] == offered
+        assert bool(ways) == bool(more), "side by side, the first chart is of all values together"
+
+
+def test_a_number_can_be_quoted_with_its_interval_and_its_source(finished: Release) -> None:
+    at = page(finished.bundle)
+    at.selectbox(key=f"verify_table_{finished.release_id}").select_index(0).run()
+    at.session_state["verify-0-quote"] = True
+    at.run()
+    at.selectbox(key="verify-0-quote-region").select_index(1).run()
+    assert not at.exception
+    first = finished.tables["sex", "region"].iloc[1]
+    interval = f"(95 % interval: {first['low']} to {first['high']})"
+    line, source = next(each.value for each in at.code if "interval" in each.value).split("\n")
+    assert line == f"People, Sex at birth: yes, region: South: {first['count']} {interval}"
+    assert source.startswith("Source: Small. Published with differential privacy (ε = 0.5) on ")
+    assert source.endswith(f"release {finished.release_id}.")

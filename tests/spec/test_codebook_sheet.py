@@ -33,6 +33,18 @@ def test_every_kind_marks_and_meanings_come_back() -> None:
     assert book.about["age"] == "in years"
 
 
+def test_texts_beside_numbers_come_back() -> None:
+    columns = [
+        {"name": "rent", "kind": "number", "edges": ["0", "500", "1000"], "affixes": ["€", "per month, warm"]},
+        {"name": "pay", "kind": "amount", "from": "0", "to": "100", "affixes": ["<"]},
+        {"name": "age", "kind": "number", "edges": ["0", "18"]},
+    ]
+    rent, pay, age = from_csv(csv_bytes(columns).decode("utf-8")).columns
+    assert [each.affixes for each in (rent, pay, age)] == [("€", "per month, warm"), ("<",), ()]
+    with pytest.raises(PlanError, match="affixes"):
+        from_rows([("column", "values or bins", "beside the number"), ("town", "A; B", "€")])
+
+
 def test_no_cell_runs_as_a_formula() -> None:
     assert b"\r\n=" not in csv_bytes([{"name": "=smokes", "kind": "yesno"}])
 

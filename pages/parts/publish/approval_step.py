@@ -121,8 +121,10 @@ def offer_paper(plan: Plan, request: Request | None = None) -> None:
     if is_adaptive(plan) and (tried is None or trial.question_of(tried[0]) != trial.question_of(plan)):
         return
 
+    ledger = visit().ledger  # not in `paper`: the click that makes the file runs no page, and knows nobody
+
     def paper() -> bytes:
-        ledger, expected = visit().ledger, predict(plan) if tried is None else tried[1]
+        expected = predict(plan) if tried is None else tried[1]
         expected.attrs["simulated"] = tried is not None
         dataset = plan.dataset
         budget = Budget(ledger.spent(dataset), ledger.left(dataset), ledger.history(dataset))

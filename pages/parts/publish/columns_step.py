@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -32,6 +33,9 @@ from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
 
+_MAY_WEIGHT = re.compile(
+    r"(?i)(?<![a-z])(p|f|design|survey|sampling|hh|person)?_?(weights?|wgt|gewichtung|gewicht)(?![a-z])"
+)
 MAX_SHOWN = 8
 MAX_NAMED = 4  # letters of the list of tables in the folded step
 
@@ -93,6 +97,13 @@ def _ask_which_matter() -> None:
         field.name: known for field in fresh if (known := texts_from_file(field.label, field.words))
     }
     visit().change(chosen=tuple(chosen), declared=declared, texts=texts)
+    if weight := next(filter(_MAY_WEIGHT.search, fields), None):
+        text = _(
+            "If **{column}** is a survey weight: counts are of rows, not weighted. For weighted numbers, publish the "
+            "sum of this column under *Averaged or added up*.",
+            column=plain(weight),
+        )
+        st.caption(f":material/balance: {text}", help=term("survey-weights"))
 
 
 def _ask_how_published() -> None:

@@ -236,7 +236,12 @@ def _colleague_agrees(plan: Plan, bill: _Bill) -> bool:
 
 def _offer_files(plan: Plan, bill: _Bill) -> None:
     """Offer the plan, a paper for whoever has to agree to it, and the release as code."""
-    place = st.container(horizontal=True)
+    show_code(
+        "publish",
+        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": bill.other_people} | table_values(),
+        {"plan.yaml": plan.dumps},
+    )
+    place = st.container(horizontal=True)  # apart from *Publish once*, which their help texts would cover
     if not bill.published:
         with place:
             approval_step.offer_paper(plan)
@@ -253,11 +258,6 @@ def _offer_files(plan: Plan, bill: _Bill) -> None:
             "load it in step 2."
         ),
         place=place,
-    )
-    show_code(
-        "publish",
-        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": bill.other_people} | table_values(),
-        {"plan.yaml": plan.dumps},
     )
 
 

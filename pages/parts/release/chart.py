@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,14 +10,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.array_types import Columns
-from dpengine.charts import figures, style
+from dpengine.charts import figures
 from dpengine.charts.cells import ALL
+from dpengine.charts.drawable import Drawable
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.forms import Form, forms
 from dpengine.charts.grids import facets_across
 from dpengine.charts.heatmap import readable_width
 from dpengine.charts.level_rows import LOOK, level_rows
-from dpengine.charts.levels import level_table, level_tree
+from dpengine.charts.levels import level_table, level_tree, tables_of_levels
 from dpengine.results import published_columns
 from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures, published_name
 from dpengine.results.result import Result
@@ -24,7 +26,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, headings_of, shown_labels
 from dpengine.translation.catalogue import _, mark
-from pages.parts.shared.figures import FigureOfDrawing, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import plain
@@ -32,7 +34,9 @@ from pages.parts.shared.wording import plain
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_chart", "show_twin"]
+__all__ = [
+    "figure_with_choice", "in_readers_words", "number_columns", "numbers_of", "show_chart", "show_figure", "show_twin",
+]  # fmt: skip
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -87,8 +91,16 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
             key=f"{key}-table",
             label_visibility="collapsed",
         )
+    measure = show_figure(result, table, key=key, made_up=made_up)
+    show_twin(result, table, measure, key=key)
+    return table, measure
+
+
+def show_figure(result: Drawable, table: Columns, *, key: str, made_up: bool = False) -> Measure | None:
+    """Show a table as a chart, with controls for what is drawn, and return the measure if that is not its counts."""
+    plan = result.plan
     measure = _ask_measure(plan, table, key)
-    form, fixed = _ask_form(plan, table, measure, key)
+    form, fixed = _ask_form(result, table, measure, key)
     if form == "levels":
         column = next(name for name in table if name not in fixed)
         with st.container(key=f"{key}-chart"):
@@ -102,8 +114,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
         if not made_up:
             name = heading_of(plan, table)
             picture_buttons(place, name if measure is None else f"{name} {measure.heading(plan)}")
-    show_twin(result, table, measure, key=key)
-    return table, measure
+    return measure
 
 
 def show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> None:
@@ -117,7 +128,7 @@ def show_chart(drawing: Drawing | Figure, alt: str, place: str, key: str) -> Non
             key=f"{key}-figure",
             theme=None,
             alt=alt,
-            config=style.CONFIG,
+            config=buttons(),
         )
 
 
@@ -196,17 +207,23 @@ def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
     return offered.get(chosen)
 
 
-def _ask_form(plan: Plan, table: Columns, measure: Measure | None, key: str) -> tuple[Form, dict[str, str | None]]:
+def _ask_form(
+    result: Drawable, table: Columns, measure: Measure | None, key: str
+) -> tuple[Form, dict[str, str | None]]:
     """Ask how to draw the table, and which value, or all, to show of each column for which the chart has no room."""
-    alone = _forms_of_one_column(plan, table, measure)
+    plan = result.plan
+    result = result.of_tally(plan.tally_of(table))
+    alone = _forms_of_one_column(result, table, measure)
     many = len(table) > 2 and measure is None
     if many:
-        side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2
+        side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2 and result.offers(
+            (*table[:2], *table[3:])
+        )
         ways = [ONE_AT_A_TIME, *([FORMS["facets"]] if side_by_side else [])]
         label = _("Values of {column}", column=plain(plan.column(table[2]).heading))
     else:
         drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
-        ways = [FORMS[form] for form in forms(plan, drawn, measure)]
+        ways = [FORMS[form] for form in forms(plan, drawn, measure) if form != "treemap" or FORMS[form] in alone]
         label = _("Chart")
     ways += [way for way in alone if len(table) > 1 and way not in ways]
     if LEVELS in alone:
@@ -223,19 +240,24 @@ def _ask_form(plan: Plan, table: Columns, measure: Measure | None, key: str) -> 
             key=f"{key}-{name}",
             label_visibility="visible" if many else "collapsed",
         )
-    fixed = _ask_labels(plan, _without_room(plan, table, measure, way, alone.get(way)), key)
+    without = _without_room(plan, table, measure, way, alone.get(way))
+    one = alone.get(way)
+    levels = tables_of_levels(plan, table, one) if one and way in (LEVELS, FORMS["treemap"]) else [table]
+    fixed = _ask_labels(result, levels, measure, without, key)
     form = next((form for form, words in FORMS.items() if words == way), None)
     return form or forms(plan, table[:2])[0], fixed
 
 
-def _forms_of_one_column(plan: Plan, table: Columns, measure: Measure | None) -> dict[str, str]:
+def _forms_of_one_column(result: Drawable, table: Columns, measure: Measure | None) -> dict[str, str]:
     """Return the ways to draw a single column of a table, each with this column: as a map, or by its levels."""
+    plan = result.plan
     if measure is not None and measure.kind not in ("mean", "sum"):
         return {}
     columns = {FORMS["map"]: next((name for name in table if _has_shapes(plan, name)), None)}
     if measure is None:
         leaf = level_table(plan, table)
-        columns |= {LEVELS: leaf, FORMS["treemap"]: leaf}
+        if leaf is not None and all(result.offers(each) for each in tables_of_levels(plan, table, leaf)):
+            columns |= {LEVELS: leaf, FORMS["treemap"]: leaf}
     return {way: name for way, name in columns.items() if name is not None}
 
 
@@ -248,19 +270,27 @@ def _without_room(plan: Plan, table: Columns, measure: Measure | None, way: str,
     return table[2:]
 
 
-def _ask_labels(plan: Plan, columns: Columns, key: str) -> dict[str, str | None]:
-    """Ask for one value of each of these columns, or for all of them together."""
-    places = st.columns(min(3, len(columns))) if columns else []
-    return {name: _ask_label(places[k % len(places)], plan, name, key) for k, name in enumerate(columns)}
+def _ask_labels(
+    result: Drawable, tables: Sequence[Columns], measure: Measure | None, columns: Columns, key: str
+) -> dict[str, str | None]:
+    """Ask for one value of each of these columns of all `tables`, or for all together if these numbers can be had."""
+    places, fixed = st.columns(min(3, len(columns))) if columns else [], dict[str, str | None]()
+    for k, name in enumerate(columns):
+        summed = {name, *(other for other, label in fixed.items() if label is ALL)}
+        everything = all(
+            result.offers(tuple(each for each in table if each not in summed), measure) for table in tables
+        )
+        fixed[name] = _ask_label(places[k % len(places)], result.plan, name, key, everything=everything)
+    return fixed
 
 
-def _ask_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | None:
-    """Ask for one value of a column, or for all of them together, the first option."""
+def _ask_label(place: DeltaGenerator, plan: Plan, name: str, key: str, *, everything: bool) -> str | None:
+    """Ask for one value of a column; with `everything`, the first option is all of them together."""
     column = plan.column(name)
-    everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
-    words = {everything: _("all")} | dict(zip(column.labels, shown_labels(column), strict=True))
+    every = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
+    words = ({every: _("all")} if everything else {}) | dict(zip(column.labels, shown_labels(column), strict=True))
     label: str = place.selectbox(plain(column.heading), list(words), format_func=words.__getitem__, key=f"{key}-{name}")
-    return ALL if label == everything else label
+    return ALL if label == every else label
 
 
 def _has_shapes(plan: Plan, name: str) -> bool:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.charts import figures, style
+from dpengine.charts import figures
 from dpengine.release import Release, true_counts
 from dpengine.results import conclusions
 from dpengine.results.published_columns import Measure
@@ -20,7 +20,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, people, portion, shown_labels
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
-from pages.parts.shared.figures import is_dark
+from pages.parts.shared.figures import buttons, is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
@@ -128,7 +128,7 @@ def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact
         key="compare-figure",
         theme=None,
         alt=alt,
-        config={**style.CONFIG, "displayModeBar": False},
+        config=buttons(shown=False),
     )
 
 

@@ -16,7 +16,7 @@ from dpengine.charts.style import apply_style, shorten
 from dpengine.release import Release
 from dpengine.results.fidelity import compare
 from dpengine.translation.catalogue import _, number, plural
-from pages.parts.shared.figures import is_dark
+from pages.parts.shared.figures import buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import offer_file
 from pages.parts.shared.number_table import show_numbers
@@ -173,7 +173,7 @@ def _show_rounding(tables: pd.DataFrame, rows: int, published: int) -> None:
         mean=mean,
         worst=worst,
     )
-    config = {**style.CONFIG, "displayModeBar": False}
+    config = buttons(shown=False)
     st.plotly_chart(_figure(tables, rows), key="rows-figure", theme=None, config=config, alt=alt)
 
 

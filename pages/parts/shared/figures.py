@@ -12,12 +12,24 @@ from plotly.basedatatypes import BaseFigure
 
 from dpengine.charts.drawing import Drawing
 from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, NUMBERS_IN_FULL, look
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import ENGLISH, _, language, mark
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
-__all__ = ["FigureOfDrawing", "draw", "epsilon_axis", "hatched", "is_dark", "mark_current", "tones"]
+__all__ = ["FigureOfDrawing", "buttons", "draw", "epsilon_axis", "hatched", "is_dark", "mark_current", "tones"]
 
+WORDS_OF_BUTTONS = (  # what Plotly says beside a chart
+    mark("Download plot"),
+    mark("Download plot as a PNG"),
+    mark("Zoom"),
+    mark("Zoom in"),
+    mark("Zoom out"),
+    mark("Pan"),
+    mark("Reset"),
+    mark("Reset axes"),
+    mark("Double-click to zoom back out"),
+    mark("Double-click on legend to isolate one trace"),
+)
 TITLE_LINE = 46  # letters of an axis' title that a phone shows in one line
 
 
@@ -33,6 +45,19 @@ def tones() -> dict[str, str]:
     if dark:
         return shared | {"other": "#e0a458", "soft": "rgba(79,195,199,.18)", "ground": "#12181a"}
     return shared | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
+
+
+def buttons(*, shown: bool = True) -> dict[str, Any]:
+    """Return Plotly's options for the buttons of a chart, which speak the visitor's language; or for a chart without.
+
+    >>> sorted(buttons(shown=False))[:2]
+    ['displayModeBar', 'displaylogo']
+    """
+    options = CONFIG if shown else CONFIG | {"displayModeBar": False}
+    if language() == ENGLISH:
+        return options
+    words = {"dictionary": {text: _(text) for text in WORDS_OF_BUTTONS}}
+    return options | {"locale": language(), "locales": {language(): words}}
 
 
 def draw(
@@ -56,10 +81,10 @@ def draw(
     figure.for_each_xaxis(_wrap_title)
     figure.update_yaxes(**axis, fixedrange=True)
     if private:
-        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG | {"displayModeBar": False})
+        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=buttons(shown=False))
         return
     with st.container(key=f"{key}-chart", gap="xxsmall"):
-        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG)
+        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=buttons())
         picture_buttons(f"{key}-chart", key)
 
 

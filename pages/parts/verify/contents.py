@@ -12,6 +12,7 @@ import streamlit as st
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import purpose_in_words
 from dpengine.bundle.workbook import fitting, number_headings, workbook
+from dpengine.charts.drawable import TablesOfFile
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import NUMBERS, measures, published_name
 from dpengine.results.result import EXACT
@@ -23,6 +24,7 @@ from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import bullets
 from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
+from pages.parts.verify.quote import offer_quotation
 
 __all__ = ["show_contents"]
 
@@ -87,10 +89,12 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     )
     if table is None:
         return
-    from pages.parts.release.chart import in_readers_words, number_columns  # with the drawing, which takes a while
+    from pages.parts.release.chart import in_readers_words, number_columns, show_figure  # these take a while to load
     from pages.parts.release.percentages import offer_percentages
 
     release = of_verified(manifest, content)
+    if table:
+        show_figure(TablesOfFile(release), table, key=f"verify-chart-{tables.index(table)}")
     frame, measured = release.tables[table].round({"estimate": 1}), _columns_of_amounts(release, table)
     name = published_name("mostly noise", [*map(str, frame)])
     noisy = (frame["low"] == 0) & (release.half_width(table) >= EXACT)
@@ -100,6 +104,7 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     columns = number_columns() | measured
     columns[name] = columns["mostly noise"]
     show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
+    offer_quotation(release, table, key=f"verify-{tables.index(table)}")
     offer_percentages(release, table, manifest["release_id"], key="verify")
 
 

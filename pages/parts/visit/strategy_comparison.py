@@ -8,7 +8,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts import style
 from dpengine.charts.style import apply_style
 from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
@@ -16,7 +15,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, portion
 from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.epsilon_ladder import coarse
-from pages.parts.shared.figures import is_dark, tones
+from pages.parts.shared.figures import buttons, is_dark, tones
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.strategy import why
@@ -84,7 +83,7 @@ def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
         _figure(numbers),
         key="strategies-curve",
         theme=None,
-        config=style.CONFIG,
+        config=buttons(),
         alt=_(
             "{line}. Errors of each strategy against the privacy budget; the table below has the numbers.", line=line
         ),

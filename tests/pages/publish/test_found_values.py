@@ -45,3 +45,18 @@ def test_the_page_shows_it_and_publishes_the_plan_as_it_is_stated() -> None:
     assert plan is not None
     assert plan.key == PLAN.key
     assert metrics(page)["This release"] == "1", "what finding values costs is in the price"
+
+
+def test_the_owner_is_warned_before_paying_that_no_value_can_be_found() -> None:
+    """Five digits stand there at first: a column of street names would be paid for, and count in (other) alone."""
+    columns = [{"name": "street", "kind": "category", "values": "found", "among": {"pattern": "#####"}}]
+    plan = dpe.Plan(dataset="fines", epsilon=1, columns=columns, tables=[["street"]])
+    for rows, warned in ((b"Main Street\nPark Lane\n", True), (b"10115\n80331\n", False)):
+        page = visit()
+        page.get("file_uploader")[0].upload("fines.csv", b"street\n" + rows).run()
+        settled(page)
+        visit_of(page).refresh(from_plan(plan))
+        visit_of(page).settle("columns", "domain", "unit")
+        settled(page.run())
+        assert ("nearly all rows fall in *(other)*" in texts(page)) == warned
+        assert ("*Found among* in step 3, does not fit" in texts(page)) == warned

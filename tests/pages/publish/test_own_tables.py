@@ -249,3 +249,14 @@ def test_of_many_tables_some_are_drawn_and_the_others_stay_as_they_are() -> None
     labelled(page.multiselect, "Table 30").set_value([]).run()
     assert visit_of(page).entries.own == tuple(pairs[:-1])
     assert not page.exception
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("weight", True), ("pweight", True), ("Gewicht", True), ("final_weight_2", True), ("weighted_score", False)],
+)
+def test_a_survey_weight_is_told_to_be_left_out_of_counts_and_how_to_use_it(name: str, told: bool) -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("t.csv", f"answer,{name}\nyes,1.25\nno,0.75\n".encode()).run()
+    assert not page.exception
+    assert ("If **" in texts(page) and "is a survey weight" in texts(page)) == told

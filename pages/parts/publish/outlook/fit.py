@@ -17,7 +17,7 @@ import streamlit as st
 from dpengine import PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.domain import Amount, Column, Number
+from dpengine.spec.domain import Amount, Category, Column, Number
 from dpengine.spec.numeric.affixes import MAX_AFFIXES
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import percent
@@ -67,10 +67,10 @@ def warn(plan: Plan) -> None:
     """Warn, before the button to publish, of columns whose rows do not fit, and offer a format in which they do."""
     table = visit().table
     assert table is not None
-    columns, amounts = _with_other(plan.columns), _amounts(plan)
-    question = repr((columns, amounts))
+    columns, amounts, found = _with_other(plan.columns), _amounts(plan), _found(plan)
+    question = repr((columns, amounts, found))
     facts = background_read.glance(
-        "misfits", lambda _progress: _misfits(table, columns, amounts), table, question=question
+        "misfits", lambda _progress: _misfits(table, columns, amounts, found), table, question=question
     )
     if facts is None:
         return
@@ -83,7 +83,11 @@ def warn(plan: Plan) -> None:
         words = UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE
         if (how_many := _coarse(words, share)) is None:
             continue
-        advice = _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
+        advice = (
+            _("What is possible, *Found among* in step 3, does not fit: correct it, or list the values.")
+            if name in {column.name for column in found}
+            else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
+        )
         with st.container(key=f"misfit-{name}"):
             st.warning(f"{_(how_many, column=plain(name))} {advice}", icon=":material/rule:")
             if name in better:
@@ -180,7 +184,7 @@ def _listed(how: dict[str, Any]) -> str:
 
 
 def _misfits(
-    table: Table, columns: Sequence[Column], amounts: Sequence[Amount] = ()
+    table: Table, columns: Sequence[Column], amounts: Sequence[Amount] = (), found: Sequence[Category] = ()
 ) -> tuple[Shares, Better, dict[str, owner.BeyondBounds]]:
     """Return the share of rows that do not fit, how to read columns better, if at all, and what is out of bounds.
 
@@ -189,6 +193,7 @@ def _misfits(
     """
     beyond = owner.beyond_bounds(table, amounts)
     shares = _shares(table, columns)
+    shares |= {name: rows / max(of, 1) for name, (rows, of) in owner.rows_not_findable(table, found).items()}
     shares |= {name: each.unread / max(each.rows + each.unread, 1) for name, each in beyond.items()}
     numbers = [*(column for column in columns if isinstance(column, Number)), *map(owner.around_bounds, amounts)]
     grouped = owner.thousands_found(table, numbers)
@@ -232,6 +237,11 @@ def _with_other(columns: Sequence[Column]) -> list[Column]:
     cells = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
     return [column.model_copy(update=cells) for column in counted]
+
+
+def _found(plan: Plan) -> list[Category]:
+    """Return the columns whose values the release finds."""
+    return [column for column in plan.columns if isinstance(column, Category) and column.share]
 
 
 def show_on_request(used: list[str]) -> None:

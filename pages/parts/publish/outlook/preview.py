@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import Plan, predict
-from dpengine.charts import figures, style
+from dpengine.charts import figures
 from dpengine.charts.plain import lines_and_grids
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
@@ -22,7 +22,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
-from pages.parts.shared.figures import FigureOfDrawing, is_dark
+from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, plain, with_headings
@@ -97,7 +97,7 @@ def _show_curve(plan: Plan, numbers: dict[str, list[float]], measure: Measure | 
         key="curve",
         theme=None,
         alt=figures.error_curve_alt(plan, numbers, measure),
-        config=style.CONFIG,
+        config=buttons(),
     )
 
 

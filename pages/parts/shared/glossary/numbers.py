@@ -60,8 +60,20 @@ TERMS = {
             "A count of 12 with ±30 is mostly noise, a count of 128 with ±30 is not. Wider bins, fewer columns or a "
             "larger ε give fewer such cells. Sums over many of them can still be good."
         ),
-        ("half-width", "noise", "bin", "cell"),
+        ("half-width", "noise", "bin", "cell", "suppression"),
         ("publish", "accuracy"),
+    ),
+    "suppression": Term(
+        mark("Small counts, and hiding them"),
+        mark("suppression, suppress, hide small numbers, rare, minimum cell size, threshold, fewer than 5, blank"),
+        mark("Small numbers need not be hidden here: noise protects each person in a small cell as in a large one."),
+        mark(
+            "A published 2 may stand for 0 or for 5 people, so it says little about whether a certain patient is in "
+            "the table. If a rule asks you to hide numbers below 5, hide *published* ones in what you print: that "
+            "costs nothing. Hiding cells by their true counts would tell readers that these are small."
+        ),
+        ("mostly-noise", "noise", "cell", "other"),
+        ("publish", "risk"),
     ),
     "estimate": Term(
         mark("Estimate and count"),

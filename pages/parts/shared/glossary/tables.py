@@ -16,7 +16,7 @@ TERMS = {
             "“age × region” with 5 groups of age and 7 regions has 35 cells. The counts of the 7 regions are one of "
             "its margins: each is the sum of 5 cells. Margins of a published table cost nothing more."
         ),
-        ("cell", "total", "strategy", "consistency"),
+        ("cell", "total", "strategy", "consistency", "survey-weights"),
         ("publish", "accuracy"),
     ),
     "cell": Term(
@@ -29,6 +29,18 @@ TERMS = {
         ),
         ("mostly-noise", "bin", "table", "domain"),
         ("publish", "accuracy"),
+    ),
+    "survey-weights": Term(
+        mark("Survey weights"),
+        mark("weighted, weighting, sampling weight, design weight, expansion factor, post-stratification, raking"),
+        mark("A number for each respondent: how many people of the population they stand for."),
+        mark(
+            "Counts are of rows, without weights. Declare the weight as an amount, with bounds such as 0 to 5, and "
+            "publish its sum: 3 respondents with the weights 0.5, 1.5 and 2 add up to 4. The sum of a cell, divided by "
+            "the sum of its group, is a weighted percentage. Weights above the bound count as the bound."
+        ),
+        ("table", "total", "interval"),
+        ("publish",),
     ),
     "bin": Term(
         mark("Bin"),
