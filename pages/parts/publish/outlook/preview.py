@@ -157,7 +157,7 @@ def _ask_for_size(plan: Plan) -> None:
     more = (
         _("With fewer rows, more cells are mostly noise.")
         if least is None
-        else _("With fewer than about {rows}, the average cell is smaller than its noise.", rows=number(least))
+        else _("With fewer than about {rows} rows, the average cell is smaller than its noise.", rows=number(least))
     )
     st.warning(f"{text} {more}", icon=":material/groups:")
     st.button(
