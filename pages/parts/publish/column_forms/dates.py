@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.spec.notation import DATE_FORMATS
+from dpengine.spec.date_text import DATE_FORMATS
 from dpengine.translation.catalogue import _
 from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
