@@ -8,14 +8,15 @@ from typing import Any
 import streamlit as st
 
 from dpengine.spec.date_text import DATE_FORMATS
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 
-__all__ = ["ask_date"]
+__all__ = ["ask_date", "ask_time"]
 
 LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
 OTHERWISE = "otherwise"
+PARTS = {"hour": mark("hour of the day"), "weekday": mark("day of the week")}
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -33,11 +34,24 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         index=periods.index(column.get("by", "month")),
         format_func=lambda key: _(PERIODS[key]),
         key=key_for("by", name),
-        help=_("A time of day is left out. For hours, give the table a column of its own with the hour, as a number."),
+        help=_("A time of day is left out. Step 2 offers the hour and the weekday of this column, too."),
     )
     entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     entry |= ask_levels(name, column | entry)
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
+
+
+def ask_time(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """Ask whether hours or weekdays count, and, for times in a text column, how they are written."""
+    by = st.selectbox(
+        _("By"),
+        list(PARTS),
+        index=list(PARTS).index(column.get("by", "hour")),
+        format_func=lambda key: _(PARTS[key]),
+        key=key_for("part", name),
+        help=_("Times with a zone count in UTC. The hour of a date without a time of day is not known: it is (other)."),
+    )
+    return {"by": by} | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 
 def _written(name: str, now: str | None) -> str | None:
