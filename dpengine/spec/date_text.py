@@ -10,7 +10,17 @@ from typing import Any
 
 from dpengine.translation.catalogue import _
 
-__all__ = ["DATE_FORMATS", "TO", "is_part", "is_span", "read_part", "read_pattern", "read_span", "write_dates"]
+__all__ = [
+    "DATE_FORMATS",
+    "TIME_FORMATS",
+    "TO",
+    "is_part",
+    "is_span",
+    "read_part",
+    "read_pattern",
+    "read_span",
+    "write_dates",
+]
 
 # The last day of 2024, at half past six in the evening, in each pattern that a plan may state.
 DATE_FORMATS = {
@@ -28,6 +38,9 @@ DATE_FORMATS = {
     "%m/%d/%Y %I:%M %p": "12/31/2024 06:30 PM",
     "%m/%d/%Y %I:%M:%S %p": "12/31/2024 06:30:00 PM",
     "%d.%m.%Y %H:%M": "31.12.2024 18:30",
+}
+TIME_FORMATS = {"": "2024-12-31 18:30"} | {  # those with an hour
+    pattern: sample for pattern, sample in DATE_FORMATS.items() if ":" in sample
 }
 TO = r"\s*(?:\bto\b|–|—)\s*"
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
