@@ -27,7 +27,7 @@ OF_PERCENTAGES = "tests/test_percentages.py"
 LOCAL_DATES = "dpengine/counting/encoding/local_dates.py"
 REMOTE_DATES = "dpengine/counting/encoding/remote_dates.py"
 OF_TIMES = "tests/counting/encoding/test_times.py"
-OF_TEXTS = OF_TIMES + "::test_any_texts_have_the_same_hour_and_weekday_here_and_by_another_reading"
+OF_OTHER_ENGINE = OF_TIMES + "::test_the_texts_have_the_same_hour_and_weekday_in_another_engine"
 
 FAULTS = [
     # Hours and weekdays
@@ -79,14 +79,14 @@ FAULTS = [
         REMOTE_DATES,
         "{hour} * 60 + {minute} + {sign} + 144000",
         "{hour} * 60 + {minute} + 144000",
-        OF_TEXTS,
+        OF_OTHER_ENGINE,
     ),
     Fault(
         "in another engine the week begins on Tuesday",
         REMOTE_DATES,
         'a=f"({value} - 1)", b=7)',
         'a=f"({value} - 2)", b=7)',
-        OF_TEXTS,
+        OF_OTHER_ENGINE,
     ),
     Fault(
         "two columns of a plan that read one column of the table are read alike",

@@ -273,6 +273,11 @@ def each_value(source: Any, rows: int) -> list[tuple[int, int]]:
     return list(zip(np.argmax(hours, axis=1).tolist(), np.argmax(days, axis=1).tolist(), strict=True))
 
 
+def test_the_texts_have_the_same_hour_and_weekday_in_another_engine() -> None:
+    values = [text for text, _hour, _weekday in TEXTS]
+    assert each_value(ibis_tables.in_duckdb(matrix(values)), len(values)) == [expected(each) for each in values]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(ODD, min_size=20, max_size=120))
 def test_any_texts_have_the_same_hour_and_weekday_here_and_by_another_reading(values: list[str | None]) -> None:
