@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dpengine.results.result import Result
     from dpengine.sources.open import open_table
     from dpengine.sources.table import Table
-    from dpengine.spec.domain import Amount, Category, Date, Number, YesNo
+    from dpengine.spec.domain import Amount, Category, Date, Number, Time, YesNo
     from dpengine.spec.numeric.grid import Grid
     from dpengine.spec.plan import Plan, Unit
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
@@ -59,9 +59,9 @@ __all__ = [
     "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault",
     "Grid", "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NoiseError", "NotCompared", "Number",
     "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release",
-    "ReleaseError", "Result", "SettingsError", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance",
-    "YesNo", "__version__", "ask", "compare", "decide", "draw_replicates", "epsilon_for", "expect", "noise",
-    "not_compared", "open_table", "percentages", "predict", "preview", "published", "release", "signed_by",
+    "ReleaseError", "Result", "SettingsError", "Strategy", "Sum", "Table", "TableError", "Time", "Unit",
+    "Variance", "YesNo", "__version__", "ask", "compare", "decide", "draw_replicates", "epsilon_for", "expect",
+    "noise", "not_compared", "open_table", "percentages", "predict", "preview", "published", "release", "signed_by",
     "verify",
 ]  # fmt: skip
 
@@ -95,7 +95,7 @@ _MODULES = {
     "results.result": ("Result",),
     "sources.open": ("open_table",),
     "sources.table": ("Table",),
-    "spec.domain": ("Amount", "Category", "Date", "Number", "YesNo"),
+    "spec.domain": ("Amount", "Category", "Date", "Number", "Time", "YesNo"),
     "spec.numeric.grid": ("Grid",),
     "spec.plan": ("Plan", "Unit"),
     "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum", "Variance"),

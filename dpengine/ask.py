@@ -172,7 +172,7 @@ def history(ledger: Ledger, dataset: str) -> list[Answer]:
 
 
 def _sketch(table: Table, question: Question) -> Sketch:
-    return table_sketch.of_values(table, [column.name for column in _columns(question)])
+    return table_sketch.of_values(table, [column.table_column for column in _columns(question)])
 
 
 def _columns(question: Question) -> list[Column | Grid]:

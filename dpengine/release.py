@@ -262,7 +262,7 @@ def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> 
 
     This is a preview: resemblances that only counted tables show are found by `release` itself.
     """
-    return ledger.resembling(plan.dataset, fingerprint, table_sketch.of_values(table, plan.used))
+    return ledger.resembling(plan.dataset, fingerprint, table_sketch.of_values(table, plan.table_columns))
 
 
 def reopen(payload: bytes, ledger: Ledger | None = None) -> Release:

@@ -28,7 +28,7 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.domain import Amount, Category, Date, Number
+from dpengine.spec.domain import Amount, Category, Date, Number, Time
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     KINDS,
@@ -287,6 +287,8 @@ def provenance(plan: Plan, name: str) -> dict[str, Any]:
     extent = f"{words[0]} … {words[-1]}" if not isinstance(column, Category) else ""
     if isinstance(column, Date):
         extent += f", {_(PERIODS[column.by])}"
+    if isinstance(column, Time) and column.of is not None:
+        extent += ", " + _("from the column {name}", name=column.of)
     other = _("counted as (other)") if column.other else _("left out")
     coded = column.words if isinstance(column, Category) else {}
     return {

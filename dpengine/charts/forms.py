@@ -10,7 +10,7 @@ from typing import Literal
 from dpengine.array_types import Columns
 from dpengine.charts.levels import level_table
 from dpengine.results.published_columns import Measure
-from dpengine.spec.domain import Category, Column, Date, Number
+from dpengine.spec.domain import Category, Column, Date, Number, Time
 from dpengine.spec.plan import Plan
 
 __all__ = ["Form", "forms", "time_axis"]
@@ -93,7 +93,7 @@ def is_time(column: Column) -> bool:
     """
     if not MIN_PERIODS <= column.declared_size <= MAX_PERIODS:
         return False
-    if isinstance(column, Date):
+    if isinstance(column, Date) or (isinstance(column, Time) and column.by == "hour"):
         return True
     if not isinstance(column, Number):
         return False

@@ -26,7 +26,7 @@ def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tup
     """
     local = local_table(table, columns, Unit(id=person, rows=1))
     place = {column.name: k for k, column in enumerate(local.columns)}
-    names = [*(column.name for column in columns), person]
+    names = [*(column.table_column for column in columns), person]
     types = [local.columns[place[name]].type for name in names]
     codings = [code_of(column, k, types[k]) for k, column in enumerate(columns)]
     values = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names))

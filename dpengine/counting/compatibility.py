@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import reduce
 
 from dpengine.counting.encoding.bin_boundaries import family_of
-from dpengine.counting.encoding.coding import reads
+from dpengine.counting.encoding.coding import is_hour, reads
 from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.mixed import member_types
 from dpengine.sources.plan_template import header_doubt
@@ -28,7 +28,7 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     In a mixed column, cells of a type that cannot be read as declared are read as texts.
     """
     types = {field.name: field.type for field in fields}
-    needed: list[tuple[str, Column | Grid | None]] = [(column.name, column) for column in columns]
+    needed: list[tuple[str, Column | Grid | None]] = [(column.table_column, column) for column in columns]
     if unit.id is not None:
         needed.append((unit.id, None))
     lacking = [name for name in dict.fromkeys(name for name, _column in needed) if name not in types]
@@ -104,8 +104,10 @@ def _unreadable(column: Column | Grid, family: Family) -> str | None:
     if reads(column, family):
         return None
     values = {"date": _("dates"), "timestamp": _("times"), "boolean": _("yes and no")}.get(family, _("numbers"))
+    if is_hour(column) and family == "date":
+        return _("column {name} holds dates without a time of day, so their hour is not known", name=repr(column.name))
     sentence = mark("column {name} holds {values} and cannot be read as {kind}; declare another kind")
-    if column.kind == "date":
+    if column.kind in ("date", "time"):
         sentence = mark(
             "column {name} holds {values} and cannot be read as {kind}; declare another kind, or give the format by "
             "which numbers are dates, such as %Y%m%d"

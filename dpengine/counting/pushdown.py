@@ -83,7 +83,7 @@ class RemoteRows:
         faults: list[str] = []
         for column in (each for each in columns if not isinstance(each, Grid)):
             try:
-                code_of(column, "c", types.get(column.name, "VARCHAR"), self.table.dialect)
+                code_of(column, "c", types.get(column.table_column, "VARCHAR"), self.table.dialect)
             except TableError as error:
                 faults += map(str, error.faults)
         return faults
@@ -219,8 +219,8 @@ class RemoteRows:
         return {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
 
     def _codings(self, joints: JointTables) -> list[Coding]:
-        cells = self._cells()
-        return [code_of(each, *cells[each.name], self.table.dialect, str(k)) for k, each in enumerate(joints.columns)]
+        cells = [self._cells()[each.table_column] for each in joints.columns]
+        return [code_of(column, *cells[k], self.table.dialect, str(k)) for k, column in enumerate(joints.columns)]
 
     def count_keys(self, column: Category, unit: Unit, key: bytes) -> tuple[Ints, Ints]:
         """Return the places of the keys that people have in the column's universe, in order, and their counts."""

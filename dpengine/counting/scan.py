@@ -29,7 +29,7 @@ from dpengine.counting.universe_keys import counts_by_place, held_keys, universe
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
 from dpengine.sources.table import LocalTable, plain_errors
-from dpengine.spec.domain import Category, Column, Date
+from dpengine.spec.domain import Category, Column, Date, Time
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from dpengine.sql import literal
@@ -51,7 +51,8 @@ class LocalRows:
 
     def faults(self, columns: Sequence[Column | Grid]) -> list[str]:
         """Return a sentence for each date format that the engine does not know."""
-        formats = {each.name: each.format for each in columns if isinstance(each, Date) and each.format is not None}
+        of_times = (each for each in columns if isinstance(each, Date | Time))
+        formats = {each.name: each.format for each in of_times if each.format is not None}
         return [
             _(
                 "column {name}: the format {form} is not one of dates; try %d/%m/%Y",
@@ -84,7 +85,7 @@ class LocalRows:
             self._scan(totals.columns, [totals], progress)
             return totals.counts
         # The choice among a person's rows depends on their codes, so the engine needs all codes.
-        codings = [code_of(column, *self._place_and_type(column.name)) for column in joints.columns]
+        codings = [code_of(column, *self._place_and_type(column.table_column)) for column in joints.columns]
         number, type_name = self._place_and_type(plan.unit.id)
         coded = coded_rows(codings, identity(number, type_name))
         totals = Totals([by_sql(coding) for coding in codings], joints)
@@ -154,7 +155,7 @@ class LocalRows:
         return place, self.table.columns[place].type
 
     def _codings(self, joints: JointTables) -> list[BatchCoding]:
-        return [coding_of(column, *self._place_and_type(column.name)) for column in joints.columns]
+        return [coding_of(column, *self._place_and_type(column.table_column)) for column in joints.columns]
 
     def _hashed_columns(self, listed: Mapping[int, Sequence[str]] = {}) -> list[HashedColumn]:
         places = self._places()
@@ -166,7 +167,7 @@ class LocalRows:
     ) -> tuple[bytes, list[Ints]] | None:
         """Return the requested digest and counts, found in pieces; None if rows need SQL."""
         places = self._places()
-        columns = [(places[column.name], column) for column in joints.columns] if joints is not None else []
+        columns = [(places[column.table_column], column) for column in joints.columns] if joints is not None else []
         hashed = [places[name] for name in sorted(places)] if digest else []
         with plain_errors():
             try:

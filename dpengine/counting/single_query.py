@@ -118,7 +118,7 @@ def _select(
     columns = [*of, *selection.by, *(condition.column for condition in selection.where)]
     local = local_table(table, columns, unit)
     place = {column.name: i for i, column in enumerate(local.columns)}
-    names = [column.name for column in columns] + ([] if unit.id is None else [unit.id])
+    names = [column.table_column for column in columns] + ([] if unit.id is None else [unit.id])
     types = [local.columns[place[name]].type for name in names]
     codings = [
         grid_code_of(column, k, types[k]) if isinstance(column, Grid) else code_of(column, k, types[k])

@@ -28,7 +28,7 @@ _MAX_MARGINALS, _MAX_CELLS = 8, 1 << 22  # the largest marginals that have a his
 
 def of_table(table: Table, plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> Sketch:
     """Return all histograms of a table that was counted for `plan`."""
-    return Sketch((*of_values(table, plan.used).histograms, *_of_cells(plan, marginals, counts)))
+    return Sketch((*of_values(table, plan.table_columns).histograms, *_of_cells(plan, marginals, counts)))
 
 
 def of_values(table: Table, used: Sequence[str]) -> Sketch:

@@ -14,7 +14,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import round_to_total
 from dpengine.measure.quantile_choice import ASSUMED_ROWS
-from dpengine.spec.domain import Amount, Category, Column, Date, Number
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
@@ -67,6 +67,8 @@ def _profile(column: Column, latent_class: int) -> Floats:
         weights = 1 / (np.roll(np.arange(size), latent_class * max(1, size // 4)) + 1.5) ** 0.7
     elif isinstance(column, Date):
         weights = 1.2 + np.sin(2 * math.pi * (2 * position + 0.2 * latent_class)) + position
+    elif isinstance(column, Time):
+        weights = 1.2 - np.cos(2 * math.pi * (position + 0.1 * latent_class))
     elif isinstance(column, Amount):
         values = np.linspace(0, 1, MOCK_VALUES)
         likely = np.exp(-(((values - (0.3, 0.45, 0.2)[latent_class]) / 0.2) ** 2))

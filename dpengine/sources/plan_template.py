@@ -36,7 +36,7 @@ NOTES = {
     "number": "edges of bins [a, b), e.g. [0, 18, 65, 120]",
     "category": "every value that is publicly known to be possible",
     "yesno": "",
-    "date": "first and last day; by day, week, month, quarter or year",
+    "date": "first and last day; by day, week, month, quarter or year; or kind: time, by: hour or weekday",
 }
 MAX_HEADING, MAX_WORDS = 60, 50  # letters of a name for readers; codes that are shown
 TAIL = """\

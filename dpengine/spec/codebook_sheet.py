@@ -24,7 +24,7 @@ HEADER = (
     "column", "kind", "values or bins", "other", "missing", "missing is written", "meaning", "name for readers",
     "words for codes", "beside the number",
 )  # fmt: skip
-KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
+KIND_WORDS = ("number", "category", "yes or no", "date", "time", "amount")
 # Headings of a list of codes: of the column, of a value and of its words.
 _LONG = (("column", "variable", "spalte"), ("value", "code", "wert"), ("label", "words", "meaning", "bezeichnung"))
 TextsForReaders: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: texts for readers, as in a plan

@@ -51,6 +51,11 @@ class ColumnBase(Declared):
         return name
 
     @property
+    def table_column(self) -> str:
+        """The name of the table's column that is read."""
+        return self.name
+
+    @property
     @abstractmethod
     def declared(self) -> tuple[str, ...]:
         """Labels of the declared cells in order, without *other* and *missing*."""

@@ -34,7 +34,7 @@ __all__ = [
     "readable_faults",
 ]
 
-KINDS = ("number", "category", "yesno", "date", "amount")
+KINDS = ("number", "category", "yesno", "date", "time", "amount")
 STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mode")
 MAX_FAULTS = 100
 MAX_TYPED, MAX_ALIKE = 60, 500  # letters of a name, and names, among which a similar one is looked for

@@ -27,10 +27,11 @@ from dpengine.spec.date_column import Date
 from dpengine.spec.numeric.affixes import payload_of_texts
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.number import OF_FOUND_BINS, Number
+from dpengine.spec.time_column import Time
 
 __all__ = [
-    "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "YesNo", "cells_payload",
-    "plan_entry",
+    "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "Time", "YesNo",
+    "cells_payload", "plan_entry",
 ]  # fmt: skip
 
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
@@ -54,7 +55,7 @@ class YesNo(ColumnBase):
         return 2
 
 
-Column = Annotated[Number | Category | YesNo | Date | Amount, Field(discriminator="kind")]
+Column = Annotated[Number | Category | YesNo | Date | Time | Amount, Field(discriminator="kind")]
 
 
 def plan_entry(column: Column) -> dict[str, Any]:

@@ -5,6 +5,7 @@
     category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
                 found among #####     found among a-z up to 12 letters                  found among 0 to 99999
     date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
+    time        by hour              by weekday           by hour of admitted
     yesno       yes, no
 
 Numbers and dates that the table holds as text may be followed by how they are written there:
@@ -14,15 +15,14 @@ as they are, with a double quote written twice.
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from typing import Any, get_args
 
 from dpengine.exact import decimal
 from dpengine.spec.categories.universe_text import is_among_text, read_among, write_among
+from dpengine.spec.date_text import TO, is_part, is_span, read_part, read_pattern, read_span, write_dates
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
@@ -31,31 +31,14 @@ from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, 
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["CODES", "DATE_FORMATS", "is_standard", "read", "write"]
+__all__ = ["CODES", "is_standard", "read", "write"]
 
-# The last day of 2024, at half past six in the evening, in each pattern that a plan may state.
-DATE_FORMATS = {
-    "": "2024-12-31",
-    "%d/%m/%Y": "31/12/2024",
-    "%m/%d/%Y": "12/31/2024",
-    "%d.%m.%Y": "31.12.2024",
-    "%d-%m-%Y": "31-12-2024",
-    "%Y/%m/%d": "2024/12/31",
-    "%Y%m%d": "20241231",
-    "%d %b %Y": "31 Dec 2024",
-    "%b %d, %Y": "Dec 31, 2024",
-    "%m/%d/%Y %H:%M": "12/31/2024 18:30",
-    "%d/%m/%Y %H:%M": "31/12/2024 18:30",
-}
 ELLIPSES = ("…", "...")
 MAX_TYPED = 20_000  # edges of a run that a person types; the page reads and writes them each time that it is drawn
 MIN_RUN = 3  # consecutive values or bins from which they are written as a run
-_DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
-_TO = r"\s*(?:\bto\b|–|—)\s*"
-_SPAN = re.compile(rf"({_DAY})(?:{_TO}({_DAY}))?\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
 _NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
-_RANGE = re.compile(rf"{_NUMBER}{_TO}{_NUMBER}", re.IGNORECASE)
-_STEPS = re.compile(rf".*{_NUMBER}{_TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
+_RANGE = re.compile(rf"{_NUMBER}{TO}{_NUMBER}", re.IGNORECASE)
+_STEPS = re.compile(rf".*{_NUMBER}{TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
 _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
 _COMMA_EDGES = re.compile(r"(?=.*[0-9],[0-9])\s*[+-]?[0-9]+(?:,[0-9]+)?\s*(?:;\s*[+-]?[0-9]+(?:,[0-9]+)?\s*)+;?")
@@ -77,11 +60,13 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
     {'kind': 'date', 'from': '2020-01-01', 'to': '2024-12-31', 'by': 'year'}
     >>> read("2024 by month", "date")
     {'kind': 'date', 'from': '2024-01-01', 'to': '2024-12-31', 'by': 'month'}
+    >>> read("by weekday", "date")
+    {'kind': 'time', 'by': 'weekday'}
     """
     text = text.strip()
     kind = kind if strict else _kind_of(text, kind)
     body, written = text, ""
-    if kind in ("number", "date", "amount") and (match := _WRITTEN.fullmatch(text)):
+    if kind in ("number", "date", "time", "amount") and (match := _WRITTEN.fullmatch(text)):
         body, written = match[1].strip(), match[2].strip()
     match kind:
         case "number":
@@ -92,7 +77,9 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
         case "category":
             fields = read_among(body) if is_among_text(body) else {"values": _values(body)}
         case "date":
-            fields = _span(body) | ({"format": _pattern(written)} if written else {})
+            fields = read_span(body) | ({"format": read_pattern(written)} if written else {})
+        case "time":
+            fields = read_part(body) | ({"format": read_pattern(written)} if written else {})
         case _:
             if text and {item.casefold() for item in _split(text)} not in _YES_NO:
                 raise ValueError(_("yes or no has no other values: choose the kind category to list them"))
@@ -117,9 +104,8 @@ def write(column: Mapping[str, Any]) -> str:
             return write_among(column.get("among") or {})
         case "category":
             return _values_text([str(value) for value in column.get("values", ())])
-        case "date":
-            text, pattern = _span_text(column), column.get("format")
-            return f"{text}, written {_sample(pattern)}" if text and pattern else text
+        case "date" | "time":
+            return write_dates(column)
         case _:
             return "yes, no"
 
@@ -145,8 +131,10 @@ def _kind_of(text: str, kind: str) -> str:
         return kind
     if is_among_text(text):
         return "category"
-    if _SPAN.fullmatch(body.strip()):
+    if is_span(body.strip()):
         return "date"
+    if is_part(body.strip()):
+        return "time"
     if kind == "amount" and is_amount_text(body):
         return kind
     if '"' in text:
@@ -338,61 +326,3 @@ def _quoted(value: str) -> str:
     meant_otherwise = value in (*ELLIPSES, *standard_lists()) or CODES.fullmatch(value)
     doubled = value.replace('"', '""')
     return f'"{doubled}"' if odd or meant_otherwise or _kind_of(value, "category") != "category" else value
-
-
-def _span(text: str) -> dict[str, str]:
-    match = _SPAN.fullmatch(text)
-    if match is None:
-        raise ValueError(_("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month"))
-    return {"from": _day(match[1], last=False), "to": _day(match[2] or match[1], last=True), "by": match[3].lower()}
-
-
-def _day(text: str, *, last: bool) -> str:
-    """Return the ISO day that begins or ends a year, a month or a day; a day may also be written as 31.12.2024."""
-    year, month, day = [*map(int, text.split("-") if "." not in text else reversed(text.split("."))), 0, 0][:3]
-    try:
-        month = month or (12 if last else 1)
-        day = day or (calendar.monthrange(year, month)[1] if last else 1)
-        return date(year, month, day).isoformat()
-    except (ValueError, calendar.IllegalMonthError):
-        raise ValueError(
-            _("there is no day {text}: write it as year-month-day, such as 2024-12-31", text=text)
-        ) from None
-
-
-def _span_text(column: Mapping[str, Any]) -> str:
-    first, last, by = str(column.get("from") or ""), str(column.get("to") or ""), column.get("by", "month")
-    if not first and not last:
-        return ""
-    for letters in (4, 7):  # only years, or only months, if they mean the same
-        short = first[:letters], last[:letters]
-        try:
-            if (_day(short[0], last=False), _day(short[1], last=True)) == (first, last):
-                return f"{short[0]} to {short[1]} by {by}"
-        except ValueError:
-            break
-    return f"{first or '?'} to {last or '?'} by {by}"
-
-
-def _pattern(written: str) -> str:
-    if len(written) > 1 and written[0] == written[-1] == '"':
-        return written[1:-1].replace('""', '"')
-    for pattern, sample in DATE_FORMATS.items():
-        if written == sample:
-            return pattern
-    if "%" in written:
-        return written
-    raise ValueError(
-        _(
-            "after “written” say how the last day of 2024 looks: {samples}",
-            samples=", ".join(list(DATE_FORMATS.values())[:5]),
-        )
-    )
-
-
-def _sample(pattern: str) -> str:
-    if pattern in DATE_FORMATS:
-        return DATE_FORMATS[pattern]
-    plain = "%" in pattern and pattern == pattern.strip() and '"' not in pattern
-    doubled = pattern.replace('"', '""')
-    return pattern if plain else f'"{doubled}"'

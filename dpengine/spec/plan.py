@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +28,7 @@ from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
 from dpengine.spec.numeric.association import Association
-from dpengine.spec.plan_checks import check_not_found, check_tables, with_knots
+from dpengine.spec.plan_checks import check_different, check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
@@ -131,9 +130,7 @@ class Plan(WithTallies, WithParts, Declared):
         if not self.columns:
             raise ValueError(_("list at least one column"))
         check_declared(column.declared_size for column in self.columns)
-        for name, times in Counter(column.name for column in self.columns).items():
-            if times > 1:
-                raise ValueError(_("the column {name!r} is declared {times} times", name=name, times=times))
+        check_different(self.columns)
         if isinstance(self.tables, Each) and self.tables.each > len(self.columns):
             raise ValueError(
                 _(
@@ -153,7 +150,7 @@ class Plan(WithTallies, WithParts, Declared):
             raise ValueError(_("list at least one table"))
         object.__setattr__(self, "columns", with_knots(self.columns, self.listed))  # before anything follows from them
         check_tables(self)
-        if self.unit.id is not None and self.unit.id in self.used:
+        if self.unit.id is not None and self.unit.id in (*self.used, *self.table_columns):
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
         return self
 
@@ -267,6 +264,11 @@ class Plan(WithTallies, WithParts, Declared):
         """Names of the columns that a table uses, in declared order; no other column is read."""
         read = {*self.resolution.declared(self._used)}
         return tuple(column.name for column in self.columns if column.name in read)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The columns of the table that are read, except the ID; several columns of the plan may read one of them."""
+        return tuple(dict.fromkeys(self.column(name).table_column for name in self.used))
 
     @cached_property
     def resolution(self) -> Resolution:

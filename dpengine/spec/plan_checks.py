@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.spec.domain import Amount, Column
+from dpengine.spec.domain import Amount, Column, Time
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
@@ -24,10 +24,23 @@ from dpengine.translation.catalogue import _, number, some_of
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["check_not_found", "check_tables", "with_knots"]
+__all__ = ["check_different", "check_not_found", "check_tables", "with_knots"]
 
 MIN_KNOTS = 5  # of an amount, for its quantiles
 SUGGESTED = 20  # intervals between knots
+
+
+def check_different(columns: Sequence[Column]) -> None:
+    """Raise ValueError if two columns of a plan have one name, or are the same part of one column of times."""
+    for name, times in Counter(column.name for column in columns).items():
+        if times > 1:
+            raise ValueError(_("the column {name!r} is declared {times} times", name=name, times=times))
+    parts = Counter((column.table_column, column.by) for column in columns if isinstance(column, Time))
+    for (name, part), times in parts.items():
+        if times > 1:
+            raise ValueError(
+                _("the {part} of {name!r} is declared {times} times", part=_(part), name=name, times=times)
+            )
 
 
 def check_tables(plan: Plan) -> None:

@@ -14,8 +14,9 @@ from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.domain import Category, Column, Date, Number, Time, YesNo
 from dpengine.spec.plan import Plan
+from dpengine.spec.time_column import TIMES, WEEKDAYS
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
@@ -28,12 +29,14 @@ __all__ = [
 mark("(other)")
 mark("(missing)")
 PERIODS = (mark("day"), mark("week"), mark("month"), mark("quarter"), mark("year"))
+mark("hour"), mark("weekday")  # of a day, of a week
 YES_OR_NO = (mark("yes"), mark("no"))
 KINDS = {
     "number": mark("number"),
     "category": mark("category"),
     "yesno": mark("yesno"),
     "date": mark("date"),
+    "time": mark("time"),
     "amount": mark("amount"),
 }
 NUMBERS = (mark("count"), mark("estimate"), mark("low"), mark("high"))  # columns of a published table
@@ -174,10 +177,10 @@ def level_in_words(plan: Plan, name: str) -> str:
     ('county in state', 'state')
     """
     levels, column = plan.resolution.chain(name), plan.column(plan.resolution.declared((name,))[0])
-    if name not in levels or not isinstance(column, Category | Date):
+    if name not in levels or not isinstance(column, Category | Date | Time):
         return ""
-    finest = column.by if isinstance(column, Date) else column.levels[-1]
-    words, *finer = [_(level) if level in PERIODS else level for level in
+    finest = column.levels[-1] if isinstance(column, Category) else column.by
+    words, *finer = [_(level) if level in (*PERIODS, *TIMES) else level for level in
                      (split_name(each)[1] or finest for each in levels[: levels.index(name) + 1])]  # fmt: skip
     for level in finer:
         words = _("{fine} in {coarse}", fine=level, coarse=words)
@@ -289,6 +292,8 @@ def shown_labels(column: Column) -> tuple[str, ...]:
     declared = column.words_of_declared
     if isinstance(column, YesNo):
         declared = tuple(map(_, YES_OR_NO))
+    elif isinstance(column, Time):
+        declared = tuple(map(_, declared))
     elif isinstance(column, Number):
         ends = (text.split(" to ") for text in map(localised, declared))
         declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
@@ -315,6 +320,7 @@ def words_in_files(plan: Plan) -> dict[str, str]:
     words = [
         *NUMBERS,
         *(YES_OR_NO if any(isinstance(column, YesNo) for column in columns) else ()),
+        *(WEEKDAYS if any(isinstance(column, Time) and column.by == "weekday" for column in columns) else ()),
         *([OTHER] if any(column.other for column in columns) else []),
         *([MISSING] if any(column.missing for column in columns) else []),
     ]

@@ -75,6 +75,7 @@ PERIODS = [
     {"kind": "date", "from": "2023-12-30", "to": "2024-03-10", "by": by, "missing_as": ["2024-01-07"]}
     for by in ("day", "week", "month", "quarter", "year")
 ]
+PARTS = [{"kind": "time", "by": by, "missing_as": ["2024-01-07", "2024-01-05 00:00:00"]} for by in ("hour", "weekday")]
 TEXTS = [
     None, "", " ", "\u00a0", "\u2003\n", "nan", "NaN", " nan ", "-nan", "NA", "null", "None", "inf",
     "-Infinity", "1e400", "-1e400", "1e-400", "-1e-400", "1e9999", "1e-9999", "0e9999", "1e99999", "5e-324",
@@ -97,11 +98,14 @@ TEXTS = [
     "2024-03-11 00:30+01", "2024-03-10 23:30-01", "2023-12-30 00:30+99:99", "2024-01-05 00:30+00:60",
     "2024-02-30T10:00", "2024-01-05T10:00:00.", "2024-01-05 10:00:00.5+05:30", "2024-01-05 10:00:00+5",
     "2024-01-05T10:00+", "0001-01-01 00:30+01", "2024-01-05T24:00:00.0", "2024-01-05 24:00:00.5",
-    "2024-01-05T24:00-01", "٢٠٢٤-٠١-٠٥",
+    "2024-01-05T24:00-01", "٢٠٢٤-٠١-٠٥", "7:05", "07:05:59.9999999", "24:00", "24:00:00.0", "24:01", "7:60", "7:05Z",
+    "07:05:60", "9999-12-31T23:30-01", "9999-12-31T24:00", "0001-01-01T00:30",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [NUMBER, CATEGORY, YESNO, *PERIODS], ids=lambda kind: kind.get("by", kind["kind"]))
+@pytest.mark.parametrize(
+    "kind", [NUMBER, CATEGORY, YESNO, *PERIODS, *PARTS], ids=lambda kind: kind.get("by", kind["kind"])
+)
 @pytest.mark.by_day(4)
 def test_texts_fall_in_the_same_cells(in_any_engine, kind):
     array = same(in_any_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
@@ -139,9 +143,18 @@ def test_dates_by_a_format_fall_in_the_same_cells(in_engine, form):
         "3.2.2024 24:00", "3.2.2024 4:60", "3 2 2024", "3  2 2024", "2^3[2024", "2024-02-03", "+3/2/2024",
         "3/2/2024x", "3.2.2024 4:05:59", "3.2.2024 4:05:60",
     ]  # fmt: skip
-    column = {**PERIODS[2], "format": form, "missing_as": ["00/00/0000"]}
-    array = same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0]
-    assert array[:-2].sum() >= 1
+    for kind in (PERIODS[2], *PARTS):
+        if kind.get("by") != "hour" or "%H" in form:
+            column = {**kind, "format": form, "missing_as": ["00/00/0000"]}
+            array = same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0]
+            assert array[:-2].sum() >= 1
+
+
+@pytest.mark.parametrize("form", ["%H:%M", "%H", "%H.%M.%S", "%H%M"])
+def test_times_of_day_by_a_format_fall_in_the_same_cells(in_engine, form):
+    texts = [None, "", "7:05", " 07:05", "24:00", "23:60", "7", "23", "24", "007", "7.5.9", "23.59.60", "0705", "705"]
+    column = {**PARTS[0], "format": form}
+    assert same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0][:-2].sum() >= 1
 
 
 TYPED = {
@@ -179,7 +192,9 @@ TIMES = [None, *map(dt.datetime.fromisoformat, (
 @pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
 def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_any_engine, type):
     values = DAYS if type == pa.date32() else TIMES
-    same(in_any_engine, repeated(values, type, 6), plan_of(*columns_of(CATEGORY, *PERIODS)))
+    parts = PARTS[type == pa.date32() :]  # the hour of a date is not known
+    columns = columns_of(CATEGORY, *PERIODS) + [{"name": part["by"], "of": "x0", **part} for part in parts]
+    same(in_any_engine, repeated(values, type, 6), plan_of(*columns))
 
 
 def test_values_that_only_postgresql_has_are_counted(postgres):

@@ -349,7 +349,7 @@ FAULTS = [
     Fault(
         "a question tells nobody which columns of a near copy it reads",
         "dpengine/ask.py",
-        "table_sketch.of_values(table, [column.name for column in _columns(question)])",
+        "table_sketch.of_values(table, [column.table_column for column in _columns(question)])",
         "table_sketch.of_values(table, [])",
         "tests/test_ask.py::test_a_table_that_shares_no_more_than_the_column_asked_about_shares_its_budget",
     ),

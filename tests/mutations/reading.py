@@ -24,6 +24,11 @@ OF_SKETCH = "tests/accounting/test_sketch.py"
 OF_COMPARE = "tests/test_compare.py"
 OF_PERCENTAGES = "tests/test_percentages.py"
 
+LOCAL_DATES = "dpengine/counting/encoding/local_dates.py"
+REMOTE_DATES = "dpengine/counting/encoding/remote_dates.py"
+OF_TIMES = "tests/counting/encoding/test_times.py"
+OF_OTHER_ENGINE = OF_TIMES + "::test_the_texts_have_the_same_hour_and_weekday_in_another_engine"
+
 FAULTS = [
     Fault(
         "values of a column win over its codebook without a word",
@@ -31,6 +36,71 @@ FAULTS = [
         'not in ("codebook", "standard"):',
         'not in ("codebook", "standard", "typed"):',
         "tests/spec/test_plan.py::test_values_are_listed_or_come_from_a_codebook_and_not_both",
+    ),
+    # Hours and weekdays
+    Fault(
+        "hours are one too late",
+        LOCAL_DATES,
+        'part = f"hour({value})"',
+        'part = f"(hour({value}) + 1) % 24"',
+        OF_TIMES + "::test_a_text",
+        quick=True,
+    ),
+    Fault(
+        "the week begins on Sunday",
+        LOCAL_DATES,
+        "isodow({value}) - 1",
+        "dayofweek({value})",
+        OF_TIMES + "::test_a_text",
+    ),
+    Fault(
+        "a time of day with a single digit is not read",
+        "dpengine/counting/encoding/coding.py",
+        'CLOCK = "([01]?[0-9]',
+        'CLOCK = "([01][0-9]',
+        OF_TIMES + "::test_a_text",
+    ),
+    Fault(
+        "24:00 is no time of a day",
+        "dpengine/counting/encoding/coding.py",
+        '|24:00(:00([.]0+)?)?"',
+        '"',
+        OF_TIMES + "::test_a_text",
+    ),
+    Fault(
+        "times with a zone count by the clock of the machine",
+        "dpengine/sources/engine.py",
+        """SET TimeZone = 'UTC'""",
+        """SET TimeZone = 'Pacific/Kiritimati'""",
+        OF_TIMES + "::test_a_text",
+    ),
+    Fault(
+        "a nanosecond before midnight is of the next day",
+        LOCAL_DATES,
+        'isinstance(column, Time) and type_name == "TIMESTAMP_NS"',
+        "False",
+        OF_TIMES + "::test_a_typed_value",
+    ),
+    Fault(
+        "the hour of another engine ignores the zone",
+        REMOTE_DATES,
+        "{hour} * 60 + {minute} + {sign} + 144000",
+        "{hour} * 60 + {minute} + 144000",
+        OF_OTHER_ENGINE,
+    ),
+    Fault(
+        "in another engine the week begins on Tuesday",
+        REMOTE_DATES,
+        'a=f"({value} - 1)", b=7)',
+        'a=f"({value} - 2)", b=7)',
+        OF_OTHER_ENGINE,
+    ),
+    Fault(
+        "two columns of a plan that read one column of the table are read alike",
+        "dpengine/counting/encoding/local_sql.py",
+        'tag = f"{index}_{column.by}"',
+        "tag = str(index)",
+        OF_TIMES + "::test_a_number_and_the_hour_of_one_column_do_not_mix",
     ),
     # Tables that are summed up already
     Fault(

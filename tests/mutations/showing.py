@@ -508,14 +508,14 @@ FAULTS = [
     ),
     Fault(
         "in another engine, every hundredth year is a leap year",
-        "dpengine/counting/encoding/remote_sql.py",
+        "dpengine/counting/encoding/remote_dates.py",
         '([2468][048]|0[48]|[13579][26])00)"',
         '([2468][048]|0[48]|[13579][26]|[0-9][0-9])00)"',
         OF_PUSHDOWN + "::test_texts_fall_in_the_same_cells",
     ),
     Fault(
         "in another engine, a minute has 61 seconds",
-        "dpengine/counting/encoding/remote_sql.py",
+        "dpengine/counting/encoding/remote_dates.py",
         'ends = {"%H": 24, "%M": 60, "%S": 60}',
         'ends = {"%H": 24, "%M": 60, "%S": 61}',
         OF_PUSHDOWN + "::test_dates_by_a_format_fall_in_the_same_cells",

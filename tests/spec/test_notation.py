@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpengine.spec.notation import DATE_FORMATS, read, write
+from dpengine.spec.date_text import DATE_FORMATS
+from dpengine.spec.notation import read, write
 from dpengine.spec.standard_lists import standard_lists
 
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpengine.counting.encoding.declared_texts import Family, codes_by_text, normalised, plain_numeral, whole_text
-from dpengine.spec.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.domain import Category, Column, Date, Number, Time, YesNo
 
 __all__ = [
     "NO", "NUMERAL", "YES", "Boundaries", "Scalar", "boundaries_of", "family_of", "missing_numbers", "missing_scalars",
@@ -85,10 +85,10 @@ def family_of(type_name: str) -> Family | None:
 def boundaries_of(column: Column, type_name: str, max_cells: int) -> Boundaries | None:
     """Return the boundaries of a column whose values have the given DuckDB type.
 
-    None for texts, for date columns, and for columns of more than `max_cells` cells.
+    None for texts, for date and time columns, and for columns of more than `max_cells` cells.
     """
     values = _ordered_type(type_name)
-    if values is None or isinstance(column, Date) or column.size > max_cells:
+    if values is None or isinstance(column, Date | Time) or column.size > max_cells:
         return None
     bins, bin_codes = [], [column.other_code]
     if isinstance(column, Number) and values.at_least is not None:

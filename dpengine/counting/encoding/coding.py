@@ -20,17 +20,19 @@ from dpengine.counting.encoding.declared_texts import Family
 from dpengine.counting.encoding.unicode_forms import spellings
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.domain import Column, Date
+from dpengine.spec.domain import Column, Date, Time
 from dpengine.spec.numeric.affixes import stands_after, stands_before
 from dpengine.spec.numeric.grid import Grid
 
 __all__ = [
     "BLANKS",
+    "CLOCK",
     "Coding",
     "any_of",
     "boundary_tree",
     "code_of_boundaries",
     "completes",
+    "is_hour",
     "matches",
     "plain_number",
     "quoted",
@@ -45,12 +47,15 @@ _READABLE: Mapping[str, tuple[Family, ...]] = {
     "amount": ("text", "integer", "float", "decimal", "boolean"),
     "yesno": ("text", "integer", "float", "decimal", "boolean"),
     "date": ("text", "date", "timestamp"),
+    "hour": ("text", "timestamp"),
+    "weekday": ("text", "date", "timestamp"),
 }
 # Of each format of numbers: the mark before the decimals, and those between the thousands.
 _MARKS: Mapping[NumberFormat, tuple[str, str]] = {
     "1,234.5": (".", ", '\u00a0\u202f"),
     "1.234,5": (",", ". '\u00a0\u202f"),
 }
+CLOCK = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?|24:00(:00([.]0+)?)?"  # a time of day
 BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
 
 
@@ -76,8 +81,13 @@ def completes(column: Column | Grid) -> bool:
 
 def reads(column: Column | Grid, family: Family) -> bool:
     """Return whether values of a family can be read as a column is declared."""
-    readable = _READABLE.get(column.kind)
-    return readable is None or family in readable or (isinstance(column, Date) and column.format is not None)
+    readable = _READABLE.get(column.by if isinstance(column, Time) else column.kind)
+    return readable is None or family in readable or (isinstance(column, Date | Time) and column.format is not None)
+
+
+def is_hour(column: Column | Grid) -> bool:
+    """Return whether a column counts hours of the day."""
+    return isinstance(column, Time) and column.by == "hour"
 
 
 def code_of_boundaries(boundaries: Boundaries, raw: str, value: str, type_name: str, dialect: Dialect) -> str:

@@ -7,6 +7,7 @@ up in enumerations, which other engines lack (see `remote_sql`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dpengine import arrow
@@ -15,7 +16,6 @@ from dpengine.counting.encoding.bin_boundaries import (
     boundaries_of,
     family_of,
     missing_numbers,
-    missing_scalars,
 )
 from dpengine.counting.encoding.coding import (
     BLANKS,
@@ -30,9 +30,10 @@ from dpengine.counting.encoding.coding import (
     yes_or_no,
 )
 from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_text, normalised
+from dpengine.counting.encoding.local_dates import text_code, typed_coding
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import member, member_types, text_of
-from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time, YesNo
 from dpengine.spec.numeric.bin_codes import number_codes
 from dpengine.spec.numeric.grid import Grid
 from dpengine.sql import literal
@@ -42,8 +43,6 @@ __all__ = ["LISTS", "code_of", "grid_code_of", "grouped", "identity", "is_marker
 LISTS = ("raw_texts", "days")  # the cell place_{i} has the place of a text as it is in the list of this name and _{i}
 _SHORT_LIST = 20  # texts: for fewer, looking twice would take longer than a failed cast
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
-_ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 
 
 def code_of(column: Column, index: int, type_name: str) -> Coding:
@@ -53,32 +52,38 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
     """
     if isinstance(column, Amount):
         return grid_code_of(column.grid, index, type_name)
+    tag = str(index)
+    if isinstance(column, Time):  # another column of the plan may read this one otherwise
+        tag = f"{index}_{column.by}"
     if types := member_types(type_name):
-        cells, types_by_place = _members(column, index, types)
+        cells, types_by_place = _members(column, index, types, tag)
         return _by_member(column, cells, [_code_of(column, k, each) for k, each in types_by_place.items()])
-    return _code_of(column, str(index), type_name)
+    coding = _code_of(column, tag, type_name)
+    return coding if tag == str(index) else replace(coding, layers=({f"c{tag}": f"c{index}"} | coding.layers[0],))
 
 
 def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
     """Return the coding of the table's column ``c{index}``, which has the given type, by its point on a grid."""
     if types := member_types(type_name):
-        cells, types_by_place = _members(grid, index, types)
+        cells, types_by_place = _members(grid, index, types, str(index))
         return _by_member(
             grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in types_by_place.items()]
         )
     return _number(grid, str(index), family_of(type_name) or "text")
 
 
-def _members(column: Column | Grid, index: int, types: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return SQL of the members of a mixed column, ``c{index}_0`` and so on, and their types by ``{index}_0``, ….
+def _members(
+    column: Column | Grid, index: int, types: Sequence[str], tag: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return SQL of the members of a mixed column, ``c{tag}_0`` and so on, and their types by ``{tag}_0``, ….
 
     Members that cannot be read as the column is declared are texts.
     """
     cells, readable = {}, {}
     for k, each in enumerate(types):
         cell, is_read = f"c{index}.{member(k)}", reads(column, family_of(each) or "text")
-        cells[f"c{index}_{k}"] = cell if is_read else text_of(cell, each, mixed=True)
-        readable[f"{index}_{k}"] = each if is_read else "VARCHAR"
+        cells[f"c{tag}_{k}"] = cell if is_read else text_of(cell, each, mixed=True)
+        readable[f"{tag}_{k}"] = each if is_read else "VARCHAR"
     return cells, readable
 
 
@@ -102,12 +107,8 @@ def _code_of(column: Column, index: str, type_name: str) -> Coding:
         cast = {"float": "DOUBLE", "timestamp": "TIMESTAMP"}.get(family)
         value = f"CAST({raw} AS {cast})" if cast else raw
         return Coding(({raw: cell},), code_of_boundaries(boundaries, raw, value, type_name, LOCAL), complete)
-    if isinstance(column, Date) and family in ("date", "timestamp"):
-        day = f"{cell}::DATE" if family == "date" else f"{cell}::TIMESTAMP::DATE"
-        markers = [f"{literal(str(marker))}::{type_name}" for marker in missing_scalars(column, type_name)]
-        missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
-        code = f"CASE WHEN {missing} THEN {column.missing_code} ELSE {_period(column, f'day_{index}')} END"
-        return Coding(({raw: cell, f"day_{index}": day},), code, complete)
+    if isinstance(column, Date | Time) and family in ("date", "timestamp") and reads(column, family):
+        return typed_coding(column, index, family, type_name)
     if isinstance(column, Number):
         return _number(column, index, family)
     cells, form = _both_texts(index, family)
@@ -118,9 +119,9 @@ def _code_of(column: Column, index: str, type_name: str) -> Coding:
             code = _unless_missing(column, raw, form, family, yes_or_no(raw, LOCAL), yes_or_no(form, LOCAL))
         case Amount():
             raise AssertionError("an amount is encoded by its place on a grid")
-        case Date():
-            cells[f"day_{index}"] = _day(column, raw, form)
-            declared = f"WHEN day_{index} IS NOT NULL THEN {_period(column, f'day_{index}')}"
+        case Date() | Time():
+            read, declared = text_code(column, index, raw, form)
+            cells |= read
             code = _unless_missing(column, raw, form, family, declared)
     return Coding((cells,), code, complete)
 
@@ -332,29 +333,3 @@ def _place(text: str, enumeration: str, texts: int) -> str:
 
 def _storable(texts: Iterable[str]) -> list[str]:
     return [text.encode("utf-8", "replace").decode() for text in texts]
-
-
-def _day(column: Date, raw: str, form: str) -> str:
-    """Write the day that a text names, null if it names none."""
-    if column.format is not None:
-        return f"try_strptime({form}, {literal(column.format)})::TIMESTAMP::DATE"
-    days = [f"regexp_full_match({text}, {literal(_ISO_DATE)}) THEN TRY_CAST({text} AS DATE)" for text in (raw, form)]
-    in_utc = f"regexp_full_match({form}, {literal(_ISO_TIME)}) THEN TRY_CAST({form} AS TIMESTAMPTZ)::TIMESTAMP::DATE"
-    return f"CASE WHEN {days[0]} WHEN {days[1]} WHEN {in_utc} END"
-
-
-def _period(column: Date, day: str) -> str:
-    """Write the code of a day. This engine's arithmetic on dates is ten times faster than a search of boundaries."""
-    match column.by:
-        case "day":
-            ordinal = f"({day} - DATE '0001-01-01') + 1"
-        case "week":
-            ordinal = f"({day} - DATE '0001-01-01') // 7"
-        case "month":
-            ordinal = f"year({day}) * 12 + month({day}) - 1"
-        case "quarter":
-            ordinal = f"year({day}) * 4 + (month({day}) - 1) // 3"
-        case "year":
-            ordinal = f"year({day})"
-    within = f"{day} BETWEEN DATE '{column.first}' AND DATE '{column.last}'"
-    return f"CASE WHEN {within} THEN {ordinal} - {column.ordinal(column.first)} ELSE {column.other_code} END"

@@ -1,8 +1,7 @@
 """SQL that encodes values in another engine: each value gets the same code as in `local_sql`.
 
 Typed values are compared with bin boundaries (`bin_boundaries`). Texts are compared with all Unicode spellings of the
-declared ones (`unicode_forms`). Numbers, dates and times in texts are read by their digits, so that nothing depends on
-the engine's locale, time zone or calendar.
+declared ones (`unicode_forms`). Numbers in texts are read by their digits, and so are dates and times (`remote_dates`).
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ from itertools import pairwise
 
 from dpengine.counting.encoding.bin_boundaries import (
     NUMERAL,
-    Boundaries,
     boundaries_of,
     family_of,
     missing_numbers,
-    missing_scalars,
-    period_boundaries,
 )
 from dpengine.counting.encoding.coding import (
     BLANKS,
@@ -30,16 +26,17 @@ from dpengine.counting.encoding.coding import (
     completes,
     matches,
     plain_number,
-    quoted,
+    reads,
     scalar,
     without_affixes,
     yes_or_no,
 )
 from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
+from dpengine.counting.encoding.remote_dates import text_layers, typed_coding, utc, value_code
 from dpengine.counting.encoding.unicode_forms import spellings
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
-from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time, YesNo
 from dpengine.spec.numeric.grid import Grid
 from dpengine.translation.catalogue import _, number
 
@@ -47,13 +44,6 @@ __all__ = ["MAX_CELLS", "code_of", "identity", "key_text", "utc"]
 
 MAX_CELLS = 20_000  # cells of a column, since the statement holds a boundary for each
 _SHORT = r"[+-]?([0-9]{1,200}[.]?[0-9]{0,100}|[.][0-9]{1,100})"
-# All days from year 1 on: 28 in each month, then those of longer months and of leap years.
-_YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
-_LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([2468][048]|0[48]|[13579][26])00)"
-_DAY = f"({_YEAR}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)|{_LEAP}-02-29)"
-_CLOCK = "(([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?|24:00(:00([.]0+)?)?)"
-_ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
-_FIELDS = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
 
 
 def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: str = "") -> Coding:
@@ -80,25 +70,9 @@ def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: st
         comparable = f"CAST({cell} AS {dialect.float64})" if type_name == "FLOAT" else utc(cell, type_name, dialect)
         code = code_of_boundaries(boundaries, raw, value, type_name, dialect)
         return Coding(({raw: cell}, {value: comparable}), code, completes(column))
-    if isinstance(column, Date) and family in ("date", "timestamp"):
-        return _typed_date(column, cell, type_name, dialect, tag)
+    if isinstance(column, Date | Time) and family in ("date", "timestamp") and reads(column, family):
+        return typed_coding(column, cell, type_name, dialect, tag)
     return _text(column, cell, dialect, tag)
-
-
-def _typed_date(column: Date, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
-    """Encode a date or a timestamp."""
-    raw, day, ordinal = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
-    markers = [scalar(marker, type_name, dialect) for marker in missing_scalars(column, type_name)]
-    missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
-    within = f"{day} BETWEEN CAST('{column.first}' AS DATE) AND CAST('{column.last}' AS DATE)"
-    layers = (
-        {raw: utc(cell, type_name, dialect)},
-        {day: f"CAST({raw} AS DATE)"},
-        {ordinal: f"CASE WHEN {within} THEN {_ordinal(day, dialect)} END"},
-    )
-    declared = f"WHEN {ordinal} IS NOT NULL THEN {_period(column, ordinal, dialect)}"
-    code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
-    return Coding(layers, code, completes(column))
 
 
 def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
@@ -117,10 +91,8 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
         case Number():
             missing += f" OR lower({form}) = 'nan'"
             more, declared = _numeral(column, form, tag, dialect), _number(column, value, dialect)
-        case Date():
-            more = _read_date(column, form, f"day_{tag}", value, dialect)
-            within = f"{value} BETWEEN {column.first.toordinal()} AND {column.last.toordinal()}"
-            declared = f"WHEN {within} THEN {_period(column, value, dialect)}"
+        case Date() | Time():
+            more, declared = text_layers(column, form, tag, dialect), value_code(column, value, dialect)
     code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
     return Coding((*texts, *more), code, completes(column))
 
@@ -235,11 +207,6 @@ def key_text(cell: str, type_name: str, dialect: Dialect, *, points: bool) -> st
     return f"nullif({text}, '')"
 
 
-def utc(cell: str, type_name: str, dialect: Dialect) -> str:
-    """Write a zoned timestamp as UTC; leave values of other types unchanged."""
-    return dialect.utc.format(x=cell) if type_name == "TIMESTAMP WITH TIME ZONE" else cell
-
-
 def _trimmed(text: str, dialect: Dialect) -> str:
     return dialect.trim.format(x=text, chars=dialect.literal(BLANKS))
 
@@ -283,78 +250,3 @@ def _number(column: Number, value: str, dialect: Dialect) -> str:
     low, high = scalar(-math.inf, "DOUBLE", dialect), scalar(math.inf, "DOUBLE", dialect)
     tree = boundary_tree(boundaries, value, "DOUBLE", dialect)
     return f"WHEN {value} < {high} AND {value} > {low} THEN {tree}"
-
-
-def _ordinal(day: str, dialect: Dialect) -> str:
-    """Write the proleptic ordinal of a day, as Python counts days."""
-    return dialect.days_between.format(a=day, b="CAST('0001-01-01' AS DATE)") + " + 1"
-
-
-def _period(column: Date, ordinal: str, dialect: Dialect) -> str:
-    """Write the code of a day that lies within the declared span."""
-    match column.by:
-        case "day":
-            return f"{ordinal} - {column.first.toordinal()}"
-        case "week":
-            week = dialect.integer_divide.format(a=f"{ordinal} - 1", b=7)
-            return f"{week} - {column.ordinal(column.first)}"
-        case _:
-            everywhere = period_boundaries(column)
-            inside = Boundaries(everywhere.bounds[1:-1], everywhere.codes[1:-1], everywhere.missing)
-            return boundary_tree(inside, ordinal, "INTEGER", dialect)
-
-
-def _read_date(column: Date, text: str, day: str, value: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
-    """Return layers whose `value` is the ordinal of the day that a text names, null if it names none."""
-    if column.format is not None:
-        written = _by_format(column, text, dialect)
-        exists = matches(day, _DAY, dialect)
-        return {day: written}, {value: f"CASE WHEN {exists} THEN {_ordinal(f'CAST({day} AS DATE)', dialect)} END"}
-    hour, minute = (f"{dialect.try_cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15))
-    zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
-    clock = f"WHEN {matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
-    # Without this check, the pattern of a zone could match the last digits of the day.
-    zoned = matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
-    offset, moved = f"zone_{day}", f"moved_{day}"
-    hours, minutes = (f"{dialect.try_cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
-    east = f"{hours} * 60 + CASE WHEN length({offset}) > 3 THEN {minutes} ELSE 0 END"
-    sign = f"CASE WHEN {offset} IS NULL THEN 0 WHEN substr({offset}, 1, 1) = '-' THEN {east} ELSE -({east}) END"
-    # 100 days are added, so that the dividend is not negative.
-    shifted = dialect.integer_divide.format(a=f"{hour} * 60 + {minute} + {sign} + 144000", b=1440)
-    written = f"CAST(substr({text}, 1, 10) AS DATE)"
-    return (
-        {offset: f"CASE {clock} CASE WHEN {zoned} THEN replace({zone}, ':', '') END END"},
-        {moved: f"CASE WHEN {matches(text, _DAY, dialect)} THEN 0 {clock} {shifted} - 100 END"},
-        {value: f"CASE WHEN {moved} IS NOT NULL THEN {_ordinal(written, dialect)} + {moved} END"},
-    )
-
-
-def _by_format(column: Date, text: str, dialect: Dialect) -> str:
-    """Write the day that a text names in the column's format, as ISO 8601; null if it names none."""
-    parts = re.findall(r"%.|[^%]+", str(column.format))
-    fields = [part for part in parts if part.startswith("%")]
-    if set(fields) - set(_FIELDS) or not {"%d", "%m", "%Y"} <= set(fields) or len(set(fields)) < len(fields):
-        raise TableError(
-            _(
-                "column {name!r}: the format {format!r} cannot be read in a database; use one with %d, %m, %Y "
-                "and, if there is a time, %H, %M, %S, each once",
-                name=column.name,
-                format=column.format,
-            )
-        )
-    patterns = []
-    for part, following in zip(parts, [*parts[1:], ""], strict=True):
-        if part in _FIELDS:  # adjacent fields have a fixed width
-            patterns.append(f"[0-9]{{{'' if following in _FIELDS else '1,'}{_FIELDS[part]}}}")
-        else:
-            patterns.append("".join(" +" if letter == " " else quoted(letter) for letter in part))
-    digits_of = {}
-    for place, part in enumerate(parts):
-        if part in _FIELDS:
-            pattern = "".join(f"({each})" if k == place else each for k, each in enumerate(patterns))
-            digits = dialect.extract.format(x=text, p=dialect.literal(f"^{pattern}$"))
-            digits_of[part] = f"substr('000' || {digits}, length({digits}) + {4 - _FIELDS[part]}, {_FIELDS[part]})"
-    ends = {"%H": 24, "%M": 60, "%S": 60}
-    clock = [f"{digits_of[field]} < '{end}'" for field, end in ends.items() if field in digits_of]
-    whole = " AND ".join([matches(text, "".join(patterns), dialect), *clock])
-    return f"CASE WHEN {whole} THEN {digits_of['%Y']} || '-' || {digits_of['%m']} || '-' || {digits_of['%d']} END"

@@ -109,6 +109,11 @@ class Grid(Declared):
         return self
 
     @property
+    def table_column(self) -> str:
+        """The name of the table's column that is read."""
+        return self.name
+
+    @property
     def steps(self) -> int:
         """Number of steps from `low` to `high`; the grid has one point more."""
         return self.units(self.high) - self.units(self.low)

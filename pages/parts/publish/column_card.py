@@ -10,12 +10,13 @@ from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms.boxes import ask_texts, key_for
-from pages.parts.publish.column_forms.dates import ask_date
+from pages.parts.publish.column_forms.dates import ask_date, ask_time
 from pages.parts.publish.column_forms.numbers import ask_amount, ask_number
 from pages.parts.publish.column_forms.values import ask_values
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import confirmed, finds_cells, is_found, listed, same_cells, suggestion
 from pages.parts.visit.plan.tables import used
+from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
 __all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind"]
@@ -25,6 +26,7 @@ KIND_NAMES = {
     "category": mark("category"),
     "yesno": mark("yes or no"),
     "date": mark("date"),
+    "time": mark("hour or weekday"),
     "amount": mark("amount"),
 }
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
@@ -48,6 +50,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         default=column["kind"],
         format_func=lambda key: _(KIND_NAMES[key]),
         required=True,
+        disabled=bool(column.get("of")),
         key=key_for("kind", name),
         help=_("An *amount* is averaged or added up in the tables; a *number* is put into bins."),
     )
@@ -72,6 +75,8 @@ def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
             return ask_amount(name, column, as_text=as_text)
         case "date":
             return ask_date(name, column, as_text=as_text)
+        case "time":
+            return ask_time(name, column, as_text=as_text)
     st.caption(
         _(
             "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "
@@ -163,6 +168,6 @@ def _stored_as(name: str) -> str:
 
 
 def _field(name: str) -> Field | None:
-    table = visit().table
+    table, read = visit().table, table_column(visit().entries.declared, name)
     assert table is not None
-    return next((field for field in table.columns if field.name == name), None)
+    return next((field for field in table.columns if field.name == read), None)

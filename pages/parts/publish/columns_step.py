@@ -29,6 +29,7 @@ from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
 from pages.parts.visit.plan.entries import LAYOUTS
 from pages.parts.visit.plan.table_measures import named
 from pages.parts.visit.plan.tables import has_ranges, published, rows_and_persons, too_many
+from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
@@ -78,21 +79,26 @@ def _ask_which_matter() -> None:
         st.caption(f":material/info: {text}")
         if visit().source is not None:
             offer_to_skip_a_row()
+    times = offered_times(table.columns, entries.declared)
     chosen = st.multiselect(
         _("Columns that matter"),
-        list(fields),
-        default=[name for name in entries.chosen if name in fields],
+        [*fields, *times],
+        default=[name for name in entries.chosen if name in fields or name in times],
         key=visit().key("chosen"),
         placeholder=_("Choose columns"),
         help=_("Only these are read. Fewer columns mean fewer cells, and more people in each."),
     )
-    fresh = [fields[name] for name in chosen if name not in entries.declared]
-    declared = entries.declared | {
-        field.name: suggestion(
-            field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _word in field.words]
-        )
-        for field in fresh
-    }
+    fresh = [fields[name] for name in chosen if name in fields and name not in entries.declared]
+    declared = (
+        entries.declared
+        | {name: times[name] for name in chosen if name in times}
+        | {
+            field.name: suggestion(
+                field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _word in field.words]
+            )
+            for field in fresh
+        }
+    )
     texts = entries.texts | {
         field.name: known for field in fresh if (known := texts_from_file(field.label, field.words))
     }

@@ -60,6 +60,7 @@ HOW_TO_WRITE = mark(
 | | `us-states` | a standard list: {lists} |
 | | `found among #####` | those of all codes of five digits that many people have: nobody can list them |
 | date | `2020 to 2024 by month` | also `2024 by month` or `2020-03-01 to 2024-06-30 by week` |
+| hour or weekday | `by hour`, `by weekday` | the hour of the day, the day of the week |
 | yes or no | `yes, no` | yes/no, true/false, y/n, t/f or 1/0 |
 | amount | `0 to 200000 by 100` | averages and totals of values from 0 to 200000, rounded to 100 |
 | | `0 to 200000 by 100 in 40 parts` | finer medians and quartiles; without it, there are 20 parts |
@@ -145,7 +146,7 @@ def _say_what_is_open(names: list[str]) -> None:
         return
     declared = visit().entries.declared
     wrong = {name: faults_of(name)[0] for name in names if "written" in declared[name]}
-    dates = [name for name in names if declared[name]["kind"] == "date" and declared[name].get("from")]
+    dates = [name for name in names if declared[name].get("from") or declared[name]["kind"] == "time"]
     wrong |= {name: UNWRITTEN for name in dates if HOW_WRITTEN in faults_of(name)}
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
         st.markdown(f":material/report: **{plain(name)}**: {plain(_(fault))}")
@@ -186,7 +187,8 @@ def _offer_to_others(column: dict[str, Any], open_columns: list[str]) -> None:
     """Offer what one column declares to those of its kind that are blank: the questions of a survey are often alike."""
     declared = visit().entries.declared
     blank = [name for name in open_columns if declared[name]["kind"] == column["kind"] and is_blank(declared[name])]
-    alike = column["kind"] != "date" and not finds_cells(column)  # each date column is written in its own way
+    # Each column of dates or times is written in its own way.
+    alike = column["kind"] not in ("date", "time") and not finds_cells(column)
     if alike and len(blank) >= MIN_ALIKE:
         st.button(
             plural("The same for {n} column still to fill in", "The same for {n} columns still to fill in", len(blank)),
@@ -236,6 +238,8 @@ def _brief(name: str) -> str:
         case "date":
             period, first, last = column["by"], edge_or_day(column["from"]), edge_or_day(column["to"])
             return _(BY[period], first=first, last=last)
+        case "time":
+            return _("by hour of the day") if column["by"] == "hour" else _("by day of the week")
         case _:
             return _("yes or no")
 

@@ -146,6 +146,8 @@ def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
 
 def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     before, kind = column, _KINDS.get(cells.get(KIND) or "", column["kind"])
+    if column.get("of"):  # the hour or the weekday of another column, and nothing else
+        kind, strict = column["kind"], True
     if kind != column["kind"]:
         settings = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
         column = of_kind(name, kind, column) | settings

@@ -10,6 +10,7 @@ from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.tables import used
+from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]
@@ -63,7 +64,8 @@ def _ask_who_and_how_many() -> None:
     """Ask for the column that says who a person is, and how many rows of each are counted."""
     table, entries = visit().table, visit().entries
     assert table is not None
-    names = [field.name for field in table.columns if field.name not in used(entries)]
+    published = {table_column(entries.declared, name) for name in used(entries)}
+    names = [field.name for field in table.columns if field.name not in published]
     who, most = st.columns(2)
     id_column = who.selectbox(
         _("Column that identifies the person"),

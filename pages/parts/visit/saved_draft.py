@@ -20,6 +20,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit.plan.column_entry import texts_from_file, waits_for_a_list
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
 from pages.parts.visit.plan.plan_form import to_plan
+from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit
@@ -202,5 +203,6 @@ def _with_lists_of(table: Table, entries: Entries) -> Entries:
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:
     """Return the columns that the draft needs but `names` lacks."""
     entries, there = draft.entries, set(names)
-    needed = [*entries.chosen, *([entries.id_column] if entries.several_rows and entries.id_column else [])]
+    chosen = (table_column(entries.declared, name) for name in entries.chosen)
+    needed = [*chosen, *([entries.id_column] if entries.several_rows and entries.id_column else [])]
     return [name for name in needed if name not in there]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 import streamlit as st
 
-from dpengine.spec.notation import DATE_FORMATS
-from dpengine.translation.catalogue import _
+from dpengine.spec.date_text import DATE_FORMATS, TIME_FORMATS
+from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 
-__all__ = ["ask_date"]
+__all__ = ["ask_date", "ask_time"]
 
 LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
 OTHERWISE = "otherwise"
+PARTS = {"hour": mark("hour of the day"), "weekday": mark("day of the week")}
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -33,21 +35,35 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         index=periods.index(column.get("by", "month")),
         format_func=lambda key: _(PERIODS[key]),
         key=key_for("by", name),
-        help=_("A time of day is left out. For hours, give the table a column of its own with the hour, as a number."),
+        help=_("A time of day is left out. Step 2 offers the hour and the weekday of this column, too."),
     )
     entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     entry |= ask_levels(name, column | entry)
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 
-def _written(name: str, now: str | None) -> str | None:
+def ask_time(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """Ask whether hours or weekdays count, and, for times in a text column, how they are written."""
+    by = st.selectbox(
+        _("By"),
+        list(PARTS),
+        index=list(PARTS).index(column.get("by", "hour")),
+        format_func=lambda key: _(PARTS[key]),
+        key=key_for("part", name),
+        help=_("Times with a zone count in UTC. The hour of a date without a time of day is not known: it is (other)."),
+    )
+    forms = TIME_FORMATS if by == "hour" else DATE_FORMATS
+    return {"by": by} | ({"format": _written(name, column.get("format", ""), forms)} if as_text else {})
+
+
+def _written(name: str, now: str | None, forms: Mapping[str, str] = DATE_FORMATS) -> str | None:
     """Ask how days are written; None until answered: a wrong guess would put everyone into (other)."""
-    options = [*DATE_FORMATS, OTHERWISE]
+    options = [*forms, OTHERWISE]
     chosen = st.selectbox(
         _("How the last day of 2024 is written in this column"),
         options,
-        index=None if now is None else options.index(now if now in DATE_FORMATS else OTHERWISE),
-        format_func=lambda pattern: DATE_FORMATS.get(pattern, _("otherwise…")) + ("" if pattern else " (ISO)"),
+        index=None if now is None else options.index(now if now in forms else OTHERWISE),
+        format_func=lambda pattern: forms.get(pattern, _("otherwise…")) + ("" if pattern else " (ISO)"),
         placeholder=_("Choose; dates in any other form count as (other)"),
         key=key_for("written", name),
     )
@@ -55,7 +71,7 @@ def _written(name: str, now: str | None) -> str | None:
         return chosen
     typed = st.text_input(
         _("The pattern"),
-        value="" if now in DATE_FORMATS else now or "",
+        value="" if now in forms else now or "",
         placeholder="%d/%m/%y",
         key=key_for("format", name),
         help=_("%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time."),

@@ -77,6 +77,8 @@ def _blank(kind: str, as_text: bool) -> dict[str, Any]:
             return {"values": []}
         case "date":
             return {"from": "", "to": "", "by": "month", "format": None if as_text else ""}
+        case "time":
+            return {"by": "hour", "format": None if as_text else ""}
         case "amount":
             return {"from": "", "to": "", "step": "1"}
         case _:
@@ -155,7 +157,7 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     levels = column.get("levels") or ()
     lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
-    ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
+    ends = *(column.get(name) or "" for name in ("from", "to", "by", "of", "step")), column.get("format", "")
     common = column.get("other", True), column.get("missing", True), column.get("source", "typed")
     markers = tuple(column.get("missing_as", ())), tuple(column.get("affixes", ()))
     bins = str(column["bins"]) if has_found_bins(column) else ""
@@ -192,7 +194,7 @@ def open_questions(column: dict[str, Any]) -> tuple[str, ...]:
         return (BOUNDS,)
     if (apart := _belongs_nowhere(column)) is not None:
         return (apart,)
-    unwritten = (HOW_WRITTEN,) if column["kind"] == "date" and column.get("format", "") is None else ()
+    unwritten = (HOW_WRITTEN,) if column["kind"] in ("date", "time") and column.get("format", "") is None else ()
     return (*((TO_CONFIRM,) if column.get("suggested") else ()), *unwritten)
 
 

@@ -42,7 +42,7 @@ class ColumnEntry(BaseModel):
     """What a column's entry must be like for the page to show it."""
 
     name: str
-    kind: Literal["number", "category", "yesno", "date", "amount"]
+    kind: Literal["number", "category", "yesno", "date", "time", "amount"]
     source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
     other: bool = True
     missing: bool = True
@@ -53,10 +53,11 @@ class ColumnEntry(BaseModel):
     bins: int | dict[str, int | str] | None = None
     first: str = Field("", alias="from")
     last: str = Field("", alias="to")
-    by: Literal["day", "week", "month", "quarter", "year"] = "month"
+    by: Literal["day", "week", "month", "quarter", "year", "hour", "weekday"] = "month"
+    of: str = ""
     step: str = ""
     knots: list[str] = []
-    levels: list[str] | dict[str, str | list[str]] = []
+    levels: list[str] | dict[str, str | list[str] | dict[str, str | int]] = []
     above: dict[str, list[str]] = {}
     format: str | None = None
     affixes: list[str] = []

@@ -18,6 +18,7 @@ from dpengine.spec.query import Count, Question
 from dpengine.translation.catalogue import _, day
 from pages.parts.visit.plan.entries import Draft
 from pages.parts.visit.plan.plan_form import from_plan
+from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
 
@@ -83,7 +84,9 @@ def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
             draft = draft_of(one) if one.release_id else None
             if draft is None or same_name(draft.entries.dataset) == same_name(dataset):
                 continue
-            if len(draft.entries.chosen) >= MIN_COLUMNS and names >= set(draft.entries.chosen):
+            if len(draft.entries.chosen) >= MIN_COLUMNS and names >= {
+                table_column(draft.entries.declared, name) for name in draft.entries.chosen
+            }:
                 matching.append(draft.entries.dataset)
         return matching[:MAX_DATASETS]
 

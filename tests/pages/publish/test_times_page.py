@@ -1,0 +1,68 @@
+"""Hours and weekdays of a column of times, chosen and declared on the page."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.publish.column_card import KIND_NAMES
+from pages.parts.publish.grid import CELLS, KIND, typed_into
+from pages.parts.visit.plan.plan_form import from_plan, to_plan
+from pages.parts.visit.project import file as project_file
+from pages.parts.visit.saved_draft import from_text, to_text
+from tests.pages.visits import labelled, press, project_text, settled, visit, visit_of
+
+ROWS = "started_at,born,kind\n2024-05-01 07:05,1990-01-01,bus\n2024-05-04 23:59,1991-01-01,tram\n"
+HOUR, WEEKDAY = "started_at hour", "started_at weekday"
+
+
+def trips(*chosen: str) -> AppTest:
+    """The third step of a table of trips."""
+    page = visit()
+    page.get("file_uploader")[0].upload("trips.csv", ROWS.encode()).run()
+    settled(page)
+    assert [*page.multiselect[0].options] == ["started_at", "born", "kind", HOUR, WEEKDAY]
+    page.multiselect[0].set_value([*chosen]).run()
+    return press(page, "Go on to what is known")
+
+
+def test_the_parts_of_a_column_of_times_are_offered_declared_and_kept() -> None:
+    page = trips(HOUR, WEEKDAY)
+    for name in (HOUR, WEEKDAY):
+        labelled(page.selectbox, "One column in detail").set_value(name).run()
+        assert labelled(page.segmented_control, "Kind").disabled, "it is a part of another column and nothing else"
+        labelled(page.selectbox, "is written in this column").set_value("").run()
+    labelled(page.checkbox, "cell *(other)*").set_value(False).run()
+    assert not page.exception
+    entries = visit_of(page).entries
+    plan = to_plan(entries.with_(several_rows=False, dataset="trips"))
+    assert [(column.name, column.table_column, column.kind, column.other) for column in plan.columns] == [
+        (HOUR, "started_at", "time", True), (WEEKDAY, "started_at", "time", False),
+    ]  # fmt: skip
+    assert to_plan(from_plan(plan)).key == plan.key
+    draft = project_file.read(project_text(visit_of(page)))
+    assert draft.entries.declared == entries.declared
+    kept = to_text(draft)
+    assert kept is not None
+    again = from_text(kept)
+    assert again is not None
+    assert again.entries.declared == entries.declared
+
+
+def test_a_column_of_times_can_be_of_the_kind_itself_and_the_grid_takes_it() -> None:
+    declared = {
+        "t": {"name": "t", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "source": "typed"},
+        "t hour": {"name": "t hour", "kind": "time", "of": "t", "by": "hour", "source": "standard", "format": ""},
+    }
+    names = ["t", "t hour"]
+    part = typed_into(declared, names, {1: {CELLS: "by weekday"}})["t hour"]
+    assert (part["by"], part["of"], part["kind"]) == ("weekday", "t", "time")
+    assert typed_into(declared, names, {1: {KIND: KIND_NAMES["number"]}}) == declared
+    assert typed_into(declared, names, {1: {CELLS: "2024 by month"}})["t hour"]["written"] == "2024 by month"
+
+
+def test_a_date_becomes_an_hour_by_its_card() -> None:
+    page = trips("started_at")
+    labelled(page.segmented_control, "Kind").set_value("time").run()
+    labelled(page.selectbox, "is written in this column").set_value("").run()
+    column = visit_of(page).entries.declared["started_at"]
+    assert (column["kind"], column["by"], column["format"]) == ("time", "hour", "")
