@@ -185,7 +185,7 @@ def test_people_with_several_rows_are_bounded_at_each_part_alike() -> None:
 def test_a_number_and_the_hour_of_one_column_do_not_mix() -> None:
     table = pa.table({"t": pa.array([7.0, 8.0, 30.0], pa.float64())})
     number = {"name": "t", "kind": "number", "edges": [0, 8, 24]}
-    numbers, hours = counted(table, plan_of(number, HOUR | {"format": "%H"}))
+    numbers, hours = counted(table, plan_of(number, HOUR | {"name": "u", "format": "%H"}))
     assert numbers[:2] == [1, 1]
     assert (hours[7], hours[8], hours[24]) == (1, 1, 1)
 
