@@ -47,7 +47,10 @@ BY = {
     "quarter": mark("by quarter, {first} to {last}"),
     "year": mark("by year, {first} to {last}"),
 }
-UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose this column below")
+UNWRITTEN = mark(
+    "say how its dates are written: add “, written 31/12/2024”, or with a time “, written 31/12/2024 18:30”, to its "
+    "cell, or choose this column below"
+)
 HOW_TO_WRITE = mark(
     """\
 | Kind | Write | It means |
