@@ -221,7 +221,7 @@ def test_no_text_of_a_column_holds_a_control_character(control: str) -> None:
         lambda: YesNo(name=text),
         lambda: YesNo(name="x", missing_as=[text]),
         lambda: Category(name="x", values=["a", text]),
-        lambda: Category(name="x", values=["a"], codebook=text),
+        lambda: Category(name="x", source="codebook", values=["a"], codebook=text),
         lambda: Date(name="d", **{"from": "2025-01-01", "to": "2025-01-02", "by": "day", "format": text}),
     ]:
         with pytest.raises(PlanError, match="control character"):

@@ -214,7 +214,7 @@ def test_the_unit_is_never_assumed(page: AppTest) -> None:
     assert not labelled(page.button, "Go on").disabled
     go_on(page)
     assert any("rests on an assumed size" in each.value for each in page.warning)
-    assert any("fewer than about 20, the average cell is smaller" in each.value for each in page.warning)
+    assert any("fewer than about 20 rows, the average cell is smaller" in each.value for each in page.warning)
     labelled(page.button, "Say roughly how many rows").click().run()
     labelled(page.number_input, "Roughly how many rows").set_value(800).run()
     assert not any("rests on an assumed size" in each.value for each in page.warning)
