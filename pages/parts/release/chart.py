@@ -25,9 +25,9 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, headings_of, shown_labels
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
-from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import plain
 
@@ -137,7 +137,10 @@ def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: s
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # drawn only when open: a browser redraws even a hidden table at each change
         frame, columns = numbers_of(result, table, measure)
-        show_numbers(frame, columns, place=twin)
+        if len(frame) > MAX_SHOWN:
+            told = mark("The first {shown} of {cells} cells; the files of a release hold all.")
+            twin.caption(_(told, shown=number(MAX_SHOWN), cells=number(len(frame))))
+        show_numbers(frame.head(MAX_SHOWN), columns, place=twin)
 
 
 def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple[pd.DataFrame, dict[str, Any]]:

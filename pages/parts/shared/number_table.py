@@ -13,8 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.translation.catalogue import ENGLISH, language, localised
 
-__all__ = ["in_language", "show_numbers"]
+__all__ = ["MAX_SHOWN", "in_language", "show_numbers"]
 
+MAX_SHOWN = 20_000  # rows of a table that are sent to a browser
 SPAN = 1_000  # a column whose largest number is this many times the smallest keeps its significant digits
 THOUSAND = 1_000  # from here on such numbers become texts: Streamlit separates no thousands of significant digits
 _FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P<after>.*)")

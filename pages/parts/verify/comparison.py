@@ -18,13 +18,12 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.demo import file_box
-from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.wording import plain
 from pages.parts.verify.verified_file import verified
 
-__all__ = ["MAX_SHOWN", "offer_comparison"]
+__all__ = ["offer_comparison"]
 
-MAX_SHOWN = 20_000  # cells of a table whose numbers, or changes, are shown
 MAX_LISTED = 10  # lines that are shown without scrolling
 
 

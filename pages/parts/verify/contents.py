@@ -21,9 +21,9 @@ from dpengine.spec.wording import name_of, people
 from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
-from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.wording import bullets
-from pages.parts.verify.comparison import MAX_SHOWN, offer_comparison
+from pages.parts.verify.comparison import offer_comparison
 from pages.parts.verify.quote import offer_quotation
 
 __all__ = ["show_contents"]

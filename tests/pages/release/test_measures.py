@@ -47,6 +47,17 @@ def test_a_mean_is_shown_first_then_what_is_asked_for_each_with_its_own_numbers(
     assert list(at.dataframe[0].value) == ["state", "sex", "count", "estimate", "low", "high", "mostly noise"]
 
 
+def test_of_a_large_table_the_first_cells_are_sent_to_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = opened([["state", "sex"]], SEX, STATE)
+    at.session_state["release-twin"] = True
+    at.run()
+    whole = at.dataframe[0].value
+    monkeypatch.setattr("pages.parts.release.chart.MAX_SHOWN", 3)
+    at.run()
+    assert list(at.dataframe[0].value["count"]) == list(whole["count"][:3])
+    assert f"The first 3 of {len(whole)} cells; the files of a release hold all." in texts(at)
+
+
 def test_slopes_have_a_chart_and_a_table_of_their_own() -> None:
     hours = {"name": "hours", "kind": "amount", "from": 0, "to": 80, "step": 1, "missing": False}
     pay = {key: value for key, value in PAY.items() if key != "knots"}
