@@ -136,12 +136,11 @@ def _read_by_format(
 ) -> tuple[dict[str, str], ...]:
     digits_of, whole = _digits_by_format(column, text, dialect)
     written = " || '-' || ".join(digits_of[field] for field in ("%Y", "%m", "%d") if field in digits_of)
+    named = written or f"'{_ANY_DAY}'"  # a time of day alone is of any day
     exists = matches(day, _DAY, dialect)
     hour = f"{dialect.try_cast}({digits_of.get('%H')} AS INTEGER)"
     read = hour if is_hour(column) else _ordinal(f"CAST({day} AS DATE)", dialect)
-    return {day: f"CASE WHEN {whole} THEN {written or repr(_ANY_DAY)} END"}, {
-        value: f"CASE WHEN {exists} THEN {read} END"
-    }
+    return {day: f"CASE WHEN {whole} THEN {named} END"}, {value: f"CASE WHEN {exists} THEN {read} END"}
 
 
 def _digits_by_format(column: Date | Time, text: str, dialect: Dialect) -> tuple[dict[str, str], str]:

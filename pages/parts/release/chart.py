@@ -138,8 +138,10 @@ def show_twin(result: Result, table: Columns, measure: Measure | None, *, key: s
     if twin.open:  # drawn only when open: a browser redraws even a hidden table at each change
         frame, columns = numbers_of(result, table, measure)
         if len(frame) > MAX_SHOWN:
-            told = mark("The first {shown} of {cells} cells; the files of a release hold all.")
-            twin.caption(_(told, shown=number(MAX_SHOWN), cells=number(len(frame))))
+            shown, cells = number(MAX_SHOWN), number(len(frame))
+            twin.caption(
+                _("The first {shown} of {cells} cells; the files of a release hold all.", shown=shown, cells=cells)
+            )
         show_numbers(frame.head(MAX_SHOWN), columns, place=twin)
 
 
