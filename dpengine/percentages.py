@@ -34,7 +34,7 @@ from dpengine.translation.catalogue import _, some_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "HIDDEN", "decimals", "percentages", "percentages_of"]
+__all__ = ["COLUMNS", "HIDDEN", "decimals", "ends_of_ratio", "percentages", "percentages_of"]
 
 COLUMNS = ("count", "percent", "low", "high")  # after those of labels
 HIDDEN = 99.999  # points between the limits of a percentage in a group that noise hides
@@ -149,10 +149,10 @@ def _limits(
     published = None if group is None else _published_noise(release, table, group, alike=alike)
     apart = published or [np.sqrt((side**2).sum(axis=1, keepdims=True)) for side in (below, above)]
     shared = [side**2 / size * alike for side in apart]
-    low, high = _ends(estimate, whole, (below, above), apart, shared)
+    low, high = ends_of_ratio(estimate, whole, (below, above), apart, shared)
     if alike and published is None:  # the group may have been measured otherwise too, and be less noisy
         none = np.zeros_like(whole)
-        least, most = _ends(estimate, whole, (below, above), (none, none), (none, none))
+        least, most = ends_of_ratio(estimate, whole, (below, above), (none, none), (none, none))
         low, high = np.minimum(low, least), np.maximum(high, most)
     return low, high
 
@@ -169,7 +169,7 @@ def _published_noise(release: PublishedTables, table: Columns, group: Columns, *
     return [end.transpose(order).reshape(-1, 1) for end in ends]
 
 
-def _ends(
+def ends_of_ratio(
     cell: Floats, group: Floats, of_cell: Sequence[Floats], of_group: Sequence[Floats], shared: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Return the ends of intervals of cell ÷ group, at least 0 and at most 1.
@@ -179,7 +179,7 @@ def _ends(
     cell² − 2·p·shared + p²·group² of these distances.
 
     >>> cell, group, exact = np.array([[30.0]]), np.array([[100.0]]), np.zeros((1, 1))
-    >>> ends = _ends(cell, group, [cell / 10, cell / 5], [exact, exact], [exact, exact])
+    >>> ends = ends_of_ratio(cell, group, [cell / 10, cell / 5], [exact, exact], [exact, exact])
     >>> [float(end[0, 0]) for end in ends]
     [0.27, 0.36]
     """

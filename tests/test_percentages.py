@@ -17,7 +17,7 @@ from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
 from dpengine.lessons.success_rate import Rate
 from dpengine.measure.strategy import decide
-from dpengine.percentages import _ends, decimals, percentages, percentages_of
+from dpengine.percentages import decimals, ends_of_ratio, percentages, percentages_of
 from dpengine.results.result import Result, conclude
 from tests.binomial import within as holds_at_least
 from tests.plans import PAY
@@ -118,9 +118,9 @@ def test_intervals_hold_where_a_group_is_less_noisy_than_its_cells() -> None:
 def test_each_limit_takes_the_sides_that_point_away_from_it() -> None:
     cell, group, near, far = (np.full((1, 1), value) for value in (30.0, 100.0, 3.0, 9.0))
     none = np.zeros((1, 1))
-    limits = [float(end[0, 0]) for end in _ends(cell, group, (near, far), (none, none), (none, none))]
+    limits = [float(end[0, 0]) for end in ends_of_ratio(cell, group, (near, far), (none, none), (none, none))]
     assert limits == pytest.approx([0.27, 0.39])
-    limits = [float(end[0, 0]) for end in _ends(cell, group, (none, none), (far, near), (none, none))]
+    limits = [float(end[0, 0]) for end in ends_of_ratio(cell, group, (none, none), (far, near), (none, none))]
     assert limits == pytest.approx([30 / 103, 30 / 91])
 
 
@@ -138,7 +138,7 @@ def test_a_group_may_be_published_in_another_order_and_be_modelled() -> None:
         sides = [[np.full((1, 1), abs(float(each["estimate"] - each[end]))) for end in ("low", "high")]
                  for each in (cell, group)]  # fmt: skip
         estimates = (np.full((1, 1), float(each)) for each in (cell["estimate"], whole))
-        low, high = (100 * float(end[0, 0]) for end in _ends(*estimates, *sides, [none, none]))
+        low, high = (100 * float(end[0, 0]) for end in ends_of_ratio(*estimates, *sides, [none, none]))
         here = frame.loc[labels]
         assert here["low"] == pytest.approx(np.fmin(low, here["percent"]))
         assert here["high"] == pytest.approx(np.fmax(high, here["percent"]))
@@ -148,7 +148,7 @@ def test_a_group_may_be_published_in_another_order_and_be_modelled() -> None:
 
 def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:
     cell, group, noise, none = (np.full((1, 1), value) for value in (8.0, 10.0, 10.0, 0.0))
-    assert [float(end[0, 0]) for end in _ends(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
+    assert [float(end[0, 0]) for end in ends_of_ratio(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
 
 
 def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
@@ -156,13 +156,13 @@ def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
     cell, none, one = np.array([[0.0, 5.0]]), np.zeros((1, 2)), np.zeros((1, 1))
     for rounded in (5.0, 5.0 - 1e-9):
         group, noise = np.full((1, 1), 5.0), np.full((1, 1), rounded)
-        ends = _ends(cell, group, (none, none), (noise, noise), (one, one))
+        ends = ends_of_ratio(cell, group, (none, none), (noise, noise), (one, one))
         assert [end.tolist() for end in ends] == [[[0, 0]], [[1, 1]]]
 
 
 def test_an_empty_group_has_no_percentage() -> None:
     empty = np.zeros((1, 2))
-    assert [end.tolist() for end in _ends(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
+    assert [end.tolist() for end in ends_of_ratio(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
         [[0, 0]], [[1, 1]],
     ]  # fmt: skip
     rows = pd.DataFrame({"town": ["A"] * 50, "answer": ["good"] * 50})
@@ -180,7 +180,7 @@ def test_limits_hold_the_ratio_and_grow_with_the_noise(
         sides = [np.full((1, 1), each * times) for each in (of_cell, of_group)]
         shared = np.full((1, 1), together * of_cell * of_group * times**2)
         group = np.full((1, 1), cell + others)
-        low, high = _ends(np.full((1, 1), cell), group, [sides[0]] * 2, [sides[1]] * 2, [shared] * 2)
+        low, high = ends_of_ratio(np.full((1, 1), cell), group, [sides[0]] * 2, [sides[1]] * 2, [shared] * 2)
         return float(low[0, 0]), float(high[0, 0])
 
     low, high = limits(1)

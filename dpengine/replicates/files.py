@@ -8,28 +8,25 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle import archive
-from dpengine.bundle.archive import Archive, Piece, Source
-from dpengine.bundle.checks import sizes
+from dpengine.bundle.archive import Piece, Source
 from dpengine.bundle.estimator import Estimator, estimator
-from dpengine.bundle.found_file import plan_in
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.read import read_manifest
-from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
 from dpengine.estimate.model_intervals import mean_errors
+from dpengine.export import Published, published
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
 from dpengine.replicates.basis import Basis, basis_of, check_tallies
-from dpengine.replicates.draw import DRAWS, cells_drawn, check_size, replicate, replicate_amounts
-from dpengine.results.published_columns import NUMBERS, header, published_name
+from dpengine.replicates.draw import DRAWS, replicate, replicate_amounts
+from dpengine.results.published_columns import NUMBERS, published_name
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -140,7 +137,7 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
     """
     import pandas as pd
 
-    basis = basis_of(source) if isinstance(source, Result) else basis_from(source)
+    basis = _basis(source)
     frames, of_amounts = {}, replicate_amounts(basis)
     for table, drawn in replicate(basis, _published(basis.plan) if tables is None else tables):
         numbers = _by_column(drawn, of_amounts(table))
@@ -152,26 +149,21 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
     return frames
 
 
-def basis_from(source: Source) -> Basis:
-    """Return the input of a bundle's replicates, after verifying the bundle.
+def basis_from(release: Published) -> Basis:
+    """Return the input of the replicates of a verified bundle.
 
-    Raises `ReleaseError` with every fault, and for a release whose boxes of cells were measured: these are not in it.
+    Raises `ReleaseError` for a release whose boxes of cells were measured: these are not in its file.
     """
-    manifest = verify(source)
-    with archive.opened(source) as members:
-        plan = plan_in(members)
-        if plan.ranged and estimator(plan) is not Estimator.LEAST_SQUARES:
-            raise ReleaseError(
-                _(
-                    "replicates of a release for ranges can be made by its publisher alone: the measured boxes of "
-                    "cells are not in this file"
-                )
+    plan = release.plan
+    if plan.ranged and estimator(plan) is not Estimator.LEAST_SQUARES:
+        raise ReleaseError(
+            _(
+                "replicates of a release for ranges can be made by its publisher alone: the measured boxes of "
+                "cells are not in this file"
             )
-        check_tallies(plan)
-        checked = read_manifest(json.dumps(manifest).encode())[1]
-        files = table_files(plan, checked.schema_version)
-        check_size(cells_drawn(plan, list(files)))
-        numbers = {table: _numbers(members, files[table], table, plan) for table in files}
+        )
+    check_tallies(plan)
+    checked = read_manifest(json.dumps(release.manifest).encode())[1]
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
         for entry in checked.measurements
@@ -183,12 +175,14 @@ def basis_from(source: Source) -> Basis:
         if checked.model_error is None:
             raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
+    by_columns = {frozenset(table): table for table in (*plan.marginals, ())}
 
     def estimate(table: Columns) -> Floats:
-        columns = next(each for each in numbers if {*each} == {*table})  # whatever the order of its columns
-        return Marginal(columns, numbers[columns]["estimate"].reshape(plan.shape(columns))).project(table).values
+        columns = by_columns[frozenset(table)]
+        estimates = release.numbers(columns)["estimate"].reshape(plan.shape(columns))
+        return Marginal(columns, estimates).project(table).values
 
-    return Basis(plan, checked.release_id, allocations, estimate, numbers.__getitem__, errors)
+    return Basis(plan, checked.release_id, allocations, estimate, release.numbers, errors)
 
 
 def pack(source: Result | Source) -> bytes:
@@ -196,7 +190,7 @@ def pack(source: Result | Source) -> bytes:
 
     `source` is as for `draw_replicates`. Equal releases give equal bytes.
     """
-    basis = basis_of(source) if isinstance(source, Result) else basis_from(source)
+    basis = _basis(source)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:
         archive.add(file, "README.txt", [read_me(basis).encode()])
@@ -222,6 +216,14 @@ def read_me(basis: Basis) -> str:
         release_id=basis.release_id, draws=DRAWS, recipe=recipe, centre=CENTRE[kind], coverage=COVERAGE[kind],
         regression=REGRESSION, means=_of_means(plan),
     )  # fmt: skip
+
+
+def _basis(source: Result | Source) -> Basis:
+    """Return the input of the replicates of a release, or of its bundle, which is verified first."""
+    if isinstance(source, Result):
+        return basis_of(source)
+    bundle: Any = source.read() if hasattr(source, "read") else source
+    return basis_from(published(bundle))
 
 
 def _of_means(plan: Plan) -> str:
@@ -260,14 +262,3 @@ def _lines(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> Iterato
     codes = zip(table, _codes(plan, table), strict=True)
     labels = [safe_csv.label_column(plan.column(name).labels, at) for name, at in codes]
     yield safe_csv.write_rows([*labels, *map(safe_csv.number_column, numbers.values())])
-
-
-def _numbers(members: Archive, file: str, table: Columns, plan: Plan) -> dict[str, Floats]:
-    """Read the numbers of a table from its verified file."""
-    names = header(plan, table)
-    blocks = list(safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), names))
-    return {
-        name: np.concatenate([safe_csv.read_numbers(block[index], pa.float64()) for block in blocks])
-        for index, name in enumerate(names)
-        if index >= len(table)
-    }

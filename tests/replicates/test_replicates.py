@@ -139,7 +139,7 @@ def test_anyone_makes_the_same_file_from_the_bundle(plan: dpe.Plan, tmp_path: Pa
 
 def test_the_boxes_of_ranges_are_not_in_a_bundle() -> None:
     with pytest.raises(dpe.ReleaseError, match="by its publisher alone"):
-        basis_from(write.pack(dpe.preview(RANGES)))
+        basis_from(dpe.published(write.pack(dpe.preview(RANGES))))
 
 
 def test_too_many_cells_are_refused() -> None:
