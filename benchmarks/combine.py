@@ -75,7 +75,9 @@ def of_pay(epsilon: str, releases: int, numbers: int) -> Iterator[tuple[str, Out
          "other": False, "missing": False} for name, codes in labels.items()
     ]  # fmt: skip
     amount = {"name": "pay", "kind": "amount", "from": 0, "to": 200, "step": "0.01", "missing": False}
-    tables = [{"columns": [*pair], "mean": ["pay"], "sum": ["pay"]} for pair in (("sector", "grade"), ("grade", "region"))]
+    tables = [
+        {"columns": [*pair], "mean": ["pay"], "sum": ["pay"]} for pair in (("sector", "grade"), ("grade", "region"))
+    ]
     plan = dpe.Plan(dataset="pay", epsilon=epsilon, columns=[*columns, amount], tables=tables)
     for _ in range(releases):
         made = dpe.release(frame, plan, dpe.Ledger.in_memory())
@@ -120,7 +122,9 @@ def main() -> None:
         for what, (plan, codes, sizes) in replicates.cases(epsilon, {*given.tables.split(",")}):
             way, names = decide(plan), [*sizes]
 
-            def truth(chosen: Selection, codes: np.ndarray = codes, plan: dpe.Plan = plan, names: list[str] = names) -> float:
+            def truth(
+                chosen: Selection, codes: np.ndarray = codes, plan: dpe.Plan = plan, names: list[str] = names
+            ) -> float:
                 kept = np.ones(len(codes), dtype=bool)
                 for name, places in codes_of(plan, chosen).items():
                     kept &= np.isin(codes[:, names.index(name)], places)

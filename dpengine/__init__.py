@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
     from dpengine.ask import ask
     from dpengine.bundle.verify import signed_by, verify
+    from dpengine.combine import Combined, combine
     from dpengine.comparable import NotCompared
     from dpengine.compare import compare, not_compared
     from dpengine.errors import (
@@ -56,13 +57,13 @@ if TYPE_CHECKING:
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = [
-    "Amount", "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault",
-    "Grid", "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NoiseError", "NotCompared", "Number",
+    "Amount", "Answer", "BudgetError", "Category", "Combined", "Condition", "Count", "Date", "Entry", "Expected",
+    "Fault", "Grid", "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "NoiseError", "NotCompared", "Number",
     "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release",
     "ReleaseError", "Result", "SettingsError", "Strategy", "Sum", "Table", "TableError", "Time", "Unit",
-    "Variance", "YesNo", "__version__", "ask", "compare", "decide", "draw_replicates", "epsilon_for", "expect",
-    "noise", "not_compared", "open_table", "percentages", "predict", "preview", "published", "release", "signed_by",
-    "verify",
+    "Variance", "YesNo", "__version__", "ask", "combine", "compare", "decide", "draw_replicates", "epsilon_for",
+    "expect", "noise", "not_compared", "open_table", "percentages", "predict", "preview", "published", "release",
+    "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -70,6 +71,7 @@ _MODULES = {
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
     "bundle.verify": ("signed_by", "verify"),
+    "combine": ("Combined", "combine"),
     "comparable": ("NotCompared",),
     "compare": ("compare", "not_compared"),
     "errors": (

@@ -289,8 +289,8 @@ def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: s
         what = _("no published table has all of these columns: {columns}; published are: {tables}",
                  columns=some_of(needed), tables=some_of(map(name_of, plan.marginals), MAX_TABLES))  # fmt: skip
         if amount is not None:
-            what = _("the {statistic} of {amount!r} is published in no table with these columns: {columns}",
-                     statistic=_(kind), amount=amount, columns=some_of(needed) or "()")  # fmt: skip
+            what = _("this number of {amount!r} is published in no table with these columns: {columns}",
+                     amount=amount, columns=some_of(needed) or "()")  # fmt: skip
         raise ReleaseError(what)
     table = min(having, key=plan.cells)
     if (plan.tallies[plan.tally_of(table)].cells or 1) > 1:

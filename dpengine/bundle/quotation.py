@@ -1,8 +1,8 @@
-"""One published number as a reader would quote it: with its interval, and with its source."""
+"""A published number, or one combined from published cells, as a reader would quote it: with interval and source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpengine.array_types import Columns
@@ -10,10 +10,14 @@ from dpengine.charts.cells import Cells
 from dpengine.charts.drawable import Drawable
 from dpengine.exact import exact_text
 from dpengine.results.published_columns import Measure
+from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _, day, localised
+from dpengine.spec.wording import counted_noun, shown_labels
+from dpengine.translation.catalogue import _, day, localised, number, some_of
 
-__all__ = ["citation", "quotation"]
+__all__ = ["citation", "quotation", "quotation_of_several"]
+
+MAX_LABELS = 12  # of a column, that a quotation names
 
 
 def quotation(
@@ -30,13 +34,70 @@ def quotation(
     cells = Cells(numbers, table, table, {}, measure, place)
     named = (f"{heading}: {labels[k]}" for heading, labels, k in zip(cells.headings, cells.labels, cell, strict=True))
     what = ", ".join([cells.noun if measure is None else cells.name, *named])
-    value, low, high = (cells.text(each[cell]) for each in (cells.value, cells.low, cells.high))
+    written = [cells.text(each[cell]) for each in (cells.value, cells.low, cells.high)]
+    return _quoted(what, written, noisy=bool(cells.noisy[cell]), counted=measure is None)
+
+
+def quotation_of_several(
+    plan: Plan,
+    numbers: tuple[float, float, float],
+    where: Mapping[str, str | Sequence[str]],
+    *,
+    of: Mapping[str, str | Sequence[str]] | None = None,
+    minus: Mapping[str, str | Sequence[str]] | None = None,
+    mean: str | None = None,
+    sum: str | None = None,
+) -> str:
+    """Return a number that `combine` made of several cells, with the ends of its interval, in words.
+
+    >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m", "x"], "missing": False}
+    >>> plan = Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]])
+    >>> quotation_of_several(plan, (1234.0, 1230.0, 1239.0), {"sex": ["f", "x"]})
+    'People, sex: f or x: 1,234 (95 % interval: 1,230 to 1,239)'
+    >>> quotation_of_several(plan, (51.23, 51.0, 51.4), {"sex": "f"}, of={})
+    'People, sex: f, in percent of all people: 51.23 (95 % interval: 51.00 to 51.40)'
+    """
+    amount, everybody = mean or sum, _("all {unit}", unit=counted_noun(plan))
+    what = counted_noun(plan)
+    if amount is not None:
+        heading = plan.column(amount).heading
+        what = _("mean {column}", column=heading) if mean else _("sum of {column}", column=heading)
+    cells = _cells_in_words(plan, where)
+    what = f"{what}, {cells or everybody}" if cells or amount else everybody
+    if of is not None:
+        what = _("{what}, in percent of {group}", what=what, group=_cells_in_words(plan, of) or everybody)
+    if minus is not None:
+        what = _("{what}, minus the same of {others}", what=what, others=_cells_in_words(plan, minus) or everybody)
+    counted = of is None and amount is None
+    _value, low, high = numbers
+    form = "," if counted else f",.{decimals_of(high - low)}f"
+    written = ["–" if each != each else number(int(each) if counted else each, form) for each in numbers]
+    widest = 100.0 if of is not None else float(plan.amount(mean).high - plan.amount(mean).low) if mean else None
+    noisy = low <= 0 < high if widest is None else high - low > MAX_WIDTH * widest
+    return _quoted(what, written, noisy=noisy and minus is None, counted=counted)
+
+
+def _quoted(what: str, numbers: Sequence[str], *, noisy: bool, counted: bool) -> str:
+    """Return a value and the ends of its interval in words; a noisy value is not named."""
+    value, low, high = numbers
     written = {"what": what[:1].upper() + what[1:], "low": low, "high": high}
-    if not cells.noisy[cell]:
+    if not noisy:
         return _("{what}: {value} (95 % interval: {low} to {high})", value=value, **written)
-    if measure is None:
+    if counted:
         return _("{what}: too few to tell from none (95 % interval: {low} to {high})", **written)
     return _("{what}: too uncertain to quote (95 % interval: {low} to {high})", **written)
+
+
+def _cells_in_words(plan: Plan, chosen: Mapping[str, str | Sequence[str]]) -> str:
+    """Name the chosen cells by the headings and labels of their columns, such as 'sex: f, age: 18–64 or 65+'."""
+    named = []
+    for name, given in chosen.items():
+        column = plan.column(name)
+        shown = dict(zip(column.labels, shown_labels(column), strict=True))
+        labels = [shown[label] for label in ([given] if isinstance(given, str) else given)]
+        listed = _(" or ").join(labels) if len(labels) <= MAX_LABELS else some_of(labels, MAX_LABELS)
+        named.append(f"{column.heading}: {listed}")
+    return ", ".join(named)
 
 
 def citation(plan: Plan, manifest: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ import click
 from dpengine.cli.ask import ask
 from dpengine.cli.audit import audit
 from dpengine.cli.codebook import codebook
+from dpengine.cli.combine import combine
 from dpengine.cli.common import (
     MEANINGS,
     faults,
@@ -65,6 +66,7 @@ def main(context: click.Context) -> None:
 main.add_command(ask)
 main.add_command(audit)
 main.add_command(codebook)
+main.add_command(combine)
 main.add_command(compare)
 main.add_command(export)
 main.add_command(ledger)

@@ -10,6 +10,7 @@ FREQUENCIES = "dpengine/sources/frequencies.py"
 ANSWERS = "dpengine/sources/several_answers.py"
 COMPARE = "dpengine/compare.py"
 COMPARABLE = "dpengine/comparable.py"
+COMBINE = "dpengine/combine.py"
 PERCENTAGES = "dpengine/percentages.py"
 RUN = "dpengine/isolation/run.py"
 FORKER = "dpengine/isolation/forker.py"
@@ -22,6 +23,8 @@ OF_RUN = "tests/isolation/test_run.py"
 OF_UNIVERSE = "tests/spec/test_universe.py::test_an_invalid_universe_is_refused_in_words"
 OF_SKETCH = "tests/accounting/test_sketch.py"
 OF_COMPARE = "tests/test_compare.py"
+OF_COMBINE = "tests/test_combine.py"
+OF_COMBINED_INTERVALS = OF_COMBINE + "::test_intervals_hold_at_least_93_in_100_and_are_not_much_too_wide"
 OF_PERCENTAGES = "tests/test_percentages.py"
 
 LOCAL_DATES = "dpengine/counting/encoding/local_dates.py"
@@ -443,6 +446,49 @@ FAULTS = [
         "self.noisy = (self.low <= 0) & (self.high > 0)",
         "self.noisy = (self.low < 0) & (self.high > 0)",
         "tests/charts/test_percentages.py::test_what_noise_explains_is_hatched_and_hidden_groups_do_not_stretch_the_axis",
+    ),
+    # Cells added up
+    Fault(
+        "the interval of a sum of cells is that of 68 in 100",
+        COMBINE,
+        "HALF_WIDTH = 2.1",
+        "HALF_WIDTH = 1.0",
+        OF_COMBINED_INTERVALS,
+    ),
+    Fault(
+        "errors of a cell and of its group are taken to have nothing in common",
+        COMBINE,
+        "    both = [np.full((1, 1), shared)] * 2",
+        "    both = [np.full((1, 1), -shared)] * 2",
+        OF_COMBINED_INTERVALS,
+    ),
+    Fault(
+        "errors of two numbers are taken to cancel each other in their difference",
+        COMBINE,
+        "one**2 + two**2 - 2 * both * one * two",
+        "one**2 + two**2 - 2 * one * two",
+        OF_COMBINED_INTERVALS,
+    ),
+    Fault(
+        "a single cell has an interval of its own beside the published one",
+        COMBINE,
+        "if minus is None and (published := cells.published(kind, wanted[0])) is not None:",
+        "if minus is None and (published := None) is not None:",
+        OF_COMBINE + "::test_a_single_cell_has_the_interval_that_was_published",
+    ),
+    Fault(
+        "a percentage is of the people in the group, or else in the cells",
+        COMBINE,
+        "both[name] = [label for label in where[name] if label in of[name]]",
+        "both[name] = [*where[name]]",
+        OF_COMBINE + "::test_without_noise_to_speak_of_numbers_are_exact",
+    ),
+    Fault(
+        "persons who count in several cells are added up",
+        COMBINE,
+        "    if (plan.tallies[plan.tally_of(table)].cells or 1) > 1:",
+        "    if False:",
+        OF_COMBINE + "::test_persons_who_count_in_several_cells_are_not_added_up",
     ),
     # Changes from one release to the next
     Fault(

@@ -282,9 +282,10 @@ def test_a_chart_of_a_table_offers_only_what_the_file_holds() -> None:
 def test_a_number_can_be_quoted_with_its_interval_and_its_source(finished: Release) -> None:
     at = page(finished.bundle)
     at.selectbox(key=f"verify_table_{finished.release_id}").select_index(0).run()
-    at.session_state["verify-0-quote"] = True
+    at.session_state["verify-quote"] = True
     at.run()
-    at.selectbox(key="verify-0-quote-region").select_index(1).run()
+    at.multiselect(key="verify-quote-sex-region-sex").set_value([0])
+    at.multiselect(key="verify-quote-sex-region-region").set_value([1]).run()
     assert not at.exception
     first = finished.tables["sex", "region"].iloc[1]
     interval = f"(95 % interval: {first['low']} to {first['high']})"

@@ -20,6 +20,7 @@ from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.percentages import offer_percentages
+from pages.parts.release.quote import offer_quotation
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, offer_file
@@ -54,6 +55,7 @@ def show_release(release: Release) -> None:
         with st.container(border=True):
             shown, measure = chart.figure_with_choice(release, key="release")
             offer_percentages(release, shown, release.release_id, key="release")
+            offer_quotation(release, shown, release.manifest, key="release")
     with side:
         _offer_downloads(release)
         _say_what_it_says(release)

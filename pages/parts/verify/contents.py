@@ -24,7 +24,6 @@ from pages.parts.shared.made_on_click import OCTETS, offer_file
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.wording import bullets
 from pages.parts.verify.comparison import offer_comparison
-from pages.parts.verify.quote import offer_quotation
 
 __all__ = ["show_contents"]
 
@@ -91,6 +90,7 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
         return
     from pages.parts.release.chart import in_readers_words, number_columns, show_figure  # these take a while to load
     from pages.parts.release.percentages import offer_percentages
+    from pages.parts.release.quote import offer_quotation
 
     release = of_verified(manifest, content)
     if table:
@@ -104,7 +104,7 @@ def _show_numbers_of_one(manifest: dict[str, Any], headings: Mapping[str, str], 
     columns = number_columns() | measured
     columns[name] = columns["mostly noise"]
     show_numbers(frame, columns, alt=_("The numbers of {table}", table=headings[name_of(table)]))
-    offer_quotation(release, table, key=f"verify-{tables.index(table)}")
+    offer_quotation(release, table, manifest, key="verify")
     offer_percentages(release, table, manifest["release_id"], key="verify")
 
 

@@ -1,0 +1,73 @@
+"""The command that combines cells of a published table into one number."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpengine.cli.common import faults, json_option, say
+from dpengine.errors import ReleaseError
+from dpengine.translation.catalogue import some_of
+
+__all__ = ["combine"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("where", nargs=-1, metavar="[COLUMN=LABEL]...")
+@click.option("--of", multiple=True, metavar="COLUMN=LABEL", help="Percentage of the people with it; may be repeated.")
+@click.option("--of-all", is_flag=True, help="Percentage of all people.")
+@click.option("--minus", multiple=True, metavar="COLUMN=LABEL", help="Difference to the same number of those with it.")
+@click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
+@click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")
+@json_option
+@faults
+def combine(
+    bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...], mean: str | None,
+    sum: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Add up the cells of a table in BUNDLE that have these labels, with a 95 % interval.
+
+    Labels are those of the published tables, such as region=North. Several labels of a column count together; of
+    columns that are not named, all cells count. The bundle is verified first. Nothing is spent: only published numbers
+    are used.
+    """
+    from dpengine.bundle.quotation import quotation_of_several
+    from dpengine.combine import combine as combined
+    from dpengine.compare import read
+
+    release = read(bundle)
+    names = dict.fromkeys(name for table in release.plan.marginals for name in table)
+    cells, group, others = (_selection(names, each) for each in (where, of, minus))
+    more: dict[str, Any] = {
+        "of": group if of or of_all else None,
+        "minus": others if minus else None,
+        "mean": mean,
+        "sum": sum,
+    }
+    number = combined(release, cells, **more)
+    if as_json:
+        # JSON knows no NaN: the percentage of a group whose count is 0
+        click.echo(json.dumps(asdict(number) | {"value": None if math.isnan(number.value) else number.value}))
+        return
+    say(quotation_of_several(release.plan, (number.value, number.low, number.high), cells, **more))
+
+
+def _selection(names: Iterable[str], texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the labels by column of texts such as ``region=North``; a name may hold an equals sign itself."""
+    chosen: dict[str, list[str]] = {}
+    for text in texts:
+        name = max((each for each in names if text.startswith(f"{each}=")), key=len, default=None)
+        if name is None:
+            raise ReleaseError(
+                f"{text!r} must be a column of a published table, an equals sign and a label, such as region=North; "
+                f"there are {some_of(names)}"
+            )
+        chosen.setdefault(name, []).append(text[len(name) + 1 :])
+    return chosen

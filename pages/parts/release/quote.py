@@ -1,0 +1,116 @@
+"""A published number, or one of several cells together, ready to be quoted: its value, its interval and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dpengine import Published, Release, ReleaseError
+from dpengine.array_types import Columns
+from dpengine.bundle.quotation import citation, quotation, quotation_of_several
+from dpengine.charts.drawable import TablesOfFile
+from dpengine.charts.percentages import group_in_words
+from dpengine.combine import combine
+from dpengine.results.published_columns import Measure, measures
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import shown_labels
+from dpengine.translation.catalogue import _
+from pages.parts.release.percentages import groups_of
+from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
+
+__all__ = ["offer_quotation"]
+
+COUNT, PERCENT = "count", "percent"
+
+
+def offer_quotation(release: Published | Release, table: Columns, manifest: Mapping[str, Any], *, key: str) -> None:
+    """Offer to choose cells of a table, and show their number as a text to copy, with the source of the release."""
+    box = st.expander(_("Quote a number"), icon=":material/format_quote:", key=f"{key}-quote", on_change="rerun")
+    if not box.open:
+        return
+    with box:
+        _ask(release, table, citation(release.plan, manifest), f"{key}-quote-{'-'.join(table)}")
+
+
+@st.fragment
+def _ask(release: Published | Release, table: Columns, source: str, key: str) -> None:
+    """Ask for the cells and for the number, and show it."""
+    plan = release.plan
+    where = _cells(plan, table, key)
+    number = _number(plan, table, key)
+    more: dict[str, Any] = {}
+    if number == PERCENT:
+        group = st.selectbox(
+            _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
+        )
+        more["of"] = {name: where[name] for name in group if name in where}
+    if table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
+        more["minus"] = _cells(plan, table, f"{key}-minus")
+    try:
+        text = _in_words(release, table, where, number, more)
+    except ReleaseError as error:
+        st.warning(all_faults(error), icon=":material/info:")
+        return
+    st.code(f"{text}\n{_('Source: {source}', source=source)}", None, wrap_lines=True)
+    st.caption(
+        _(
+            "Random noise was added to every number, so quote the interval too: it contains the true number 95 "
+            "times in 100. Two numbers whose intervals overlap may be equal."
+        )
+    )
+
+
+def _cells(plan: Plan, table: Columns, key: str) -> dict[str, list[str]]:
+    """Ask for values of each column; of a column without any, all count."""
+    chosen = {}
+    places = st.columns(min(3, len(table))) if table else []
+    for k, name in enumerate(table):
+        column = plan.column(name)
+        labels = shown_labels(column)
+        codes = places[k % len(places)].multiselect(
+            plain(column.heading),
+            range(len(labels)),
+            format_func=labels.__getitem__,
+            placeholder=_("all"),
+            key=f"{key}-{name}",
+        )
+        if codes:
+            chosen[name] = [column.labels[code] for code in sorted(codes)]
+    return chosen
+
+
+def _number(plan: Plan, table: Columns, key: str) -> str | tuple[Measure, int]:
+    """Ask which number of the cells to quote: how many people, which percentage, or a statistic of an amount."""
+    numbers: dict[str | tuple[Measure, int], str] = {COUNT: _("Count")}
+    if table:
+        numbers[PERCENT] = _("Percentage")
+    for measure in measures(plan, table):
+        for place, heading in enumerate(measure.headings(plan)):
+            numbers[measure, place] = heading[:1].upper() + heading[1:]
+    chosen = (
+        COUNT
+        if len(numbers) == 1
+        else st.selectbox(_("Number"), [*numbers], format_func=numbers.__getitem__, key=f"{key}-number")
+    )
+    return chosen
+
+
+def _in_words(
+    release: Published | Release, table: Columns, where: dict[str, list[str]], number: str | tuple[Measure, int],
+    more: dict[str, Any],
+) -> str:  # fmt: skip
+    """Return the number with its interval; raise `ReleaseError` if it cannot be had of several cells."""
+    plan, single = release.plan, all(len(where.get(name, ())) == 1 for name in table) and not more
+    measure, place = (None, 0) if isinstance(number, str) else number
+    if single:
+        cell = tuple(plan.column(name).labels.index(where[name][0]) for name in table)
+        return quotation(TablesOfFile(release), table, cell, measure, place)
+    if measure is not None and measure.kind not in ("mean", "sum"):
+        raise ReleaseError(_("this number is known of single cells only: choose one value of each column"))
+    if measure is not None:
+        more = more | {measure.kind: measure.amount}
+    made = combine(release, where, **more)
+    return quotation_of_several(plan, (made.value, made.low, made.high), where, **more)

@@ -1,0 +1,69 @@
+"""A number of one cell, or of several together, is offered for quoting below a table."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+from dpengine.combine import combine
+from tests.plans import PAY
+
+PATIENCE = 60  # seconds
+
+
+def script() -> None:
+    import streamlit as st
+
+    from pages.parts.release.quote import offer_quotation
+
+    made = st.session_state["made"]
+    manifest = {"created": "2026-11-27T02:00:00", "release_id": "5e1"}
+    offer_quotation(made, ("state", "sex"), manifest, key="some")
+
+
+@pytest.fixture
+def at() -> AppTest:
+    at = AppTest.from_function(script, default_timeout=PATIENCE)
+    at.session_state["made"] = dpe.preview(dpe.Plan.loads(PAY))
+    at.session_state["some-quote"] = True
+    return at.run()
+
+
+def quoted(at: AppTest) -> str:
+    assert not at.exception
+    return at.code[0].value.splitlines()[0]
+
+
+def test_without_a_choice_all_people_are_quoted_and_several_cells_are_added_up(at: AppTest) -> None:
+    made = at.session_state["made"]
+    assert quoted(at).startswith("All people: ")
+    at.multiselect[0].set_value([0, 1]).run()
+    number = combine(made, {"state": ["CA", "TX"]})
+    assert f"{int(number.value):,} (95 % interval: {number.low:,} to {number.high:,})" in quoted(at)
+    at.multiselect[1].set_value([0]).run()
+    at.multiselect[0].set_value([0]).run()
+    cells = made.tables["state", "sex"].iloc[0]
+    assert f"{cells['low']:,} to {cells['high']:,}" in quoted(at), "a single cell has the interval that was published"
+
+
+def test_a_percentage_is_of_the_chosen_group(at: AppTest) -> None:
+    made = at.session_state["made"]
+    at.multiselect[0].set_value([0, 1])
+    at.multiselect[1].set_value([0])
+    at.selectbox[0].set_value("percent").run()
+    at.selectbox[1].select_index(1).run()
+    expected = combine(made, {"state": ["CA", "TX"], "sex": "f"}, of={"state": ["CA", "TX"]})
+    assert f"{expected.value:.1f}" in quoted(at)
+    assert "in percent of state: CA or TX" in quoted(at)
+
+
+def test_a_difference_is_quoted_and_what_cannot_be_combined_says_so(at: AppTest) -> None:
+    at.checkbox[0].check().run()
+    at.multiselect[1].set_value([0])
+    at.multiselect[3].set_value([1]).run()
+    assert "sex: f, minus the same of sex: m: " in quoted(at)
+    quantile = next(label for label in at.selectbox[0].options if "edian" in label)
+    at.selectbox[0].select(quantile).run()
+    assert not at.exception
+    assert "choose one value of each column" in at.warning[0].value
