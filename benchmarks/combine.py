@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -100,10 +100,11 @@ def line(name: str, outcomes: list[Outcome], widest: float) -> str:
     held = np.mean([each.low - 1e-9 <= truth <= each.high + 1e-9 for each, truth in outcomes])
     ratios = [abs(each.value - truth) / max((each.high - each.low) / 2, 1e-9) for each, truth in informative]
     ratio = 1 / np.quantile(ratios, 0.95) if ratios else np.nan
-    return f"{name} {100 * held:5.1f} % (half-width over error {ratio:4.2f}, says nothing {1 - len(informative) / len(outcomes):4.0%})"
+    silent = 1 - len(informative) / len(outcomes)
+    return f"{name} {100 * held:5.1f} % (half-width over error {ratio:4.2f}, says nothing {silent:4.0%})"
 
 
-def show(what: str, outcomes: Iterator[tuple[str, Outcome]]) -> None:
+def show(what: str, outcomes: Iterable[tuple[str, Outcome]]) -> None:
     by_kind: dict[str, list[Outcome]] = {}
     for kind, outcome in outcomes:
         by_kind.setdefault(kind, []).append(outcome)
@@ -130,13 +131,14 @@ def main() -> None:
                     kept &= np.isin(codes[:, names.index(name)], places)
                 return float(kept.sum())
 
-            def outcomes() -> Iterator[tuple[str, Outcome]]:
-                for _ in range(given.releases):
-                    exact = lambda tables: [accuracy.counts(codes, sizes, tuple(each)) for each in tables]  # noqa: B023, E731
-                    made = Result.from_bytes(payload_of(way.plan, way.measure(exact))[2])  # noqa: B023
-                    yield from of_counts(made, truth, given.numbers)  # noqa: B023
+            def exact(
+                tables: list[list[str]], codes: np.ndarray = codes, sizes: dict[str, int] = sizes
+            ) -> list[np.ndarray]:
+                return [accuracy.counts(codes, sizes, tuple(each)) for each in tables]
 
-            show(f"ε = {epsilon:>4} {what}", outcomes())
+            made = (Result.from_bytes(payload_of(way.plan, way.measure(exact))[2]) for _ in range(given.releases))
+            outcomes = [each for one in made for each in of_counts(one, truth, given.numbers)]
+            show(f"ε = {epsilon:>4} {what}", outcomes)
         show(f"ε = {epsilon:>4} pay", of_pay(epsilon, given.releases, given.numbers))
 
 

@@ -148,7 +148,8 @@ def test_a_group_may_be_published_in_another_order_and_be_modelled() -> None:
 
 def test_a_group_that_noise_alone_may_explain_may_hold_any_percentage() -> None:
     cell, group, noise, none = (np.full((1, 1), value) for value in (8.0, 10.0, 10.0, 0.0))
-    assert [float(end[0, 0]) for end in ends_of_ratio(cell, group, (noise, noise), (noise, noise), (none, none))] == [0, 1]
+    ends = ends_of_ratio(cell, group, (noise, noise), (noise, noise), (none, none))
+    assert [float(end[0, 0]) for end in ends] == [0, 1]
 
 
 def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
@@ -162,9 +163,8 @@ def test_a_group_as_large_as_its_noise_is_hidden_whatever_is_rounded() -> None:
 
 def test_an_empty_group_has_no_percentage() -> None:
     empty = np.zeros((1, 2))
-    assert [end.tolist() for end in ends_of_ratio(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))] == [
-        [[0, 0]], [[1, 1]],
-    ]  # fmt: skip
+    ends = ends_of_ratio(empty, empty[:, :1], (empty, empty), (empty, empty), (empty, empty))
+    assert [end.tolist() for end in ends] == [[[0, 0]], [[1, 1]]]
     rows = pd.DataFrame({"town": ["A"] * 50, "answer": ["good"] * 50})
     release = dpe.release(rows, plan([["town", "answer"]]), ledger=dpe.Ledger.in_memory())
     frame = percentages(release, ["town", "answer"], within=["town"])
