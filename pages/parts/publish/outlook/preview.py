@@ -234,6 +234,15 @@ def _show_figure(result: Result) -> Measure | None:
     return figure_with_choice(result, key="preview", made_up=True)[1]
 
 
+def _typical_error(error: float, **names: str) -> str:
+    """Say how far a typical cell is off; an error that is too small to write as a number gets no *about*."""
+    if error < 0.1:  # which `people` writes as "under 0.1"
+        return _("At ε = {epsilon} a typical cell of {table} is off by **less than 0.1** {unit}.", **names)
+    return _(
+        "At ε = {epsilon} a typical cell of {table} is off by about **{error}** {unit}.", error=people(error), **names
+    )
+
+
 def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> str:
     """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
     table, unit = _table_to_show(plan), noun(plan)
@@ -243,13 +252,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [
-            _(
-                "At ε = {epsilon} a typical cell of {table} is off by about **{error}** {unit}.",
-                epsilon=epsilon,
-                table=name,
-                error=people(float(row["mean_abs_error"])),
-                unit=unit,
-            ),
+            _typical_error(float(row["mean_abs_error"]), epsilon=epsilon, table=name, unit=unit),
             _("95 in 100 are within **±{half_width}**.", half_width=people(cell)),
         ]
     else:
