@@ -32,7 +32,8 @@ def offer_quotation(release: Published | Release, table: Columns, manifest: Mapp
     if not box.open:
         return
     with box:
-        _ask(release, table, citation(release.plan, manifest), f"{key}-quote-{'-'.join(table)}")
+        source = _("Source: {source}", source=citation(release.plan, manifest))
+        _ask(release, table, source, f"{key}-quote-{'-'.join(table)}")
 
 
 @st.fragment
@@ -48,13 +49,13 @@ def _ask(release: Published | Release, table: Columns, source: str, key: str) ->
         )
         more["of"] = {name: where[name] for name in group if name in where}
     if table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
-        more["minus"] = _cells(plan, table, f"{key}-minus")
+        more |= {"minus": others} if (others := _cells(plan, table, f"{key}-minus")) else {}
     try:
         text = _in_words(release, table, where, number, more)
     except ReleaseError as error:
         st.warning(all_faults(error), icon=":material/info:")
         return
-    st.code(f"{text}\n{_('Source: {source}', source=source)}", None, wrap_lines=True)
+    st.code(f"{text}\n{source}", None, wrap_lines=True)
     st.caption(
         _(
             "Random noise was added to every number, so quote the interval too: it contains the true number 95 "
@@ -77,7 +78,7 @@ def _cells(plan: Plan, table: Columns, key: str) -> dict[str, list[str]]:
             placeholder=_("all"),
             key=f"{key}-{name}",
         )
-        if codes:
+        if 0 < len(codes) < len(labels):
             chosen[name] = [column.labels[code] for code in sorted(codes)]
     return chosen
 
