@@ -14,7 +14,7 @@ from dpengine.array_types import Columns
 from dpengine.results.published_columns import Measure, measures
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.domain import Category
+from dpengine.spec.domain import Category, Date, Time
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, plural, some_of
@@ -86,6 +86,8 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
     if amounts[0] != amounts[1]:
         names = some_of(sorted(amounts[0] ^ amounts[1]))
         return _("rows without a value of {columns} are left out in one of the releases only", columns=names)
+    if apart := next((name for name in table if _zone(first, name) != _zone(second, name)), None):
+        return _("times of {column} count by the clock of different zones", column=apart)
     apart = next((name for name in table if not shared_labels(first, second, name)), None)
     return _("the releases have no value of {column} in common", column=apart) if apart else ""
 
@@ -100,6 +102,11 @@ def shared_names(first: Plan, second: Plan, table: Columns) -> list[str]:
     """Return the names of the statistics of a table that both releases have, of amounts that stand for the same."""
     return [name for name, amounts in _statistics(second, table).items()
             if _statistics(first, table).get(name) == amounts]  # fmt: skip
+
+
+def _zone(plan: Plan, name: str) -> str | None:
+    declared = plan.column(plan.resolution.declared((name,))[0])
+    return declared.zone if isinstance(declared, Date | Time) else None
 
 
 def _only_earlier() -> str:

@@ -289,6 +289,8 @@ def provenance(plan: Plan, name: str) -> dict[str, Any]:
         extent += f", {_(PERIODS[column.by])}"
     if isinstance(column, Time) and column.of is not None:
         extent += ", " + _("from the column {name}", name=column.of)
+    if isinstance(column, Date | Time) and column.zone is not None:
+        extent += ", " + _("by the clock of {zone}", zone=column.zone)
     other = _("counted as (other)") if column.other else _("left out")
     coded = column.words if isinstance(column, Category) else {}
     return {

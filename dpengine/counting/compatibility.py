@@ -9,10 +9,10 @@ from functools import reduce
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.coding import is_hour, reads
 from dpengine.counting.encoding.declared_texts import Family
-from dpengine.sources.mixed import member_types
+from dpengine.sources.mixed import OBJECTS, member_types
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Field
-from dpengine.spec.domain import Column
+from dpengine.spec.domain import Column, Date, Time
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
 from dpengine.translation.catalogue import MAX_LISTED, _, mark, number, some_of
@@ -36,7 +36,16 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
     for name, column in needed:
         if name not in types:
             continue
-        for each in member_types(types[name]) or [types[name]]:
+        members = member_types(types[name])
+        if isinstance(column, Date | Time) and column.zone is not None and tuple(members) == OBJECTS:
+            faults.append(
+                _(
+                    "column {name} has cells of several types, as in a workbook or among Python objects, which keep no "
+                    "zone: leave the zone out, or make it a column of times with a zone, or of texts",
+                    name=repr(name),
+                )
+            )
+        for each in members or [types[name]]:
             if (family := family_of(each)) is None:
                 kind = each.split("(")[0].lower()
                 faults.append(

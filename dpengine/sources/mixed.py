@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["holds_texts", "member", "member_types", "mixed_type", "text_of"]
+__all__ = ["OBJECTS", "holds_texts", "member", "member_types", "mixed_type", "text_of"]
 
+# The members of a column of Python objects, or of cells of a workbook: an instant among them is a time in UTC.
+OBJECTS = ("BOOLEAN", "BIGINT", "DECIMAL(38,0)", "DOUBLE", "TIMESTAMP", "VARCHAR")
 _MEMBER = re.compile(r"cell_[0-9]+ ")
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line
 from dpengine.spec.limits import check_column_size
+from dpengine.spec.zones import OF_ZONE, Zone, check_days, check_format
 from dpengine.translation.catalogue import _
 
 __all__ = ["PERIODS", "WITHIN", "Date"]
@@ -62,7 +63,8 @@ class Date(ColumnBase):
     """A column of dates or times, in periods from day `first` to day `last`, both included.
 
     Plan files call these days ``from`` and ``to``. Texts are read as ISO dates or times, or in the strptime
-    `format` if one is given. Times with a zone count in UTC.
+    `format` if one is given. Times with a zone or an offset count by the clock of `zone`, by default in UTC; others
+    count as they stand.
 
     >>> Date(name="visit", first="2024-11-20", last="2025-01-03", by="month").declared
     ('2024-11', '2024-12', '2025-01')
@@ -78,13 +80,14 @@ class Date(ColumnBase):
     last: date = Field(alias="to")
     by: Period
     format: Line | None = None
+    zone: Zone | None = Field(default=None, description=OF_ZONE)
     levels: tuple[Period, ...] = Field(default=(), description="longer periods, such as quarter and year")
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, first: date | str, last: date | str, by: Period, format: str | None = ...,
-            levels: Sequence[Period] = ...,
+            zone: str | None = ..., levels: Sequence[Period] = ...,
             kind: Literal["date"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
@@ -100,6 +103,8 @@ class Date(ColumnBase):
     def _check_order(self) -> Date:
         if self.first > self.last:
             raise ValueError(_("'from' ({first}) is after 'to' ({last})", first=self.first, last=self.last))
+        check_days(self.zone, self.first, self.last)
+        check_format(self.zone, self.format)
         check_column_size(self.declared_size)
         self.__dict__["levels"] = nested_periods(self.by, self.levels)
         return self

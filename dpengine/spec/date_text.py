@@ -19,6 +19,7 @@ __all__ = [
     "read_part",
     "read_pattern",
     "read_span",
+    "without_clock",
     "write_dates",
 ]
 
@@ -45,17 +46,28 @@ TIME_FORMATS = {"": "2024-12-31 18:30"} | {  # those with an hour
 TO = r"\s*(?:\bto\b|–|—)\s*"
 _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _SPAN = re.compile(rf"({_DAY})(?:{TO}({_DAY}))?\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
+_CLOCK = re.compile(r"(.*?)\s*,\s*clock\s+of\s+(\S+)\s*", re.IGNORECASE | re.DOTALL)
 _PART = re.compile(r"by\s+(hour|weekday)s?(?:\s+of\s+(\S.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def without_clock(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text of dates or times without the zone at its end, and the zone as a field of a plan.
+
+    >>> without_clock("by hour of t, clock of Europe/Berlin")
+    ('by hour of t', {'zone': 'Europe/Berlin'})
+    """
+    match = _CLOCK.fullmatch(text)
+    return (match[1], {"zone": match[2]}) if match else (text, {})
 
 
 def is_span(text: str) -> bool:
     """Return whether a text is a span of days by period."""
-    return _SPAN.fullmatch(text) is not None
+    return _SPAN.fullmatch(without_clock(text)[0]) is not None
 
 
 def is_part(text: str) -> bool:
     """Return whether a text names a part of times: hours or weekdays."""
-    return _PART.fullmatch(text) is not None
+    return _PART.fullmatch(without_clock(text)[0]) is not None
 
 
 def write_dates(column: Mapping[str, Any]) -> str:
@@ -63,8 +75,11 @@ def write_dates(column: Mapping[str, Any]) -> str:
 
     >>> write_dates({"kind": "time", "by": "hour", "of": "admitted", "format": "%d/%m/%Y %H:%M"})
     'by hour of admitted, written 31/12/2024 18:30'
+    >>> write_dates({"kind": "time", "by": "weekday", "zone": "Asia/Kolkata"})
+    'by weekday, clock of Asia/Kolkata'
     """
     text, pattern = (_span_text if column["kind"] == "date" else _part_text)(column), column.get("format")
+    text = f"{text}, clock of {column['zone']}" if text and column.get("zone") else text
     return f"{text}, written {_sample(pattern)}" if text and pattern else text
 
 
@@ -75,18 +90,24 @@ def _part_text(column: Mapping[str, Any]) -> str:
 
 def read_span(text: str) -> dict[str, str]:
     """Read a span of days by period. Raises ValueError with what to write instead."""
+    text, zone = without_clock(text)
     match = _SPAN.fullmatch(text)
     if match is None:
         raise ValueError(_("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month"))
-    return {"from": _day(match[1], last=False), "to": _day(match[2] or match[1], last=True), "by": match[3].lower()}
+    return {
+        "from": _day(match[1], last=False),
+        "to": _day(match[2] or match[1], last=True),
+        "by": match[3].lower(),
+    } | zone
 
 
 def read_part(text: str) -> dict[str, str]:
     """Read a part of times, and the column of the table that has them. Raises ValueError for another text."""
+    text, zone = without_clock(text)
     match = _PART.fullmatch(text)
     if match is None:
         raise ValueError(_("write by hour or by weekday"))
-    return {"by": match[1].lower()} | ({"of": match[2]} if match[2] else {})
+    return {"by": match[1].lower()} | ({"of": match[2]} if match[2] else {}) | zone
 
 
 def _day(text: str, *, last: bool) -> str:

@@ -89,6 +89,8 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     plain = column.model_dump(
         mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", "levels", *FOR_READERS}
     )
+    if plain.get("zone", "") is None:  # as before there were zones
+        del plain["zone"]
     if isinstance(column, Number):
         plain = {name: each for name, each in plain.items() if name not in OF_FOUND_BINS}
         if column.bins is None:

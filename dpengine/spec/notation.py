@@ -5,7 +5,7 @@
     category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
                 found among #####     found among a-z up to 12 letters                  found among 0 to 99999
     date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
-    time        by hour              by weekday           by hour of admitted
+    time        by hour              by weekday           by hour of admitted, clock of Europe/Berlin
     yesno       yes, no
 
 Numbers and dates that the table holds as text may be followed by how they are written there:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.spec.domain import Amount, Column, Time
+from dpengine.spec.domain import Amount, Column, Date, Time
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
@@ -31,7 +31,7 @@ SUGGESTED = 20  # intervals between knots
 
 
 def check_different(columns: Sequence[Column]) -> None:
-    """Raise ValueError if two columns of a plan have one name, or are the same part of one column of times."""
+    """Raise ValueError if two columns have one name, or read one column of times as the same part, or by two zones."""
     for name, times in Counter(column.name for column in columns).items():
         if times > 1:
             raise ValueError(_("the column {name!r} is declared {times} times", name=name, times=times))
@@ -40,6 +40,15 @@ def check_different(columns: Sequence[Column]) -> None:
         if times > 1:
             raise ValueError(
                 _("the {part} of {name!r} is declared {times} times", part=_(part), name=name, times=times)
+            )
+    zones: dict[str, str | None] = {}
+    for column in (each for each in columns if isinstance(each, Date | Time)):
+        if zones.setdefault(column.table_column, column.zone) != column.zone:
+            raise ValueError(
+                _(
+                    "the columns that read {name!r} have different zones; give each the same, or none",
+                    name=column.table_column,
+                )
             )
 
 

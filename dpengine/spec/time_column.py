@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from dpengine.spec.categories import tree
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, Name
+from dpengine.spec.zones import OF_ZONE, Zone, check_format
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["HOURS", "TIMES", "WEEKDAYS", "Time"]
@@ -46,8 +47,9 @@ class Time(ColumnBase):
     """The hour of the day or the day of the week of a column of points in time.
 
     Texts are read as ISO times, or in the strptime `format` if one is given; for hours also times of day, such as
-    7:05. Times with a zone count in UTC. `of` names the column of the table, if it is not called `name`; so several
-    columns of a plan may read one column of the table.
+    7:05. Times with a zone or an offset count by the clock of `zone`, by default in UTC; others count as they stand.
+    `of` names the column of the table, if it is not called `name`; so several columns of a plan may read one column of
+    the table.
 
     >>> Time(name="day of week", of="picked_up", by="weekday").declared[:2]
     ('Monday', 'Tuesday')
@@ -63,6 +65,7 @@ class Time(ColumnBase):
     of: Name | None = Field(default=None, description="the table's column, if its name is not that of this one")
     by: TimeUnit
     format: Line | None = None
+    zone: Zone | None = Field(default=None, description=OF_ZONE)
     levels: dict[Line, dict[Line, Start]] = Field(
         default={}, description="coarser levels: the groups by name, each with the hour or the day that it begins with"
     )
@@ -71,7 +74,7 @@ class Time(ColumnBase):
 
         def __init__(
             self, *, name: str, by: TimeUnit, of: str | None = ..., format: str | None = ...,
-            levels: Mapping[str, Mapping[str, str | int]] = ...,
+            zone: str | None = ..., levels: Mapping[str, Mapping[str, str | int]] = ...,
             kind: Literal["time"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
@@ -88,6 +91,7 @@ class Time(ColumnBase):
             if self.by == "hour":
                 raise ValueError(_("the format {format!r} has no hour: it needs %H, or %I and %p", format=self.format))
             raise ValueError(_("the format {format!r} has no whole date: it needs %d, %m and %Y", format=self.format))
+        check_format(self.zone, self.format)
         return self
 
     @model_validator(mode="after")

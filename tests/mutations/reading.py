@@ -44,8 +44,8 @@ FAULTS = [
     Fault(
         "hours are one too late",
         LOCAL_DATES,
-        'part = f"hour({value})"',
-        'part = f"(hour({value}) + 1) % 24"',
+        'return f"hour({value})"',
+        'return f"(hour({value}) + 1) % 24"',
         OF_TIMES + "::test_a_text",
         quick=True,
     ),
@@ -78,6 +78,27 @@ FAULTS = [
         OF_TIMES + "::test_a_text",
     ),
     Fault(
+        "the clock of a zone is behind where it is ahead",
+        "dpengine/counting/encoding/clock.py",
+        "moved = dialect.add_seconds.format(x=utc, n=ahead)",
+        'moved = dialect.add_seconds.format(x=utc, n=f"-({ahead})")',
+        "tests/counting/encoding/test_zones.py::test_a_text",
+    ),
+    Fault(
+        "a zone has no summer time",
+        "dpengine/spec/zones.py",
+        "        ahead.append(after)",
+        "        ahead.append(ahead[0])",
+        "tests/spec/test_zones.py::test_offsets_are_those_of_the_zone_file",
+    ),
+    Fault(
+        "the zone data of the machine decide",
+        "dpengine/spec/zones.py",
+        "return ZoneInfo.from_file(file, key=zone)",
+        "return ZoneInfo(zone)",
+        "tests/spec/test_zones.py::test_the_zone_data_of_the_machine_changes_nothing",
+    ),
+    Fault(
         "a nanosecond before midnight is of the next day",
         LOCAL_DATES,
         'isinstance(column, Time) and type_name == "TIMESTAMP_NS"',
@@ -87,7 +108,7 @@ FAULTS = [
     Fault(
         "the hour of another engine ignores the zone",
         REMOTE_DATES,
-        "{hour} * 60 + {minute} + {sign} + 144000",
+        "{hour} * 60 + {minute} + {_to_utc(offset, dialect)} + 144000",
         "{hour} * 60 + {minute} + 144000",
         OF_OTHER_ENGINE,
     ),

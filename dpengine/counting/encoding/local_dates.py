@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dpengine.counting.encoding.bin_boundaries import missing_scalars
+from dpengine.counting.encoding.clock import has_clock, local_time
 from dpengine.counting.encoding.coding import CLOCK, Coding, completes, is_hour
 from dpengine.counting.encoding.declared_texts import Family
+from dpengine.sources.databases.dialects import LOCAL
 from dpengine.spec.domain import Date, Time
 from dpengine.sql import literal
 
 __all__ = ["text_code", "typed_coding"]
 
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
+_ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+_ISO_OFFSET = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 
 
 def typed_coding(column: Date | Time, index: str, family: Family, type_name: str) -> Coding:
@@ -21,18 +24,26 @@ def typed_coding(column: Date | Time, index: str, family: Family, type_name: str
     if isinstance(column, Time) and type_name == "TIMESTAMP_NS":  # the engine's cast would round up to the next hour
         nanoseconds = f"epoch_ns({cell})"
         read = f"make_timestamp(({nanoseconds} - ({nanoseconds} % 1000 + 1000) % 1000) // 1000)"
-    if family == "timestamp" and not is_hour(column):
+    clocked = has_clock(column, type_name)
+    if family == "timestamp" and not is_hour(column) and not clocked:
         read += "::DATE"
     markers = [f"{literal(str(marker))}::{type_name}" for marker in missing_scalars(column, type_name)]
     missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
-    code = f"CASE WHEN {missing} THEN {column.missing_code} ELSE {_code(column, value)} END"
+    code = (
+        f"CASE WHEN {missing} THEN {column.missing_code} ELSE {(_local_code if clocked else _code)(column, value)} END"
+    )
     return Coding(({raw: cell, value: read},), code, completes(column))
 
 
 def text_code(column: Date | Time, index: str, raw: str, form: str) -> tuple[dict[str, str], str]:
-    """Return the cell with the day or the time that a text names, and the branch of a CASE that gives its code."""
-    value = f"day_{index}"
-    return {value: _read(column, raw, form)}, f"WHEN {value} IS NOT NULL THEN {_code(column, value)}"
+    """Return cells with the day or the time that a text names, and the branches of a CASE that give its code."""
+    value, instant = f"day_{index}", f"instant_{index}"
+    cells, code = {value: _read(column, raw, form)}, f"WHEN {value} IS NOT NULL THEN {_code(column, value)}"
+    if column.zone is None or column.format is not None:
+        return cells, code
+    at = f"regexp_full_match({form}, {literal(_ISO_TIME + _ISO_OFFSET)}) THEN TRY_CAST({form} AS TIMESTAMPTZ)"
+    cells[instant] = f"CASE WHEN {at}::TIMESTAMP END"
+    return cells, f"WHEN {instant} IS NOT NULL THEN {_local_code(column, instant)} {code}"
 
 
 def _read(column: Date | Time, raw: str, form: str) -> str:
@@ -40,7 +51,8 @@ def _read(column: Date | Time, raw: str, form: str) -> str:
     result = "TIMESTAMP" if is_hour(column) else "TIMESTAMP::DATE"
     if column.format is not None:
         return f"try_strptime({form}, {literal(column.format)})::{result}"
-    in_utc = f"regexp_full_match({form}, {literal(_ISO_TIME)}) THEN TRY_CAST({form} AS TIMESTAMPTZ)::{result}"
+    pattern = _ISO_TIME + ("" if column.zone else f"{_ISO_OFFSET}?")
+    in_utc = f"regexp_full_match({form}, {literal(pattern)}) THEN TRY_CAST({form} AS TIMESTAMPTZ)::{result}"
     if is_hour(column):
         hour = f"TIMESTAMP '2000-01-01' + to_hours(split_part({form}, ':', 1)::INTEGER)"
         return f"CASE WHEN {in_utc} WHEN regexp_full_match({form}, {literal(CLOCK)}) THEN {hour} END"
@@ -48,13 +60,24 @@ def _read(column: Date | Time, raw: str, form: str) -> str:
     return f"CASE WHEN {days[0]} WHEN {days[1]} WHEN {in_utc} END"
 
 
+def _local_code(column: Date | Time, instant: str) -> str:
+    """Write the code of an instant by the clock of the column's zone; its local time is null outside known years."""
+    local = f"({local_time(column, instant, LOCAL)})"
+    if isinstance(column, Date):
+        return _period(column, f"{local}::DATE")
+    return f"coalesce({_part(column, local)}, {column.other_code})"
+
+
 def _code(column: Date | Time, value: str) -> str:
     """Write the code of a day, or of a time for an hour."""
     if isinstance(column, Date):
         return _period(column, value)
-    part = f"hour({value})" if is_hour(column) else f"isodow({value}) - 1"
     within = f"{value} >= DATE '0001-01-01' AND {value} < DATE '10000-01-01'"
-    return f"CASE WHEN {within} THEN {part} ELSE {column.other_code} END"
+    return f"CASE WHEN {within} THEN {_part(column, value)} ELSE {column.other_code} END"
+
+
+def _part(column: Time, value: str) -> str:
+    return f"hour({value})" if is_hour(column) else f"isodow({value}) - 1"
 
 
 def _period(column: Date, day: str) -> str:

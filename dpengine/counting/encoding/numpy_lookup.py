@@ -28,6 +28,7 @@ from dpengine.counting.encoding.bin_boundaries import (
     missing_scalars,
     period_boundaries,
 )
+from dpengine.counting.encoding.clock import has_clock
 from dpengine.counting.encoding.coding import Coding, completes
 from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
 from dpengine.counting.encoding.local_sql import code_of, is_marker, number_of
@@ -81,7 +82,8 @@ def coding_of(column: Column, index: int, type_name: str) -> BatchCoding:
     if typed is not None:
         codes = partial(_by_value, _lookup_of(typed, type_name), typed.missing)
         return BatchCoding({raw: f"c{index}"}, (raw,), codes, complete, bare=True)
-    if isinstance(column, Date) and family in ("date", "timestamp") and not missing_scalars(column, type_name):
+    by_day = isinstance(column, Date) and family in ("date", "timestamp") and not has_clock(column, type_name)
+    if isinstance(column, Date) and by_day and not missing_scalars(column, type_name):
         day = f"c{index}::DATE" if family == "date" else f"c{index}::TIMESTAMP::DATE"
         codes = partial(_by_value, _day_lookup(column), column.missing_code)
         return BatchCoding({f"day_{index}": day}, (f"day_{index}",), codes, complete, bare=family == "date")

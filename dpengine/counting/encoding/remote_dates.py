@@ -10,6 +10,7 @@ import datetime as dt
 import re
 
 from dpengine.counting.encoding.bin_boundaries import Boundaries, missing_scalars, period_boundaries
+from dpengine.counting.encoding.clock import ZONED, has_clock, local_seconds, local_time
 from dpengine.counting.encoding.coding import CLOCK, Coding, boundary_tree, completes, is_hour, matches, quoted, scalar
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
@@ -26,19 +27,21 @@ _CLOCK = "(([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?|24:00(:00([.]
 _ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 _FIELDS = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
 _ANY_DAY = "2000-01-01"
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
 def typed_coding(column: Date | Time, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
     """Encode a date or a timestamp."""
-    raw, day, value = f"raw_{tag}", f"form_{tag}", f"value_{tag}"
+    raw, time, day, value = f"raw_{tag}", f"time_{tag}", f"form_{tag}", f"value_{tag}"
     markers = [scalar(marker, type_name, dialect) for marker in missing_scalars(column, type_name)]
     missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
     first, last = (column.first, column.last) if isinstance(column, Date) else (dt.date.min, dt.date.max)
     within = f"{day} BETWEEN CAST('{first}' AS DATE) AND CAST('{last}' AS DATE)"
-    read = f"CAST(extract(hour FROM {raw}) AS INTEGER)" if is_hour(column) else _ordinal(day, dialect)
+    read = f"CAST(extract(hour FROM {time}) AS INTEGER)" if is_hour(column) else _ordinal(day, dialect)
     layers = (
         {raw: utc(cell, type_name, dialect)},
-        {day: f"CAST({raw} AS DATE)"},
+        {time: local_time(column, raw, dialect) if has_clock(column, type_name) else raw},
+        {day: f"CAST({time} AS DATE)"},
         {value: f"CASE WHEN {within} THEN {read} END"},
     )
     declared = f"WHEN {value} IS NOT NULL THEN {_code(column, value, dialect)}"
@@ -68,7 +71,7 @@ def value_code(column: Date | Time, value: str, dialect: Dialect) -> str:
 
 def utc(cell: str, type_name: str, dialect: Dialect) -> str:
     """Write a zoned timestamp as UTC; leave values of other types unchanged."""
-    return dialect.utc.format(x=cell) if type_name == "TIMESTAMP WITH TIME ZONE" else cell
+    return dialect.utc.format(x=cell) if type_name == ZONED else cell
 
 
 def _ordinal(day: str, dialect: Dialect) -> str:
@@ -101,19 +104,15 @@ def _period(column: Date, ordinal: str, dialect: Dialect) -> str:
 
 
 def _read_iso(column: Date | Time, text: str, day: str, value: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
+    if column.zone is not None:
+        return _read_iso_by_clock(column, text, day, value, dialect)
     hour, minute = (f"{dialect.try_cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15))
-    zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
     clock = f"WHEN {matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
-    # Without this check, the pattern of a zone could match the last digits of the day.
-    zoned = matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
     offset, moved = f"zone_{day}", f"moved_{day}"
-    hours, minutes = (f"{dialect.try_cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
-    east = f"{hours} * 60 + CASE WHEN length({offset}) > 3 THEN {minutes} ELSE 0 END"
-    sign = f"CASE WHEN {offset} IS NULL THEN 0 WHEN substr({offset}, 1, 1) = '-' THEN {east} ELSE -({east}) END"
     # 100 days are added, so that the dividend is not negative.
-    shifted = f"{hour} * 60 + {minute} + {sign} + 144000"
+    shifted = f"{hour} * 60 + {minute} + {_to_utc(offset, dialect)} + 144000"
     ordinal = _ordinal(f"CAST(substr({text}, 1, 10) AS DATE)", dialect)
-    offset_layer = {offset: f"CASE {clock} CASE WHEN {zoned} THEN replace({zone}, ':', '') END END"}
+    offset_layer = {offset: f"CASE {clock} CASE {_offset(text, dialect)} END END"}
     if is_hour(column):
         days = dialect.integer_divide.format(a=moved, b=1440)
         within = f"{ordinal} + {days} - 100 BETWEEN {dt.date.min.toordinal()} AND {dt.date.max.toordinal()}"
@@ -129,6 +128,47 @@ def _read_iso(column: Date | Time, text: str, day: str, value: str, dialect: Dia
         {moved: f"CASE WHEN {matches(text, _DAY, dialect)} THEN 0 {clock} {days} - 100 END"},
         {value: f"CASE WHEN {moved} IS NOT NULL THEN {ordinal} + {moved} END"},
     )
+
+
+def _read_iso_by_clock(
+    column: Date | Time, text: str, day: str, value: str, dialect: Dialect
+) -> tuple[dict[str, str], ...]:
+    """Read times with an offset by the clock of the column's zone, and others as they stand."""
+    offset, moved, local = f"zone_{day}", f"moved_{day}", f"local_{day}"
+    hour, minute, second = (f"{dialect.try_cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15, 18))
+    second = f"CASE WHEN substr({text}, 17, 1) = ':' THEN {second} ELSE 0 END"
+    ordinal = _ordinal(f"CAST(substr({text}, 1, 10) AS DATE)", dialect)
+    of_day = f"CAST({ordinal} - {_EPOCH} AS BIGINT) * 86400"
+    clock = f"WHEN {matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
+    bare = "" if is_hour(column) else f"WHEN {matches(text, _DAY, dialect)} THEN {of_day} "
+    utc = f"{of_day} + {hour} * 3600 + {minute} * 60 + {second} + 60 * {_to_utc(offset, dialect)}"
+    # 100 days are added, so that the dividend is not negative.
+    positive = f"({local} + {_EPOCH + 100} * CAST(86400 AS BIGINT))"
+    days = dialect.integer_divide.format(a=positive, b=86400)
+    hours = dialect.integer_divide.format(a=f"({positive} - 86400 * ({days}))", b=3600)
+    within = f"{days} - 100 BETWEEN {dt.date.min.toordinal()} AND {dt.date.max.toordinal()}"
+    read = f"CASE WHEN {within} THEN {hours} END" if is_hour(column) else f"{days} - 100"
+    return (
+        {offset: f"CASE {clock} CASE {_offset(text, dialect)} WHEN {text} LIKE '%Z' THEN '+00' END END"},
+        {moved: f"CASE {bare}{clock} {utc} END"},
+        {local: f"CASE WHEN {offset} IS NULL THEN {moved} ELSE {local_seconds(column, moved, dialect)} END"},
+        {value: f"CAST({read} AS INTEGER)"},
+    )
+
+
+def _offset(text: str, dialect: Dialect) -> str:
+    """Write the branch of a CASE that gives the offset in a time, such as +0100; there is none of Z."""
+    zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
+    # Without this check, the pattern of a zone could match the last digits of the day.
+    zoned = matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
+    return f"WHEN {zoned} THEN replace({zone}, ':', '')"
+
+
+def _to_utc(offset: str, dialect: Dialect) -> str:
+    """Write the minutes that turn a time with an offset into UTC; 0 if it has none."""
+    hours, minutes = (f"{dialect.try_cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
+    east = f"{hours} * 60 + CASE WHEN length({offset}) > 3 THEN {minutes} ELSE 0 END"
+    return f"CASE WHEN {offset} IS NULL THEN 0 WHEN substr({offset}, 1, 1) = '-' THEN {east} ELSE -({east}) END"
 
 
 def _read_by_format(

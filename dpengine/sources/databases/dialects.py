@@ -33,6 +33,7 @@ class Dialect:
     integer_divide: str = "floor({a} / {b})"
     days_between: str = "({a} - {b})"
     utc: str = "CAST({x} AS TIMESTAMP)"  # a zoned timestamp as UTC
+    add_seconds: str = "({x} + ({n}) * INTERVAL '1' SECOND)"
     compose: str = "{x}"  # composed Unicode (NFC), if the engine can compose
     keeps_rows: bool = True  # whether what is MATERIALIZED in a statement is computed once
     fence: str = ""  # suffix by which a subquery is not inlined at each use of its columns
@@ -107,6 +108,7 @@ _DUCKDB = replace(
     matches="regexp_matches({x}, {p})",
     integer_divide="({a}) // {b}",
     utc="CAST({x} AT TIME ZONE 'UTC' AS TIMESTAMP)",
+    add_seconds="({x} + to_seconds({n}))",
     compose="nfc_normalize({x})",
     byte_length="strlen({x})",
     concat=True,

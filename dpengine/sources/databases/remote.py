@@ -75,7 +75,7 @@ class RemoteTable(Table):
         self._running: _Statement | None = None
         self._open = True
         self._disconnect: Callable[[], object] = lambda: None
-        types = {name: _type_name(source.schema()[name]) for name in names}
+        types = {name: _type_name(source.schema()[name]) for name in names} | self._instants(source)
         # A decimal of unknown length and scale is read as the engine's text of it.
         cells = {
             f"c{i}": source[name].cast("string") if kind == "DECIMAL" else source[name]
@@ -86,6 +86,14 @@ class RemoteTable(Table):
         )
         with _plain_errors():
             self.rows = f"({self._backend.compile(source.select(**cells))}) AS t"
+
+    def _instants(self, source: ir.Table) -> dict[str, str]:
+        """Return the types of columns of instants, which Ibis does not tell from local times in Spark."""
+        if self._backend.name != "pyspark":
+            return {}
+        with _plain_errors():
+            kinds = self._backend.raw_sql(self._backend.compile(source)).dtypes
+        return {name: "TIMESTAMP WITH TIME ZONE" for name, kind in kinds if kind == "timestamp"}
 
     def close(self) -> None:
         """Cancel the running statement and close the table; the connection stays open, unless the table owns it."""

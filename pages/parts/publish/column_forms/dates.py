@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine.spec.date_text import DATE_FORMATS, TIME_FORMATS
+from dpengine.spec.zones import zone_names
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms.boxes import key_for
 from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
@@ -38,7 +39,7 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         help=_("A time of day is left out. Step 2 offers the hour and the weekday of this column, too."),
     )
     entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
-    entry |= ask_levels(name, column | entry)
+    entry |= ask_levels(name, column | entry) | _ask_zone(name, column)
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 
@@ -50,10 +51,30 @@ def ask_time(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         index=list(PARTS).index(column.get("by", "hour")),
         format_func=lambda key: _(PARTS[key]),
         key=key_for("part", name),
-        help=_("Times with a zone count in UTC. The hour of a date without a time of day is not known: it is (other)."),
+        help=_("The hour of a date without a time of day is not known: it is (other)."),
     )
     forms = TIME_FORMATS if by == "hour" else DATE_FORMATS
-    return {"by": by} | ({"format": _written(name, column.get("format", ""), forms)} if as_text else {})
+    entry: dict[str, Any] = {"by": by} | _ask_zone(name, column)
+    return entry | ({"format": _written(name, column.get("format", ""), forms)} if as_text else {})
+
+
+def _ask_zone(name: str, column: Mapping[str, Any]) -> dict[str, str]:
+    """Ask by which clock times with a zone count, and say by which they do; {} if nothing was ever stated."""
+    zones, now = zone_names(), column.get("zone") or None
+    chosen = st.selectbox(
+        _("Clock of times with a zone or an offset"),
+        zones,
+        index=zones.index(now) if now in zones else None,
+        placeholder=_("UTC; or choose a zone, such as Europe/Berlin"),
+        key=key_for("zone", name),
+        help=_("Times without a zone or an offset count as they stand. Other columns of the same times need the same."),
+    )
+    st.caption(
+        _("Times with a zone are counted by the clock of {zone}, with its summer time.", zone=chosen)
+        if chosen
+        else _("Times with a zone are counted by the clock of UTC.")
+    )
+    return {"zone": chosen or ""} if chosen or now else {}
 
 
 def _written(name: str, now: str | None, forms: Mapping[str, str] = DATE_FORMATS) -> str | None:

@@ -44,6 +44,7 @@ def offered_times(fields: Iterable[Field], declared: Mapping[str, Mapping[str, A
             if name in names or (field.name, by) in known or (now.get("kind"), now.get("by")) == ("time", by):
                 continue
             written = now.get("format", None if holds_texts(field.type) else "")
-            offers[name] = {"name": name, "kind": "time", "of": field.name, "by": by, "source": "standard",
+            zone = {"zone": now["zone"]} if now.get("zone") else {}  # one clock for all that read a column
+            offers[name] = zone | {"name": name, "kind": "time", "of": field.name, "by": by, "source": "standard",
                             "format": written}  # fmt: skip
     return offers

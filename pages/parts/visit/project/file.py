@@ -55,6 +55,7 @@ class ColumnEntry(BaseModel):
     last: str = Field("", alias="to")
     by: Literal["day", "week", "month", "quarter", "year", "hour", "weekday"] = "month"
     of: str = ""
+    zone: str = ""
     step: str = ""
     knots: list[str] = []
     levels: list[str] | dict[str, str | list[str] | dict[str, str | int]] = []
