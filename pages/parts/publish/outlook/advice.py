@@ -23,6 +23,7 @@ from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
+from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion, sure
@@ -37,6 +38,7 @@ from pages.parts.visit.strategy import is_adaptive, strategy_of
 
 __all__ = ["advise"]
 
+NEARLY_ALL = 0.995  # share of cells that are mostly noise: it would be written as 100 %
 TOO_MANY = 0.5  # share of cells that are mostly noise from which on the page warns
 MAX_LOOKED_AT = 50  # tables of a made-up release; a plan of pairs may have thousands
 FEW = 4  # times the error of a single count: a table of fewer rows has nothing to say
@@ -95,8 +97,12 @@ def _advise_by_trial(plan: Plan) -> None:
     share, ways = visit().once("advice-tried", key, lambda: _seen_in(drawn, plan, visit().entries), most=KEPT)
     if share <= TOO_MANY:
         return
-    much = _("**About {part} of all cells would be mostly noise**, as tried out on made-up people: this plan asks for "
-             "more detail than this ε allows.", part=portion(share))  # fmt: skip
+    if share < NEARLY_ALL:
+        much = _("**About {part} of all cells would be mostly noise**, as tried out on made-up people: this plan asks "
+                 "for more detail than this ε allows.", part=portion(share))  # fmt: skip
+    else:
+        much = _("**Nearly all cells would be mostly noise**, as tried out on made-up people: this plan asks for more "
+                 "detail than this ε allows.")  # fmt: skip
     _offer(much, ways, plan)
 
 
@@ -113,7 +119,12 @@ def _seen_in(drawn: Result, plan: Plan, entries: Entries) -> tuple[float, list[W
 
 def _offer(much: str, ways: list[WayOut], plan: Plan) -> None:
     """Say how `much` is noise, and show what would help as buttons, or what to do if none of them would."""
-    todo = _("What would help:") if ways else _too_few(plan) or _("Use fewer columns, or wider bins.")
+    if not ways:
+        todo = _too_few(plan) or _("Use fewer columns, or wider bins.")
+    elif plan.rows_about is None:
+        todo = _("What would help in a table of an assumed {rows} rows:", rows=number(ASSUMED_ROWS))
+    else:
+        todo = _("What would help:")
     st.warning(f"{much} {todo}", icon=":material/grain:")
     for way in ways:
         st.button(

@@ -45,6 +45,13 @@ def test_a_table_of_too_many_cells_is_reported_and_pairs_are_one_click_away() ->
     assert "asks for more detail" not in texts(page)
 
 
+def test_without_a_stated_size_the_ways_out_say_which_size_they_assume() -> None:
+    page = planned(4)
+    assert "What would help:" in texts(page)
+    visit_of(page).change(rows_about=None)
+    assert "What would help in a table of an assumed 10,000 rows:" in texts(settled(page.run()))
+
+
 def test_a_table_of_a_few_people_is_told_that_no_plan_would_help() -> None:
     page = planned(1)
     visit_of(page).change(rows_about=8)
