@@ -67,12 +67,12 @@ def _ask_zone(name: str, column: Mapping[str, Any]) -> dict[str, str]:
         index=zones.index(now) if now in zones else None,
         placeholder=_("UTC; or choose a zone, such as Europe/Berlin"),
         key=key_for("zone", name),
-        help=_("Times without a zone or an offset count as they stand. Other columns of the same times need the same."),
+        help=_("Times without a zone or an offset count as they stand. All columns of these times need the same zone."),
     )
     st.caption(
-        _("Times with a zone are counted by the clock of {zone}, with its summer time.", zone=chosen)
+        _("Times with a zone count by the clock of {zone}, including its summer time, if any.", zone=chosen)
         if chosen
-        else _("Times with a zone are counted by the clock of UTC.")
+        else _("Times with a zone count in UTC.")
     )
     return {"zone": chosen or ""} if chosen or now else {}
 
