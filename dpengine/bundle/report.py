@@ -186,10 +186,18 @@ def about(plan: Plan) -> dict[str, Any]:
         "apart": len(plan.tallies) > 1,
         "has_bins": any(isinstance(plan.column(name), Number) for name in plan.released),
         "in_words": join_names(worded) if worded else "",
+        "clocks": _clocks(plan),
         "found": join_names([plan.column(name).heading for name in plan.finds]) if plan.finds else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
     }
+
+
+def _clocks(plan: Plan) -> dict[str, str]:
+    """Return the zones by whose clocks times count, each with the names of its columns."""
+    times = [column for column in map(plan.column, plan.released) if isinstance(column, Date | Time) and column.zone]
+    zones = sorted({str(column.zone) for column in times})
+    return {zone: join_names([column.heading for column in times if column.zone == zone]) for zone in zones}
 
 
 def promise(plan: Plan) -> dict[str, Any]:

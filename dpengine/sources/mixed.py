@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["OBJECTS", "holds_texts", "member", "member_types", "mixed_type", "text_of"]
+__all__ = ["OBJECTS", "holds_texts", "may_have_zone", "member", "member_types", "mixed_type", "text_of"]
 
 # The members of a column of Python objects, or of cells of a workbook: an instant among them is a time in UTC.
 OBJECTS = ("BOOLEAN", "BIGINT", "DECIMAL(38,0)", "DOUBLE", "TIMESTAMP", "VARCHAR")
@@ -50,6 +50,16 @@ def holds_texts(type_name: str) -> bool:
     (True, True, False)
     """
     return "VARCHAR" in (member_types(type_name) or [type_name])
+
+
+def may_have_zone(type_name: str) -> bool:
+    """Whether times in a column of this type may have a zone or an offset that is still known.
+
+    >>> [may_have_zone(each) for each in ("VARCHAR", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE")]
+    [True, True, False, False]
+    """
+    types = member_types(type_name) or [type_name]
+    return tuple(types) != OBJECTS and not {"VARCHAR", "TIMESTAMP WITH TIME ZONE"}.isdisjoint(types)
 
 
 def text_of(cell: str, type_name: str, *, mixed: bool = False) -> str:

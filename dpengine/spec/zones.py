@@ -7,6 +7,7 @@ engine gets them as a list of instants, so no engine's own zone data matters.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -31,6 +32,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _DAY = 86_400
 _STEP = 3 * _DAY  # no zone's clock was ever set twice within this time; tests check it
 _SPARE = 2 * _DAY  # more than any offset
+_OFFSET = re.compile(r"%[zZ]|%[HMSfIp]\s*(Z|UTC|GMT|[+-][0-9]{2}(:?[0-9]{2})?)$")  # of a format, also the same for all
 _MAX_MATCHES, _ALIKE = 3, 0.75
 
 
@@ -99,7 +101,7 @@ def check_days(zone: str | None, first: dt.date, last: dt.date) -> None:
 
 def check_format(zone: str | None, format: str | None) -> None:
     """Raise ValueError for a zone of texts whose format has an offset, which only ISO texts may have then."""
-    if zone is not None and format is not None and any(part[:1] in ("z", "Z") for part in format.split("%")[1:]):
+    if zone is not None and format is not None and _OFFSET.search(format):
         raise ValueError(
             _(
                 "the format {format!r} has an offset from UTC, which cannot be read with a zone; only ISO texts can, "

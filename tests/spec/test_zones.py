@@ -140,8 +140,10 @@ def test_days_without_a_known_clock_and_formats_with_an_offset_are_refused() -> 
         Date(name="t", first="1899-12-31", last="2024-01-01", by="year", zone="Europe/Berlin")
     with pytest.raises(PlanError, match="between 1900-01-01 and 2099-12-31"):
         Date(name="t", first="2024-01-01", last="2100-01-01", by="year", zone="Europe/Berlin")
-    with pytest.raises(PlanError, match="has an offset from UTC"):
-        Time(name="t", by="weekday", zone="Europe/Berlin", format="%Y-%m-%d %H:%M%z")
+    for end in ("%z", " %Z", "Z", " UTC", "+00:00", "-05"):
+        with pytest.raises(PlanError, match="has an offset from UTC"):
+            Time(name="t", by="weekday", zone="Europe/Berlin", format="%Y-%m-%d %H:%M" + end)
+        Time(name="t", by="weekday", format="%Y-%m-%d %H:%M" + end)
     Time(name="t", by="weekday", zone="Europe/Berlin", format="%Y-%m-%d Z %H:%M")
 
 

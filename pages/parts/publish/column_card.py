@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.sources.mixed import holds_texts
+from dpengine.sources.mixed import holds_texts, may_have_zone
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms.boxes import ask_texts, key_for
@@ -65,7 +65,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the cells of a column of this kind; return these fields of its entry."""
-    as_text = holds_texts(_stored_as(name))
+    as_text, zoned = holds_texts(_stored_as(name)), may_have_zone(_stored_as(name))
     match kind:
         case "number":
             return ask_number(name, column, as_text=as_text)
@@ -74,9 +74,9 @@ def _ask_cells(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
         case "amount":
             return ask_amount(name, column, as_text=as_text)
         case "date":
-            return ask_date(name, column, as_text=as_text)
+            return ask_date(name, column, as_text=as_text, zoned=zoned)
         case "time":
-            return ask_time(name, column, as_text=as_text)
+            return ask_time(name, column, as_text=as_text, zoned=zoned)
     st.caption(
         _(
             "Read as yes and no, in capitals or not: yes/no, true/false, y/n, t/f, 1/0. Other words, such as "

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from dpengine.sources.table import Field
+from dpengine.spec.domain import Time
 from pages.parts.publish.column_card import KIND_NAMES
 from pages.parts.publish.grid import CELLS, KIND, typed_into
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
+from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.project import file as project_file
 from pages.parts.visit.saved_draft import from_text, to_text
 from tests.pages.visits import labelled, press, project_text, settled, visit, visit_of
 
 ROWS = "started_at,born,kind\n2024-05-01 07:05,1990-01-01,bus\n2024-05-04 23:59,1991-01-01,tram\n"
 HOUR, WEEKDAY = "started_at hour", "started_at weekday"
+CLOCK = "Clock of times with a zone or an offset"
 
 
 def trips(*chosen: str) -> AppTest:
@@ -66,3 +70,29 @@ def test_a_date_becomes_an_hour_by_its_card() -> None:
     labelled(page.selectbox, "is written in this column").set_value("").run()
     column = visit_of(page).entries.declared["started_at"]
     assert (column["kind"], column["by"], column["format"]) == ("time", "hour", "")
+
+
+def test_the_clock_of_a_zone_is_chosen_said_kept_and_given_up_again() -> None:
+    page = trips(HOUR)
+    labelled(page.selectbox, "is written in this column").set_value("").run()
+    assert "Times with a zone count in UTC." in [each.value for each in page.caption]
+    assert "zone" not in visit_of(page).entries.declared[HOUR], "nothing was stated"
+    labelled(page.selectbox, CLOCK).set_value("Europe/Berlin").run()
+    assert any("by the clock of Europe/Berlin" in each.value for each in page.caption)
+    entries = visit_of(page).entries.with_(several_rows=False, dataset="trips")
+    (column,) = to_plan(entries).columns
+    assert isinstance(column, Time)
+    assert column.zone == "Europe/Berlin"
+    assert project_file.read(project_text(visit_of(page))).entries.declared == visit_of(page).entries.declared
+    labelled(page.selectbox, CLOCK).set_value("").run()
+    assert not page.exception
+    (column,) = to_plan(visit_of(page).entries.with_(several_rows=False, dataset="trips")).columns
+    assert isinstance(column, Time)
+    assert column.zone is None
+
+
+def test_the_hour_and_the_weekday_of_a_column_are_offered_by_its_clock() -> None:
+    fields = [Field("t", "date", "TIMESTAMP WITH TIME ZONE")]
+    stated = {"t": {"name": "t", "kind": "date", "zone": "Asia/Kolkata"}}
+    assert {each["zone"] for each in offered_times(fields, stated).values()} == {"Asia/Kolkata"}
+    assert all("zone" not in each for each in offered_times(fields, {}).values())

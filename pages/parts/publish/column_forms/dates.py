@@ -21,7 +21,7 @@ OTHERWISE = "otherwise"
 PARTS = {"hour": mark("hour of the day"), "weekday": mark("day of the week")}
 
 
-def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+def ask_date(name: str, column: dict[str, Any], *, as_text: bool, zoned: bool) -> dict[str, Any]:
     """Ask for the first and last day, the length of a period, and, for days in a text column, how they are written."""
     first, last, by = st.columns(3)
     form = _("YYYY-MM-DD")
@@ -39,11 +39,11 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         help=_("A time of day is left out. Step 2 offers the hour and the weekday of this column, too."),
     )
     entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
-    entry |= ask_levels(name, column | entry) | _ask_zone(name, column)
+    entry |= ask_levels(name, column | entry) | _ask_zone(name, column, zoned=zoned)
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 
-def ask_time(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+def ask_time(name: str, column: dict[str, Any], *, as_text: bool, zoned: bool) -> dict[str, Any]:
     """Ask whether hours or weekdays count, and, for times in a text column, how they are written."""
     by = st.selectbox(
         _("By"),
@@ -54,27 +54,32 @@ def ask_time(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         help=_("The hour of a date without a time of day is not known: it is (other)."),
     )
     forms = TIME_FORMATS if by == "hour" else DATE_FORMATS
-    entry: dict[str, Any] = {"by": by} | _ask_zone(name, column)
+    entry: dict[str, Any] = {"by": by} | _ask_zone(name, column, zoned=zoned)
     return entry | ({"format": _written(name, column.get("format", ""), forms)} if as_text else {})
 
 
-def _ask_zone(name: str, column: Mapping[str, Any]) -> dict[str, str]:
-    """Ask by which clock times with a zone count, and say by which they do; {} if nothing was ever stated."""
-    zones, now = zone_names(), column.get("zone") or None
+def _ask_zone(name: str, column: Mapping[str, Any], *, zoned: bool) -> dict[str, str]:
+    """Ask by which clock times with a zone count, and say by which they do; {} if nothing was ever stated.
+
+    Nothing is asked of a column whose cells cannot have a zone: one that is not `zoned`.
+    """
+    zones, now = ("", *zone_names()), column.get("zone") or ""
+    if not (zoned or now):
+        return {}
     chosen = st.selectbox(
         _("Clock of times with a zone or an offset"),
         zones,
-        index=zones.index(now) if now in zones else None,
-        placeholder=_("UTC; or choose a zone, such as Europe/Berlin"),
+        index=zones.index(now) if now in zones else 0,
+        format_func=lambda zone: zone or _("UTC; or type a zone, such as Europe/Berlin"),
         key=key_for("zone", name),
-        help=_("Times without a zone or an offset count as they stand. Other columns of the same times need the same."),
+        help=_("Times without a zone or an offset count as they stand. All columns of these times need the same zone."),
     )
     st.caption(
-        _("Times with a zone are counted by the clock of {zone}, with its summer time.", zone=chosen)
+        _("Times with a zone count by the clock of {zone}, including its summer time, if any.", zone=chosen)
         if chosen
-        else _("Times with a zone are counted by the clock of UTC.")
+        else _("Times with a zone count in UTC.")
     )
-    return {"zone": chosen or ""} if chosen or now else {}
+    return {"zone": chosen} if chosen or now else {}
 
 
 def _written(name: str, now: str | None, forms: Mapping[str, str] = DATE_FORMATS) -> str | None:
