@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["OBJECTS", "holds_texts", "may_have_zone", "member", "member_types", "mixed_type", "text_of"]
+__all__ = ["OBJECTS", "ZONED", "holds_texts", "may_have_zone", "member", "member_types", "mixed_type", "text_of"]
 
 # The members of a column of Python objects, or of cells of a workbook: an instant among them is a time in UTC.
 OBJECTS = ("BOOLEAN", "BIGINT", "DECIMAL(38,0)", "DOUBLE", "TIMESTAMP", "VARCHAR")
+ZONED = "TIMESTAMP WITH TIME ZONE"  # the type of instants, which tell their time in UTC
 _MEMBER = re.compile(r"cell_[0-9]+ ")
 
 
@@ -59,7 +60,7 @@ def may_have_zone(type_name: str) -> bool:
     [True, True, False, False]
     """
     types = member_types(type_name) or [type_name]
-    return tuple(types) != OBJECTS and not {"VARCHAR", "TIMESTAMP WITH TIME ZONE"}.isdisjoint(types)
+    return tuple(types) != OBJECTS and not {"VARCHAR", ZONED}.isdisjoint(types)
 
 
 def text_of(cell: str, type_name: str, *, mixed: bool = False) -> str:

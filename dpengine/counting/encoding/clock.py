@@ -7,13 +7,13 @@ import datetime as dt
 from dpengine.counting.encoding.bin_boundaries import Boundaries, Scalar
 from dpengine.counting.encoding.coding import boundary_tree, scalar
 from dpengine.sources.databases.dialects import Dialect
+from dpengine.sources.mixed import ZONED
 from dpengine.spec.domain import Column, Date, Time
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.zones import Offsets, offsets
 
-__all__ = ["ZONED", "has_clock", "local_seconds", "local_time"]
+__all__ = ["has_clock", "local_seconds", "local_time"]
 
-ZONED = "TIMESTAMP WITH TIME ZONE"
 _EPOCH = dt.datetime(1970, 1, 1)
 
 

@@ -10,10 +10,11 @@ import datetime as dt
 import re
 
 from dpengine.counting.encoding.bin_boundaries import Boundaries, missing_scalars, period_boundaries
-from dpengine.counting.encoding.clock import ZONED, has_clock, local_seconds, local_time
+from dpengine.counting.encoding.clock import has_clock, local_seconds, local_time
 from dpengine.counting.encoding.coding import CLOCK, Coding, boundary_tree, completes, is_hour, matches, quoted, scalar
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
+from dpengine.sources.mixed import ZONED
 from dpengine.spec.domain import Date, Time
 from dpengine.translation.catalogue import _
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.table import Field
@@ -89,6 +93,20 @@ def test_the_clock_of_a_zone_is_chosen_said_kept_and_given_up_again() -> None:
     (column,) = to_plan(visit_of(page).entries.with_(several_rows=False, dataset="trips")).columns
     assert isinstance(column, Time)
     assert column.zone is None
+
+
+def test_a_file_with_zones_says_at_once_that_its_times_count_in_utc() -> None:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"t": pa.array([0, 1], pa.timestamp("us", tz="Europe/Berlin"))}), file)
+    page = visit()
+    page.get("file_uploader")[0].upload("calls.parquet", file.getvalue()).run()
+    settled(page)
+    page.multiselect[0].set_value(["t hour"]).run()
+    press(page, "Go on to what is known")
+    assert not page.exception
+    assert any("Times of t hour have a zone, and count in UTC" in each.value for each in page.caption)
+    labelled(page.selectbox, CLOCK).set_value("Europe/Berlin").run()
+    assert not any("have a zone, and count in UTC" in each.value for each in settled(page.run()).caption)
 
 
 def test_the_hour_and_the_weekday_of_a_column_are_offered_by_its_clock() -> None:
