@@ -280,6 +280,8 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
 
 def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None) -> Columns:
     """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
+    if plan.tallied:
+        raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
     needed = dict.fromkeys(name for each in wanted for name in each)
     having = [table for table in (*plan.marginals, ()) if {*needed} <= {*table}]
     if amount is not None:
@@ -292,7 +294,4 @@ def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: s
             what = _("this number of {amount!r} is published in no table with these columns: {columns}",
                      amount=amount, columns=some_of(needed) or "()")  # fmt: skip
         raise ReleaseError(what)
-    table = min(having, key=plan.cells)
-    if (plan.tallies[plan.tally_of(table)].cells or 1) > 1:
-        raise ReleaseError(_("a person may be counted in several cells of this table, so they cannot be added up"))
-    return table
+    return min(having, key=plan.cells)

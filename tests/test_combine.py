@@ -175,11 +175,12 @@ def test_what_cannot_be_combined_is_refused(where: Any, more: dict[str, Any], pr
         combine(made, where, **more)
 
 
-def test_persons_who_count_in_several_cells_are_not_added_up() -> None:
+def test_cells_of_releases_that_count_distinct_persons_are_not_added_up() -> None:
     tables = [{"columns": ["town", "answer"], "distinct": True, "cells_per_person": 2}, ["change"]]
     of = plan(tables, "1", unit={"id": "who", "rows": 5})
-    with pytest.raises(dpe.ReleaseError, match="several cells"):
-        combine(dpe.preview(of), {"answer": ["good", "bad"]})
+    for where in ({"answer": ["good", "bad"]}, {"change": "yes"}):  # the other table has the rows of the same people
+        with pytest.raises(dpe.ReleaseError, match="count distinct people"):
+            combine(dpe.preview(of), where)
 
 
 def test_the_command_says_what_was_combined(tmp_path: Path) -> None:
