@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpengine.array_types import Bools, Floats, Ints
 from dpengine.quasi_random import golden_fractions
 
-__all__ = ["Tables", "kept", "move", "move_along"]
+__all__ = ["Tables", "kept", "move", "move_along", "move_in_batches"]
 
 Reals = npt.NDArray[np.float32]
 
@@ -79,6 +79,14 @@ class Tables:
         some = np.flatnonzero(apart)
         return some, apart[some, None]
 
+    def without(self, column: int, some: Ints, size: int) -> Tables:
+        """Return `some` tables, which have a column of `size` values, without that column, to number the cells of the others."""
+        own, steps = self.columns[:, some] == column, self.steps[:, some]
+        apart = np.where(own, steps, 0).sum(axis=0)
+        steps = np.where(own, 0, np.where(steps > apart, steps // size, steps))
+        starts = np.cumsum([0, *((self.starts[some + 1] - self.starts[some]) // size)])
+        return replace(self, columns=self.columns[:, some], steps=steps, starts=starts)
+
     def cells(self, places: Ints, some: Ints) -> Ints:
         """Return the cells of people in some tables, a row each; `places` has a row for each column."""
         cells = np.repeat(self.starts[some, None], places.shape[1], axis=1)
@@ -135,7 +143,7 @@ def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, 
     `places` has a row for each column, whose number of values is in `shape`. Nobody moves to a cell of all columns that
     is not `possible`.
     """
-    people, own = np.arange(places.shape[1]), places[column]
+    own = places[column]
     some, apart = tables.having(column)
     cells = tables.cells(places, some)
     first = cells - apart * own
@@ -144,20 +152,81 @@ def move_along(column: int, places: Ints, shape: Sequence[int], tables: Tables, 
         step = math.prod(shape[column + 1 :])
         cell = np.ravel_multi_index(tuple(places), shape) - own * step
         cost[~possible.take(cell[:, None] + np.arange(shape[column]) * step)] = np.inf
+    _give_best(own, cells, apart, cost, tables)
+
+
+def move_in_batches(
+    column: int, places: npt.NDArray[np.integer], shape: Sequence[int], tables: Tables, batches: Sequence[Ints]
+) -> int:
+    """Give people of one batch after another the best value of a column; return how many values changed.
+
+    The same as `move_along` for each of the `batches` of people, in a fraction of the time: prices are first copied so
+    that those of all values of the column lie side by side, in a line for the values of the other columns.
+    """
+    people, size = np.concatenate(batches), shape[column]
+    own, (some, apart) = places[column].take(people), tables.having(column)
+    others = tables.without(column, some, size)
+    starts = others.starts
+    lines, numbers = _numbered(others.cells(places.take(people, axis=1), np.arange(some.size)), int(starts[-1]))
+    table = starts.searchsorted(lines, "right") - 1
+    outer, inner = np.divmod(lines - starts[table], apart[table, 0])
+    firsts = tables.starts[some[table]] + outer * (apart[table, 0] * size) + inner
+    cells = firsts[:, None] + apart[table] * np.arange(size)
+    near = replace(tables, price=tables.price.take(cells).ravel(), cell_weights=tables.cell_weights.take(cells).ravel())
+    start, changed = 0, 0
+    for batch in batches:
+        now = slice(start, start + batch.size)
+        cost = _sums_of_lines(near, numbers[:, now], size)
+        changed += _give_best(own[now], numbers[:, now] * size + own[now], 1, cost, near)
+        start += batch.size
+    tables.price[cells] = near.price.reshape(cells.shape)
+    places[column, people] = own
+    return changed
+
+
+def _give_best(own: npt.NDArray[np.integer], cells: Ints, apart: Ints | int, cost: Reals, tables: Tables) -> int:
+    """Give people the value of least `cost`, if that helps, and return how many of the values, `own`, changed.
+
+    `cells` has a row for each table, in which the values are so far `apart`.
+    """
+    people = np.arange(own.size)
     cost[people, own] = np.inf
     best = cost.argmin(axis=1)
     gain = _gain_of_leaving(tables, cells) - cost[people, best]
     helpful = np.flatnonzero(gain > 0)
     if helpful.size == 0:
-        return
+        return 0
     helpful = helpful[np.argsort(-gain[helpful], kind="stable")][: max(16, int(TRIED_AT_ONCE * helpful.size))]
     before = cells.take(helpful, axis=1)
-    now = first.take(helpful, axis=1) + apart * best[helpful]
+    now = before + apart * (best[helpful] - own[helpful])
     _shift(tables, before, now)
     undone = _gain_of_leaving(tables, now) - tables.up_to_limit(tables.price.take(before)).sum(axis=0)
     keep, out, _ = kept(gain[helpful], undone)
     _shift(tables, now.take(out, axis=1), before.take(out, axis=1))
     own[helpful[keep]] = best[helpful[keep]]
+    return keep.size
+
+
+def _numbered(values: Ints, limit: int) -> tuple[Ints, Ints]:
+    """Return the different ones of `values` below a limit, in increasing order, and the place of each among them.
+
+    >>> _numbered(np.array([7, 3, 7]), 10)
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    found = np.zeros(limit, dtype=np.bool_)
+    found[values] = True
+    different, place = np.flatnonzero(found), np.empty(limit, dtype=np.int64)
+    place[different] = np.arange(different.size)
+    return different, place[values]
+
+
+def _sums_of_lines(tables: Tables, lines: Ints, size: int) -> Reals:
+    """Return the sums of each person's `lines` of prices, which has a row for each table."""
+    prices, cost = tables.price.reshape(-1, size), np.zeros((lines.shape[1], size), dtype=np.float32)
+    number = max(1, AT_ONCE // max(1, cost.size))
+    for start in range(0, len(lines), number):
+        cost += tables.up_to_limit(prices.take(lines[start : start + number], axis=0)).sum(axis=0)
+    return cost
 
 
 def _prices(tables: Tables, first: Ints, apart: Ints, values: int) -> Reals:

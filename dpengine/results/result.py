@@ -72,7 +72,7 @@ def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | Synth
     estimates = derive_estimates(plan, measured)
     each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
     return [
-        realise(one.fitted, max(map(len, tally.plan.marginals))) for one, tally in zip(each, plan.tallies, strict=True)
+        realise(one.fitted, list(tally.plan.marginals)) for one, tally in zip(each, plan.tallies, strict=True)
     ]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.moves import Tables, kept, move_along
+from dpengine.estimate.moves import Tables, kept, move_in_batches
 from dpengine.marginals.fitting import largest_remainders
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
@@ -95,7 +95,7 @@ def by_columns(model: Pairwise, rows: int) -> Codes:
     shape = [model.one[name].size for name in ordered]
     looked = rows * math.comb(len(ordered), 3)
     of_three = [(*two, last) for last in range(len(ordered)) for two in combinations(range(last), 2)]
-    moves = bool(model.wide) or (rows <= MAX_ROWS and looked <= MAX_LOOKED)
+    moves = rows <= MAX_ROWS and looked <= MAX_LOOKED
     triples = Tables.over(of_three, shape, LIMIT) if moves else None
     effort = THOROUGH if triples is None else QUICK
     # A second thread computes the target tables of the next column, and fills in the tables of the last one, while
@@ -182,10 +182,7 @@ def _move_worst(places: Codes, shape: Sequence[int], tables: Tables, passes: int
             count = max(1, min(int(WORST * rows), most // prices))
             worst = greatest(full[column], count)
             batches = min(max(WORST_BATCHES, count // LARGE_BATCH), count)
-            for batch in np.array_split(worst[shuffled(count, salt)], batches):
-                moved = places[:, batch].astype(np.int64)
-                move_along(column, moved, shape, tables)
-                places[column, batch] = moved[column]
+            move_in_batches(column, places, shape, tables, np.array_split(worst[shuffled(count, salt)], batches))
 
 
 def _next(

@@ -33,7 +33,8 @@ from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
-from dpengine.synthesis.by_columns import alone, by_columns, fits, given, most_rows
+from dpengine.synthesis.by_columns import alone, by_columns, fits, given
+from dpengine.synthesis.by_tables import by_tables, followed
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import (
     Codes,
@@ -128,16 +129,18 @@ class SyntheticRows:
         return int(self.weights.sum())
 
 
-def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> SyntheticRows | ConsistentTables:
+def realise(
+    fitted: ConsistentTables | Pairwise | Following, tables: Sequence[Columns]
+) -> SyntheticRows | ConsistentTables:
     """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
     Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all
-    columns, that table is rounded instead. `widest` is the number of columns of the widest table that will be counted.
+    columns, that table is rounded instead. `tables` are those that will be counted.
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
     if isinstance(fitted, Following):
-        rows = realise(fitted.model, widest)
+        rows = realise(fitted.model, tables)
         if isinstance(rows, SyntheticRows):
             return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
         (first,) = rows.tables
@@ -147,15 +150,15 @@ def realise(fitted: ConsistentTables | Pairwise | Following, widest: int) -> Syn
         counts = round_to_total(expected, round(float(expected.sum())))
         return ConsistentTables((Marginal(fitted.whole.columns, counts),))
     domain = Domain(tuple(fitted.one), tuple(counts.size for counts in fitted.one.values()))
-    rows = SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), widest))
+    rows = SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), tables))
     return _nearer(rows, fitted) if fitted.noise and rows.weights.size else rows
 
 
-def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:
+def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns] = ()) -> tuple[Codes, Ints]:
     """Return codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their weights.
 
-    Weights are at least 1 and add up to `people`. `widest` is the number of columns of the widest table that will be
-    counted from the rows.
+    Weights are at least 1 and add up to `people`. `tables` are those that will be counted from the rows; without any,
+    pairs of columns.
     """
     names = list(model.one)
     if people == 0:
@@ -164,10 +167,10 @@ def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes,
         counts = largest_remainders(model.one[names[0]] + 1e-9, people)
         values = np.flatnonzero(counts)
         return values[None].astype(np.int32), counts[values]
-    once = people <= MAX_ONCE
+    if model.wide:
+        return by_tables(model, people, followed(model, tables))
+    once, widest = people <= MAX_ONCE, max(map(len, tables), default=2)
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
-    if model.wide and fits(model, 1):  # tables of three columns and more were measured: rows follow these above all
-        most = most_rows(model)
     rows = people if once else min(people, most)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
     triples = widest > 2 and rows > 1 and fits(model, rows)  # one row, such as that of a dry run, has none to suit
