@@ -55,7 +55,7 @@ def anneal(coded: Coded, epsilon: str, sweeps: int, hot: float, cold: float) -> 
     way = decide(plan_of(sizes, epsilon, 3, len(codes)))
     measured = way.measure(lambda wanted: [counts(codes, sizes, t) if t else np.array(len(codes)) for t in wanted])
     model = derive_estimates(way.plan, measured).fitted
-    places = generate_rows(model, round(model.total), 3)[0].astype(np.int64)
+    places = generate_rows(model, round(model.total), list(way.plan.marginals))[0].astype(np.int64)
     names = list(model.one)
     shape = [model.one[name].size for name in names]
     triples = list(combinations(names, 3))

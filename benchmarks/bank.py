@@ -215,7 +215,7 @@ def compare(path: Path, epsilon: str, draws: int, expected: bool) -> tuple[float
         for _ in range(draws):
             way = decide(plan_of(sizes, epsilon, 2, len(codes), strategy))
             fitted = derive_estimates(way.plan, way.measure(lambda tables: [exact(each) for each in tables])).fitted
-            told = fitted if expected else realise(fitted, 2)
+            told = fitted if expected else realise(fitted, list(way.plan.marginals))
             off = [np.abs(told.table(each) - exact(each)).sum() for each in way.plan.marginals]
             found.append(statistics.mean(off) / len(codes))
         return statistics.mean(found)

@@ -79,7 +79,7 @@ def errors(
         if strategy == "direct":
             break
         start = time.process_time()
-        rows = realise(estimates.fitted, ways)
+        rows = realise(estimates.fitted, list(way.plan.marginals))
         seconds = time.process_time() - start
         off["estimate"] = sum(np.abs(estimates.estimate(table) - truth[table]).sum() for table in published) / scale
         off["whole"] = sum(np.abs(rows.table(table) - truth[table]).sum() for table in published) / scale

@@ -90,11 +90,11 @@ def exact_counts(codes: np.ndarray, sizes: dict[str, int], table: tuple[str, ...
 
 def mean_error(plan: dpe.Plan, strategy: str, exact: Any, draws: int, whole: bool = False) -> float:
     """Return the mean error of expected counts, or of whole ones, over several draws, as a part of all rows."""
-    found, rows, widest = [], exact(()).item(), max(map(len, plan.marginals))
+    found, rows = [], exact(()).item()
     for _ in range(draws):
         way = decide(plan.model_copy(update={"strategy": strategy}))
         fitted = derive_estimates(way.plan, way.measure(lambda tables: list(map(exact, tables)))).fitted
-        told = realise(fitted, widest) if whole else fitted
+        told = realise(fitted, list(plan.marginals)) if whole else fitted
         off = [np.abs(told.table(table) - exact(table)).sum() / rows for table in way.plan.marginals if table]
         found.append(statistics.mean(off))
     return statistics.mean(found)

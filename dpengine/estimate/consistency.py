@@ -163,7 +163,8 @@ def _through_pairs(
     of_two = dict.fromkeys(pair for columns in tables for pair in combinations(columns, 2))
     of_one = (columns for columns in tables if len(columns) < 2)
     fitted = fit_tables(squares, estimate, [*of_one, *of_two], total, single)
-    model = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
+    refitted = _refitted(squares, estimate, _pairs(total, single, fitted), fitted)
+    model = replace(refitted, even=True, direct=tuple(tables))
     wide = {}
     for columns in tables:
         if len(columns) > 2 and total > 0:
@@ -172,8 +173,8 @@ def _through_pairs(
             nearer = shrink(noisy, model.table(columns), scale) if scale >= MIN_SCALE else noisy
             wide[columns] = project(nearer, total) + EMPTY
     if wide:
-        return replace(model, even=True, wide=wide)
-    return replace(model, even=True, noise=_noise(squares, estimate, model, single))
+        return replace(model, wide=wide)
+    return replace(model, noise=_noise(squares, estimate, model, single))
 
 
 def through_one_table(fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> ConsistentTables:

@@ -80,14 +80,15 @@ class Tables:
         return some, apart[some, None]
 
     def without(self, column: int, some: Ints, size: int) -> Tables:
-        """Return `some` tables, which have a column of `size` values, without that column, to number the cells of the others."""
+        """Return `some` tables without a column, of `size` values, that they have; they have no prices."""
         own, steps = self.columns[:, some] == column, self.steps[:, some]
         apart = np.where(own, steps, 0).sum(axis=0)
         steps = np.where(own, 0, np.where(steps > apart, steps // size, steps))
         starts = np.cumsum([0, *((self.starts[some + 1] - self.starts[some]) // size)])
-        return replace(self, columns=self.columns[:, some], steps=steps, starts=starts)
+        none = np.empty(0, dtype=np.float32)
+        return Tables(self.columns[:, some], steps, starts, none, none)
 
-    def cells(self, places: Ints, some: Ints) -> Ints:
+    def cells(self, places: npt.NDArray[np.integer], some: Ints) -> Ints:
         """Return the cells of people in some tables, a row each; `places` has a row for each column."""
         cells = np.repeat(self.starts[some, None], places.shape[1], axis=1)
         for columns, steps in zip(self.columns, self.steps, strict=True):

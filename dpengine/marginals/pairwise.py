@@ -59,7 +59,8 @@ class Pairwise:
     and noise is small, `noise` has each table as measured, non-negative, with the standard deviation of the noise.
 
     Tables of three and more columns start from what was measured of them, if it was (`wide`), or from the latent
-    `classes`, if there are any. Otherwise all cells start alike, which gives the table of greatest entropy.
+    `classes`, if there are any. Otherwise all cells start alike, which gives the table of greatest entropy. `direct`
+    names the tables that were measured directly, if any were: pairs that are in none of them are not known.
     """
 
     total: float
@@ -70,6 +71,7 @@ class Pairwise:
     noise: Mapping[Columns, tuple[Floats, float]] = field(default_factory=dict)
     classes: LatentClasses | None = None
     wide: Mapping[Columns, Floats] = field(default_factory=dict)
+    direct: tuple[Columns, ...] = ()
 
     def table(self, columns: Columns) -> Floats:
         """Return the expected counts over `columns`, one axis each."""

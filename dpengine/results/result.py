@@ -71,9 +71,7 @@ def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | Synth
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
     each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
-    return [
-        realise(one.fitted, list(tally.plan.marginals)) for one, tally in zip(each, plan.tallies, strict=True)
-    ]
+    return [realise(one.fitted, list(tally.plan.marginals)) for one, tally in zip(each, plan.tallies, strict=True)]
 
 
 def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | SyntheticRows) -> tuple[AmountTable, ...]:

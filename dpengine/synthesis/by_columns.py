@@ -30,7 +30,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.synthesis.repair import Codes, Reals, greatest, sums
 
-__all__ = ["alone", "by_columns", "fits", "given", "most_rows"]
+__all__ = ["alone", "by_columns", "fits", "given"]
 
 BATCHES, LARGE_BATCH = 96, 1024  # batches of a pass; if there are more, each has about `LARGE_BATCH` rows
 POWER, LIMIT = 0.8, 2.0  # at the end, the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
@@ -75,17 +75,13 @@ class _Target(NamedTuple):
     cell_weights: Reals
 
 
-def most_rows(model: Pairwise) -> int:
-    """Return the number of rows up to which all tables of three columns may be used."""
-    return MAX_PLACES // max(1, math.comb(len(model.one), 2))
-
-
 def fits(model: Pairwise, rows: int) -> bool:
     """Return whether tables of three columns are few and small enough to use all of them."""
     sizes = [counts.size for counts in model.one.values()]
     powers = [float(sum(size**k for size in sizes)) for k in (1, 2, 3)]
     cells = (powers[0] ** 3 - 3 * powers[0] * powers[1] + 2 * powers[2]) / 6  # of all triples of columns
-    return model.whole is None and len(sizes) > 2 and rows <= most_rows(model) and cells <= MAX_CELLS
+    places = rows * math.comb(len(sizes), 2)
+    return model.whole is None and len(sizes) > 2 and places <= MAX_PLACES and cells <= MAX_CELLS
 
 
 def by_columns(model: Pairwise, rows: int) -> Codes:

@@ -1,13 +1,13 @@
-"""Generate rows that follow measured tables, of which some have three columns or more.
+"""Generate rows that follow some tables, and not all pairs of columns or all sets of three.
 
 Rows begin with the largest table in whole numbers. One column after another is added, next the one that has most
 columns in common with the rows in some table: its values follow the column on which it depends most, and are then
 changed if that brings the tables that it forms with earlier columns nearer (`estimate.moves`). In the end, all columns
 are gone through again, by the errors of the published tables alone.
 
-Tables that were not measured are left as they come: to follow what pairs say of them too would move rows away from what
-was measured. If there are many people, rows first stand for several of them each; then single people leave the rows in
-whose cells there are too many.
+If tables were measured directly, others are left as they come: to follow what pairs say of these too would move rows
+away from what was measured. If there are many people, rows first stand for several of them each; then single people
+leave the rows in whose cells there are too many.
 """
 
 from __future__ import annotations
@@ -38,14 +38,32 @@ PASSES, BATCHES, SMALL_BATCH = 12, 16, 64  # over all columns, at most; batches 
 ENOUGH = 0.002  # of the rows: a pass that changes fewer values is the last
 MOST_PRICES, LEAST_PART = 2**25, 0.1  # looked at in a pass, by which fewer rows are tried; part of the rows, at least
 AT_ONCE = 2**15  # rows whose cells are held at once
+MANY_COLUMNS = 20  # of a model: rows follow all of its pairs alone
 MAX_PLACES = 2**20  # rows × columns; with more people, rows stand for several of them
 ROUNDS, LEAVING = 6, 2**15  # rounds in which people leave such rows, and how many leave, at most
 
 
 def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
-    """Return the measured larger tables, and those of the published `tables` that have only columns of the model."""
-    known = (columns for columns in tables if columns and {*columns} <= {*model.one})
-    return sorted({tuple(sorted(columns)) for columns in (*known, *model.wide)})
+    """Return the tables that rows should follow so that the published `tables` are near; none if all pairs or triples.
+
+    If tables were measured directly, these are they and the published ones. In a model, all pairs are known, and rows
+    follow these too, unless there are many columns.
+    """
+    published = [columns for columns in tables if {*columns} <= model.one.keys()]
+    if not model.wide and _has_all([*published, *model.direct], len(model.one)):
+        return []
+    if not model.direct and len(model.one) > MANY_COLUMNS:
+        return []
+    pairs = () if model.direct else combinations(model.one, 2)
+    singles = ((name,) for name in model.one)
+    return sorted({tuple(sorted(columns)) for columns in (*published, *model.direct, *pairs, *singles) if columns})
+
+
+def _has_all(tables: Sequence[Columns], columns: int) -> bool:
+    """Return whether all pairs of so many columns are in some table, or all sets of three if tables are larger."""
+    size = min(3, max(map(len, tables), default=2))
+    within = {some for table in tables for some in combinations(sorted(table), size)}
+    return len(within) == math.comb(columns, max(2, size))
 
 
 def by_tables(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[Codes, Ints]:
@@ -131,9 +149,7 @@ def _move_worst(model: Pairwise, places: Codes, tables: Sequence[Columns], near:
             break
 
 
-def _with_people_moved(
-    model: Pairwise, places: Codes, weights: Ints, tables: Sequence[Columns]
-) -> tuple[Codes, Ints]:
+def _with_people_moved(model: Pairwise, places: Codes, weights: Ints, tables: Sequence[Columns]) -> tuple[Codes, Ints]:
     """Take one person out of each of the rows with the largest excess, and change their values where that helps."""
     near = _excess(model, [*model.one], places, weights, tables)
     leaving = greatest(near.prices_by_column(places).sum(axis=0), min(LEAVING, weights.size))

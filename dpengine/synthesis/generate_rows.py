@@ -154,11 +154,10 @@ def realise(
     return _nearer(rows, fitted) if fitted.noise and rows.weights.size else rows
 
 
-def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns] = ()) -> tuple[Codes, Ints]:
+def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[Codes, Ints]:
     """Return codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their weights.
 
-    Weights are at least 1 and add up to `people`. `tables` are those that will be counted from the rows; without any,
-    pairs of columns.
+    Weights are at least 1 and add up to `people`. `tables` are those that will be counted from the rows.
     """
     names = list(model.one)
     if people == 0:
@@ -167,8 +166,8 @@ def generate_rows(model: Pairwise, people: int, tables: Sequence[Columns] = ()) 
         counts = largest_remainders(model.one[names[0]] + 1e-9, people)
         values = np.flatnonzero(counts)
         return values[None].astype(np.int32), counts[values]
-    if model.wide:
-        return by_tables(model, people, followed(model, tables))
+    if near := followed(model, tables):
+        return by_tables(model, people, near)
     once, widest = people <= MAX_ONCE, max(map(len, tables), default=2)
     most = COARSE_WIDE if widest > 2 else COARSE_EVEN if model.even else COARSE
     rows = people if once else min(people, most)

@@ -28,6 +28,7 @@ from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
 from dpengine.synthesis.generate_rows import realise
 from tests.plans import letters_plan, noisy_values, plans
+from tests.synthesis.dealt import dealt
 
 
 def noisy(counts: np.ndarray, epsilon: str) -> Measurement:
@@ -161,19 +162,39 @@ def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
         Marginal(names, truth).project(s.columns).values + discrete_laplace(s.scale, plan.shape(s.columns))
         for s in allocations
     ]
-    rows = realise(make_consistent(squares, values), 2)
+    rows = dealt(make_consistent(squares, values), 2)
     for table in pairs:
         exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
         assert np.abs(rows.table(table) - exact).mean() < unbiased + 0.25
 
 
-@pytest.mark.parametrize(("wide", "farther"), [(3, 1.0), (4, 1.4)])
-def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int, farther: float) -> None:
+def test_rows_of_some_measured_pairs_are_as_near_as_these() -> None:
+    """Each column is nearly the next one. Pairs that were not measured would be taken for independent.
+
+    In 12 trials, rows were 1.1 to 1.3 times as far off as the fitted pairs; more than 150 times if they followed all.
+    """
+    plan, rng = letters_plan([20] * 5, {"each": 2}, epsilon="8"), np.random.default_rng(3)
+    first = rng.integers(0, 20, 30_000)
+    codes = np.stack([(first + rng.integers(0, 2, first.size)) % 20 for _ in range(5)])
+    ring = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("a", "e")]
+    allocations = allocate_by_cells(plan, ring)
+    exact = {pair: np.zeros((20, 20), dtype=np.int64) for pair in ring}
+    for pair, counts in exact.items():
+        np.add.at(counts, tuple(codes["abcde".index(name)] for name in pair), 1)
+    values = [exact[each.columns] + discrete_laplace(each.scale, (20, 20)) for each in allocations]
+    model = make_consistent(least_squares(plan, allocations), values)
+    rows = realise(model, ring)
+    off = [sum(np.abs(whole.table(pair) - exact[pair]).sum() for pair in ring) for whole in (rows, model)]
+    assert off[0] < 2 * off[1]
+
+
+@pytest.mark.parametrize("wide", [3, 4])
+def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int) -> None:
     """Their joint table would have 3.2 million cells. Pairs say nothing of the last column, other columns do.
 
     In 12 trials, errors were 0.26 times those of the estimates and 0.29 times those of a model of pairs; with tables of
-    four columns 0.08 and 0.29 times. Rows were 0.88 and 1.28 times as far off: they follow tables of three columns.
+    four columns 0.08 and 0.29 times. Rows were 0.90 and 0.82 times as far off.
     """
     plan, rng = letters_plan([20] * 5, {"each": wide}, epsilon="8"), np.random.default_rng(3)
     codes = rng.binomial(19, 0.3, size=(5, 30_000))
@@ -205,9 +226,8 @@ def test_larger_tables_in_a_ring_follow_their_pairs_and_agree(wide: int, farther
     assert apart < 0.05 * model.total
     assert ours < 0.4 * estimated
     assert ours < 0.5 * modelled
-    rows = realise(model, wide)
-    dealt = sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items())
-    assert dealt < farther * ours
+    rows = dealt(model, wide)
+    assert sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in exact.items()) < ours
 
 
 def test_larger_tables_in_a_ring_are_shrunk_by_all_noise_that_their_pairs_have_no_part_in() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine.array_types import Floats, Ints
-from dpengine.estimate.moves import Tables, move
+from dpengine.estimate.moves import Tables, move, move_along, move_in_batches
 
 POWER = 0.7
 
@@ -33,6 +33,27 @@ def test_prices_follow_people_who_move_in_tables_of_one_to_three_columns(
     tables = filled(places, shape, wanted)
     move(places, shape, tables)
     assert np.allclose(tables.price, filled(places, shape, wanted).price, atol=1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=4), st.integers(1, 200), st.integers(0, 2**32 - 1))
+def test_batches_are_moved_as_one_after_another(shape: list[int], people: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    places = np.stack([chance.integers(0, size, people) for size in shape])
+    chosen = [axes for width in (1, 2, 3) for axes in combinations(range(len(shape)), width) if chance.random() < 0.7]
+    wanted = {axes: chance.gamma(1.0, 3.0, [shape[axis] for axis in axes]) for axes in chosen or [(0,)]}
+    batches = np.array_split(chance.permutation(people)[: people // 2 + 1], 3)
+    singly, one_by_one = filled(places, shape, wanted), places.copy()
+    together, at_once = filled(places, shape, wanted), places.copy()
+    for column in range(len(shape)):
+        for batch in batches:
+            moved = one_by_one[:, batch]
+            move_along(column, moved, shape, singly)
+            one_by_one[:, batch] = moved
+        before = at_once[column].copy()
+        assert move_in_batches(column, at_once, shape, together, batches) == (at_once[column] != before).sum()
+    assert (at_once == one_by_one).all()
+    assert np.allclose(singly.price, together.price, atol=1e-3)
 
 
 def test_people_move_to_where_tables_lack_them() -> None:

@@ -36,7 +36,8 @@ NOISE = "dpengine/measure/rows_and_noise.py"
 OF_STRATEGY = "tests/measure/test_strategy.py"
 CONSISTENCY = "dpengine/estimate/consistency.py"
 OF_CONSISTENCY = "tests/estimate/test_consistency.py"
-OF_ROWS = "tests/synthesis/test_by_columns.py::test_rows_of_measured_larger_tables_are_many_and_follow_them"
+BY_TABLES = "dpengine/synthesis/by_tables.py"
+OF_ROWS = "tests/synthesis/test_by_tables.py"
 
 SEARCH = "dpengine/measure/search.py"
 OF_SEARCH = "tests/measure/test_search.py"
@@ -1106,8 +1107,8 @@ FAULTS = [
     Fault(
         "what was measured of larger tables in a ring is not used",
         CONSISTENCY,
-        "return replace(model, even=True, wide=wide)",
-        "return replace(model, even=True)",
+        "return replace(model, wide=wide)",
+        "return model",
         OF_CONSISTENCY + "::test_larger_tables_in_a_ring_follow_their_pairs_and_agree",
     ),
     Fault(
@@ -1146,18 +1147,32 @@ FAULTS = [
         OF_CONSISTENCY + "::test_larger_tables_in_a_ring_go_through_one_table_only_if_it_is_small_and_noise_little",
     ),
     Fault(
-        "rows of measured larger tables are as few as those of a model",
-        "dpengine/synthesis/generate_rows.py",
-        "        most = most_rows(model)\n",
-        "        pass\n",
-        OF_ROWS,
+        "rows are told of no table that was measured directly",
+        CONSISTENCY,
+        "direct=tuple(tables)",
+        "direct=()",
+        OF_CONSISTENCY + "::test_rows_of_some_measured_pairs_are_as_near_as_these",
     ),
     Fault(
-        "rows of measured larger tables are not moved at the end",
-        "dpengine/synthesis/by_columns.py",
-        "moves = bool(model.wide) or (",
-        "moves = (",
-        OF_ROWS,
+        "rows follow pairs that were not measured",
+        BY_TABLES,
+        "pairs = () if model.direct else combinations(model.one, 2)",
+        "pairs = combinations(model.one, 2)",
+        OF_ROWS + "::test_pairs_that_were_not_measured_are_not_followed",
+    ),
+    Fault(
+        "rows of measured tables are not moved at the end",
+        BY_TABLES,
+        "    _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))\n",
+        "",
+        OF_ROWS + "::test_rows_are_near_all_measured_tables",
+    ),
+    Fault(
+        "people who share rows never leave them",
+        BY_TABLES,
+        "range(ROUNDS if rows < people else 0)",
+        "range(0)",
+        OF_ROWS + "::test_people_who_share_rows_leave_them_where_there_are_too_many",
     ),
     Fault(
         "a published number of people with an amount is taken for the measured one",

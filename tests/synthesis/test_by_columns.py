@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -13,9 +12,7 @@ import pytest
 from dpengine.estimate.moves import Tables
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import by_columns as module
-from dpengine.synthesis import generate_rows
 from dpengine.synthesis.by_columns import BELOW_MEAN, LIMIT, POWER, QUICK, by_columns
-from dpengine.synthesis.generate_rows import realise
 from tests.synthesis.test_generate_rows import NAMES, model_of
 
 ROWS = 1_000
@@ -56,38 +53,3 @@ def test_rows_move_by_their_own_tables_of_three_columns(monkeypatch: pytest.Monk
         again.fill(k, counts - wanted + BELOW_MEAN, wanted, POWER)
     assert np.allclose(tables.price, again.price, atol=1e-3)
     assert np.allclose(tables.cell_weights, again.cell_weights)
-
-
-def measured(people: int) -> Pairwise:
-    """Pairs and tables of three columns that depend on each other, as if measured without noise."""
-    rng = np.random.default_rng(7)
-    a, b, d = rng.binomial(5, 0.4, (3, people))
-    codes = np.stack([a, b, (a + b + (rng.random(people) < 0.1)) % 6, d])
-    wide = {}
-    for columns in combinations(range(4), 3):
-        counts = np.zeros((6, 6, 6))
-        np.add.at(counts, tuple(codes[list(columns)]), 1)
-        wide[tuple(NAMES[column] for column in columns)] = counts + 1e-9
-    return replace(model_of(codes, 6), even=True, wide=wide)
-
-
-@pytest.mark.parametrize("few", [False, True])
-def test_rows_of_measured_larger_tables_are_many_and_follow_them(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0.002 of all people are in a wrong cell: 0.03 if rows were as few as those of a model, or were not moved.
-
-    Where tables of three columns have too many cells to be followed, more rows would only take longer.
-    """
-    for where, name, limit in ((generate_rows, "MAX_ONCE", 2**10), (generate_rows, "COARSE_WIDE", 2**11),
-                               (module, "MAX_ROWS", 2**10)):  # fmt: skip
-        monkeypatch.setattr(where, name, limit)
-    if few:
-        monkeypatch.setattr(module, "MAX_CELLS", 100)
-    dealt: list[int] = []
-    tree = generate_rows._along_tree
-    monkeypatch.setattr(generate_rows, "_along_tree", lambda *given: (dealt.append(given[2]), tree(*given))[1])
-    expected = measured(30_000)
-    rows = realise(expected, 3)
-    assert dealt == ([2**11] if few else [])
-    if not few:
-        off = sum(np.abs(rows.table(columns) - counts).sum() for columns, counts in expected.wide.items())
-        assert off < 0.01 * 4 * 30_000

@@ -1,0 +1,13 @@
+"""Whole counts of a model of which all tables of so many columns are published."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.synthesis.generate_rows import SyntheticRows, realise
+
+
+def dealt(model: ConsistentTables | Pairwise, widest: int) -> ConsistentTables | SyntheticRows:
+    return model if isinstance(model, ConsistentTables) else realise(model, [*combinations(model.one, widest)])
