@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -61,6 +62,7 @@ from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.estimate.found_cells import resolve
 from dpengine.marginals.measurement import Search
 from dpengine.spec import strict_yaml
+from dpengine.spec.domain import zones_of
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _
@@ -232,6 +234,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         checked.schema_version < 3 or estimator(plan) not in (Estimator.MODEL, Estimator.PARTS)
     ):
         wrong.append("model_error")
+    if not _names_clocks(checked.software, plan):
+        wrong.append("software → tzdata")
     if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
     if not is_stated(checked.strategy, plan):
@@ -243,6 +247,14 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
+
+
+def _names_clocks(software: Mapping[str, str], plan: Plan) -> bool:
+    """Return whether a version of the package of time zones is stated if the plan has a zone, and only then."""
+    stated = software.get("tzdata")
+    if not zones_of(map(plan.column, plan.released)):
+        return stated is None
+    return stated is not None and re.fullmatch("20[0-9]{2}[.][0-9]{1,3}([.]post[0-9]{1,2})?", stated) is not None
 
 
 def _differ(one: object, other: object) -> bool:
