@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpengine.bundle.estimator import Estimator, estimator
-from dpengine.bundle.found_file import MAX_BOXES
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.estimate.model_intervals import POWERS
 from dpengine.exact import rational
+from dpengine.marginals.box_strata import fewest_boxes, most_answers, most_boxes
 from dpengine.marginals.measurement import (
     AUDIT,
     AUDIT_EDGES,
@@ -48,8 +48,9 @@ def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
         return [": a measurement for this purpose is not merged, or of persons"]
     if purpose in (BOXES, BOXES_ASKED):
         fits = entry.sensitivity == rows and entry.mechanism == DISCRETE_LAPLACE
-        most = MAX_BOXES * plan.cells(tuple(entry.columns)) * (1 + len(entry.columns) * (purpose == BOXES_ASKED))
-        drawn = 0 < entry.cells <= most
+        columns, asked = [plan.column(name) for name in entry.columns], purpose == BOXES_ASKED
+        least, most = fewest_boxes(columns) + asked, most_boxes(columns) + most_answers(columns) * asked
+        drawn = least <= entry.cells <= most
     elif purpose == AUDIT:
         fits = entry.sensitivity % (GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE
         drawn = entry.cells in AUDIT_EDGES and not entry.columns
