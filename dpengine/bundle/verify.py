@@ -292,7 +292,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
             )
     if damaged:
         raise ReleaseError(damaged)
-    return faults
+    return faults + (cross_check.of_all() if cross_check is not None and not faults else [])
 
 
 def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]:

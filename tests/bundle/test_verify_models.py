@@ -280,4 +280,4 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     deviation = np.sqrt(300)  # of the total, from two columns whose counts have variance 2
     published_as = np.round(fitted, 3)
     honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
-    assert (bounds.half_widths(("a", "b"), published_as) <= honest + 1e-9).all()
+    assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()

@@ -7,10 +7,12 @@ rules that a later version may improve; so only the limits of the audit's part a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpengine.bundle.checks.model_check import StatedError
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.estimate.model_intervals import POWERS
@@ -28,7 +30,7 @@ from dpengine.marginals.measurement import (
 )
 from dpengine.spec.plan import Plan
 
-__all__ = ["has_early_audit", "wrong_audit", "wrong_purpose"]
+__all__ = ["has_early_audit", "stated_error", "wrong_audit", "wrong_purpose"]
 
 SINCE = 7  # earlier versions may have written others
 AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
@@ -71,6 +73,14 @@ def has_early_audit(checked: Manifest) -> bool:
     """Return whether a model was audited by seven sizes or not at all: its intervals may be of an earlier form."""
     sizes = [entry.cells for entry in checked.measurements if entry.purpose == AUDIT]
     return not sizes or max(sizes) == max(AUDIT_EDGES)
+
+
+def stated_error(checked: Manifest) -> StatedError | None:
+    """Return the error that is stated for a model, and the noise of its audit; None in earlier versions."""
+    audit, error = next((entry for entry in checked.measurements if entry.purpose == AUDIT), None), checked.model_error
+    if audit is None or error is None or checked.schema_version < SINCE:
+        return None
+    return StatedError((error.factor, error.power), float(rational(audit.scale)) / GRAIN * math.sqrt(audit.cells))
 
 
 def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
-from dpengine.bundle.checks.choice_check import has_early_audit, wrong_audit, wrong_purpose
+from dpengine.bundle.checks.choice_check import has_early_audit, stated_error, wrong_audit, wrong_purpose
 from dpengine.bundle.checks.division_check import wrong_division, wrong_parts
 from dpengine.bundle.checks.model_check import ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
@@ -143,7 +143,7 @@ def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     measured = _with_shapes(checked, plan, whole)
     if any(half_width(plan, (name,), measured) is None for name in plan.counted):
         return None
-    return ModelBounds(plan, measured)
+    return ModelBounds(plan, measured, stated_error(checked))
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
