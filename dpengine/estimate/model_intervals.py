@@ -191,6 +191,7 @@ def least_factor(shape: float, power: float, noise: float) -> float:
 
 def shape_of(expected: Floats, power: float) -> float:
     """Return the sum of `expected` counts to a power, below 1 of these themselves: of errors, if no column has all."""
+    expected = np.maximum(expected, 0)
     return float(np.where(expected < 1, expected, expected**power).sum())
 
 

@@ -8,10 +8,117 @@ __all__ = ["FAULTS"]
 
 VERIFY = "dpengine/bundle/verify.py"
 RESULT = "dpengine/results/result.py"
+DIVISION = "dpengine/bundle/checks/division_check.py"
+CHOICES = "dpengine/bundle/checks/choice_check.py"
+MODELS = "dpengine/bundle/checks/model_check.py"
+PRICES = "dpengine/bundle/checks/price_check.py"
 
 CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there"
 
+OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
+OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
+OF_MODELS = (
+    "tests/bundle/test_verify_models.py::"
+    "test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
+)
+
 FAULTS = [
+    # How ε was divided
+    Fault(
+        "verify takes any shares of a search",
+        DIVISION,
+        "if not _is_optimal(plan, whole):",
+        "if False:",
+        OTHER_SHARES,
+        quick=True,
+    ),
+    Fault(
+        "verify takes shares of a search that are far from the best",
+        DIVISION,
+        "OF_A_SEARCH = 0.05",
+        "OF_A_SEARCH = 2.0",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of crossed levels",
+        DIVISION,
+        "yield from _wrong_levels(plan, whole)",
+        "yield from ()",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of levels within a part",
+        DIVISION,
+        "yield from _wrong_levels(part, of_part)",
+        "yield from ()",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "a thousandth of ε that is better elsewhere is not noticed",
+        "dpengine/marginals/level_division.py",
+        "all(level_loss(tree, added, each) >= least",
+        "all(level_loss(tree, added, each) >= 0.5 * least",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of tables of rows and of persons",
+        DIVISION,
+        "if len(plan.tallies) < 2:",
+        "if True:",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of parts",
+        DIVISION,
+        'if epsilon != share:\n            yield f"manifest.json: of ε, {name}',
+        'if False:\n            yield f"manifest.json: of ε, {name}',
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify does not look at the shares of parts",
+        PRICES,
+        "faults += wrong_parts(",
+        "wrong_parts(",
+        OTHER_SHARES,
+    ),
+    # Boxes, and the error of a model
+    Fault(
+        "verify takes fewer boxes than there are strata",
+        CHOICES,
+        "drawn = least <= entry.cells <= most",
+        "drawn = 0 < entry.cells <= most",
+        OF_RANGES,
+    ),
+    Fault(
+        "verify takes more boxes than a tree has",
+        CHOICES,
+        "drawn = least <= entry.cells <= most",
+        "drawn = least <= entry.cells <= 2 * most",
+        OF_RANGES,
+    ),
+    Fault(
+        "verify takes an error of a model below the noise of its audit",
+        MODELS,
+        "if factor < NEARLY * least_factor(",
+        "if factor < 0 * least_factor(",
+        "tests/bundle/test_verify_models.py::"
+        "test_an_error_below_the_noise_of_its_audit_is_refused_with_all_that_follows_from_it",
+    ),
+    Fault(
+        "verify takes intervals of a model that are wider than its error",
+        MODELS,
+        "if widest is not None and (least > widest",
+        "if False and (least > widest",
+        OF_MODELS,
+    ),
+    Fault(
+        "verify takes intervals of a model that leave its error out",
+        MODELS,
+        "(NEARLY * believed[0], believed[1])",
+        "(0.0, believed[1])",
+        OF_MODELS,
+    ),
+    # The clocks of zones
     Fault(
         "a release does not record which package said when clocks are set",
         RESULT,

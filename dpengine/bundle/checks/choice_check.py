@@ -65,7 +65,7 @@ def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
         drawn = entry.cells == 0 and not entry.columns
     return [
         *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
-        *([] if drawn else [": more numbers were drawn than for this purpose, or of other columns"]),
+        *([] if drawn else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
     ]
 
 
