@@ -63,6 +63,7 @@ def test_intervals_hold_the_true_quantile(epsilon: str, spread: str) -> None:
 
 
 def test_without_noise_a_quantile_is_near_and_its_interval_two_pieces_wide() -> None:
+    """The exact odds of all choices: one is wrong with a probability of 5·10⁻³⁴."""
     groups, others, pay = people("skewed")
     cells = release_of(with_knots(1000), (groups, others, pay)).cells(("g",))
     for part, true in zip(PARTS, true_quantiles(groups, pay), strict=True):
@@ -104,6 +105,7 @@ class NoNoise:
 
 
 def test_people_at_the_bounds_are_seen_there() -> None:
+    """The exact odds of all choices: one is wrong with a probability of 2·10⁻⁹⁹, and then by a step or more."""
     groups = np.repeat(np.arange(len(SIZES)), 2000)
     pay = np.where(np.arange(groups.size) % 10 < 4, 0, np.where(np.arange(groups.size) % 10 < 6, 420, 1000))
     cells = release_of(with_knots(5), (groups, groups % 3, pay)).cells(("g",))
