@@ -1,8 +1,9 @@
 """Quantiles of amounts: in intervals that hold, near the true ones, on the grid, and rising with their part.
 
 Intervals reach from knot to knot, so they hold 99 times in 100 even where knots are close and there is much noise. Of
-the 900 that are tried, fewer than 94 in 100 hold by chance less than once in 10⁹ runs; intervals of half the width hold
-in 91 of 100.
+the 900 that are tried, fewer than 94 in 100 hold with a probability below 10⁻⁸ in each of the three cases. (Chernoff's
+bound for 300 groups of three intervals, whose misses were counted in 5,200 to 8,600 groups, at the upper 10⁻⁶ limits of
+their frequencies; by the frequencies themselves it is below 10⁻²⁰.) Intervals of half the width hold in 91 of 100.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ CHOICES = "dpengine/bundle/checks/choice_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 
+MECHANISM = "dpengine/mechanism.py"
+
+CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_and_each_question_chooses_rows_anew"
 CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there"
 
 OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
@@ -139,5 +142,78 @@ FAULTS = [
         "return stated is not None and re.fullmatch",
         "return stated is None or re.fullmatch",
         CLOCKS,
+    ),
+    # Who counts, by which key, and mechanisms of others
+    Fault(
+        "which rows of a person count is the same for all data",
+        "dpengine/release.py",
+        'ledger.derive_key("truncation", fingerprint, plan_id.encode())',
+        'b"any"',
+        CHOSEN,
+        quick=True,
+    ),
+    Fault(
+        "which rows of a person count does not depend on the plan",
+        "dpengine/release.py",
+        'ledger.derive_key("truncation", fingerprint, plan_id.encode())',
+        'ledger.derive_key("truncation", fingerprint)',
+        CHOSEN,
+    ),
+    Fault(
+        "which rows of a person count in a mechanism is the same for all data",
+        MECHANISM,
+        'book.derive_key("truncation", fingerprint, plan_id.encode())',
+        'b"any"',
+        CHOSEN,
+    ),
+    Fault(
+        "a mechanism of others takes each row for a person",
+        MECHANISM,
+        "Noise(plan.epsilon, plan.unit.rows)",
+        "Noise(plan.epsilon)",
+        "tests/test_rows_chosen.py::test_the_noise_of_a_mechanism_covers_all_rows_of_a_person",
+        quick=True,
+    ),
+    Fault(
+        "a mechanism of others may spend a float",
+        MECHANISM,
+        "rational(epsilon, strict=True)",
+        "rational(epsilon)",
+        "tests/test_rows_chosen.py::test_a_mechanism_that_spends_a_float_shows_nothing",
+    ),
+    Fault(
+        "a release id may be used for two releases",
+        "dpengine/accounting/ledger.py",
+        "if book.named(outcome.release_id) is not None:",
+        "if False:",
+        "tests/accounting/test_ledger.py::test_a_release_id_is_used_once",
+    ),
+    Fault(
+        "a release that the budget refuses is counted first",
+        "dpengine/accounting/ledger.py",
+        "                _refuse(book, charge, [])\n",
+        "",
+        "tests/accounting/test_ledger.py::test_nothing_is_drawn_when_the_cap_refuses",
+    ),
+    Fault(
+        "a refused charge keeps its approval",
+        "dpengine/accounting/ledger.py",
+        "                self.approvals.lapse(charge)\n                raise",
+        "                raise",
+        "tests/accounting/approval/test_records.py::test_an_approval_lapses_with_the_charge_that_the_budget_refuses",
+    ),
+    Fault(
+        "which rows of a person count in an answer is the same for all data",
+        "dpengine/ask.py",
+        'book.derive_key("truncation", fingerprint, question.key.encode())',
+        'b"any"',
+        "tests/test_ask.py",
+    ),
+    Fault(
+        "a mechanism of others may write to the exact counts",
+        MECHANISM,
+        "            counts.setflags(write=False)\n",
+        "            pass\n",
+        "tests/test_plugins.py::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
     ),
 ]
