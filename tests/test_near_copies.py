@@ -108,6 +108,17 @@ def test_tampered_copies_cannot_be_averaged(ledger: dpe.Ledger) -> None:
     assert ledger.spent("clinic") == Fraction(1, 2)
 
 
+def test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses(
+    ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.set_cap("clinic", "1/10")
+    monkeypatch.delattr("dpengine.release._measured")
+    with pytest.raises(dpe.BudgetError, match="looks like that of 'clinic'"):
+        dpe.release(CLINIC.iloc[1:], plan_of("fresh"), ledger)
+    with pytest.raises(dpe.LedgerError, match="after noise had been drawn"):  # the control
+        dpe.release(people(2), plan_of("fresh"), ledger)
+
+
 def test_other_people_of_the_same_distribution_have_their_own_budget(ledger: dpe.Ledger) -> None:
     """False alarms: at most 1e-4 for each pair of tables, and none for these seeds."""
     for seed in range(2, 6):
@@ -118,7 +129,9 @@ def test_other_people_of_the_same_distribution_have_their_own_budget(ledger: dpe
 
 def test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own(ledger: dpe.Ledger) -> None:
     copy = CLINIC.iloc[3:]
+    ledger.set_cap("clinic", "1/10")
     dpe.release(copy, plan_of("others"), ledger, other_people=True)
+    ledger.set_cap("clinic", "1/2")
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(1, 10), Fraction(1, 10))
     (stated,) = ledger.history("others")[0].recognised
     assert stated == Resemblance(ledger.history("clinic")[0].release_id, "clinic", stated.overlap, other_people=True)

@@ -15,7 +15,7 @@ PRICES = "dpengine/bundle/checks/price_check.py"
 
 MECHANISM = "dpengine/mechanism.py"
 
-CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_and_each_question_chooses_rows_anew"
+CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_and_mechanism_chooses_rows_anew"
 CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there"
 
 OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
@@ -215,5 +215,43 @@ FAULTS = [
         "            counts.setflags(write=False)\n",
         "            pass\n",
         "tests/test_plugins.py::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
+    ),
+    Fault(
+        "noise is drawn before the budget of near copies is looked at",
+        "dpengine/accounting/ledger.py",
+        "                _refuse(book, charge, alike)\n                if report",
+        "                if report",
+        "tests/test_near_copies.py::test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses",
+    ),
+    Fault(
+        "who is stated to be other people shares a budget all the same",
+        "dpengine/accounting/ledger.py",
+        "[] if charge.other_people else alike",
+        "alike",
+        "tests/test_near_copies.py::test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own",
+    ),
+    # How near estimates are to the truth
+    Fault(
+        "a bad guess is followed blindly",
+        "dpengine/marginals/shrinkage.py",
+        "    if noise_alone >= likelihood:\n",
+        "    if True:\n",
+        "tests/marginals/test_shrinkage.py::test_a_good_guess_helps_and_a_bad_one_hurts_little",
+    ),
+    Fault(
+        "tables of mostly empty cells are shrunk like full ones",
+        "dpengine/marginals/shrinkage.py",
+        "        if likely > likelihood + SURER:\n",
+        "        if False:\n",
+        "tests/marginals/test_sparse_prior.py::"
+        "test_a_table_in_which_one_column_decides_another_is_far_nearer_to_the_truth",
+    ),
+    Fault(
+        "a single column is not smoothed",
+        "dpengine/estimate/consistency.py",
+        "        return smooth(estimate, scale, total)",
+        "        return project(estimate, round(total))",
+        "tests/estimate/test_consistency.py::"
+        "test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many",
     ),
 ]
