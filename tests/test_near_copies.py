@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses(
     ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.set_cap("clinic", "1/10")
-    monkeypatch.delattr("dpengine.release._measured")
+    monkeypatch.delattr(import_module("dpengine.release"), "_measured")
     with pytest.raises(dpe.BudgetError, match="looks like that of 'clinic'"):
         dpe.release(CLINIC.iloc[1:], plan_of("fresh"), ledger)
     with pytest.raises(dpe.LedgerError, match="after noise had been drawn"):  # the control
