@@ -16,6 +16,7 @@ import pytest
 
 import dpengine as dpe
 from dpengine.accounting.entry import Resemblance
+from dpengine.ask import ask_rows_kept, rows_kept_questions
 from tests.accounting.test_ledger import look
 
 pytestmark = [
@@ -168,6 +169,14 @@ def test_questions_share_the_budget_of_near_copies(ledger: dpe.Ledger) -> None:
     assert ledger.spent("clinic") == Fraction(3, 10)
     dpe.ask(copy.iloc[1:], question("others"), ledger, other_people=True)
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(3, 10), Fraction(1, 5))
+
+
+def test_questions_about_bounds_are_all_or_none_for_a_near_copy(ledger: dpe.Ledger) -> None:
+    """The first one alone would be allowed: what was spent on the clinic leaves 0.4."""
+    copy = CLINIC.assign(who=range(ROWS)).iloc[5:]
+    with pytest.raises(dpe.BudgetError, match=r"cost 0\.45"):
+        ask_rows_kept(copy, rows_kept_questions("fresh", "who", [1, 4], "0.45"), ledger)
+    assert (ledger.spent("clinic"), ledger.spent("fresh")) == (Fraction(1, 10), 0)
 
 
 def test_tables_of_another_owner_are_not_recognised(ledger: dpe.Ledger) -> None:

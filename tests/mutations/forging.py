@@ -230,6 +230,20 @@ FAULTS = [
         "alike",
         "tests/test_near_copies.py::test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own",
     ),
+    Fault(
+        "questions about bounds ignore what was spent on near copies",
+        "dpengine/ask.py",
+        "alike = [] if other_people else resembling(table, question, fingerprint, ledger)",
+        "alike = []",
+        "tests/test_near_copies.py::test_questions_about_bounds_are_all_or_none_for_a_near_copy",
+    ),
+    Fault(
+        "sums of more than 64 bits become floats",
+        "dpengine/mechanisms/scalar_queries.py",
+        "np.array(values, dtype=object), scale",
+        "np.array(values), scale",
+        "tests/mechanisms/test_scalar_queries.py::test_noise_is_added_to_numbers_of_any_size_exactly",
+    ),
     # How near estimates are to the truth
     Fault(
         "a bad guess is followed blindly",
