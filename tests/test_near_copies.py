@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import dpengine as dpe
 from dpengine.accounting.entry import Resemblance
+from dpengine.ask import ask_rows_kept, rows_kept_questions
 from tests.accounting.test_ledger import look
 
 pytestmark = [
@@ -108,6 +110,17 @@ def test_tampered_copies_cannot_be_averaged(ledger: dpe.Ledger) -> None:
     assert ledger.spent("clinic") == Fraction(1, 2)
 
 
+def test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses(
+    ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.set_cap("clinic", "1/10")
+    monkeypatch.delattr(import_module("dpengine.release"), "_measured")
+    with pytest.raises(dpe.BudgetError, match="looks like that of 'clinic'"):
+        dpe.release(CLINIC.iloc[1:], plan_of("fresh"), ledger)
+    with pytest.raises(dpe.LedgerError, match="after noise had been drawn"):  # the control
+        dpe.release(people(2), plan_of("fresh"), ledger)
+
+
 def test_other_people_of_the_same_distribution_have_their_own_budget(ledger: dpe.Ledger) -> None:
     """False alarms: at most 1e-4 for each pair of tables, and none for these seeds."""
     for seed in range(2, 6):
@@ -118,7 +131,9 @@ def test_other_people_of_the_same_distribution_have_their_own_budget(ledger: dpe
 
 def test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own(ledger: dpe.Ledger) -> None:
     copy = CLINIC.iloc[3:]
+    ledger.set_cap("clinic", "1/10")
     dpe.release(copy, plan_of("others"), ledger, other_people=True)
+    ledger.set_cap("clinic", "1/2")
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(1, 10), Fraction(1, 10))
     (stated,) = ledger.history("others")[0].recognised
     assert stated == Resemblance(ledger.history("clinic")[0].release_id, "clinic", stated.overlap, other_people=True)
@@ -154,6 +169,14 @@ def test_questions_share_the_budget_of_near_copies(ledger: dpe.Ledger) -> None:
     assert ledger.spent("clinic") == Fraction(3, 10)
     dpe.ask(copy.iloc[1:], question("others"), ledger, other_people=True)
     assert (ledger.spent("clinic"), ledger.spent("others")) == (Fraction(3, 10), Fraction(1, 5))
+
+
+def test_questions_about_bounds_are_all_or_none_for_a_near_copy(ledger: dpe.Ledger) -> None:
+    """The first one alone would be allowed: what was spent on the clinic leaves 0.4."""
+    copy = CLINIC.assign(who=range(ROWS)).iloc[5:]
+    with pytest.raises(dpe.BudgetError, match=r"cost 0\.45"):
+        ask_rows_kept(copy, rows_kept_questions("fresh", "who", [1, 4], "0.45"), ledger)
+    assert (ledger.spent("clinic"), ledger.spent("fresh")) == (Fraction(1, 10), 0)
 
 
 def test_tables_of_another_owner_are_not_recognised(ledger: dpe.Ledger) -> None:

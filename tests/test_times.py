@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import json
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from dpengine.bundle import report
 from dpengine.bundle.write import pack
 from dpengine.release import true_counts
 from dpengine.spec import notation
+from tests.bundles import members_of, with_portals, zipped
 
 TRIPS = pa.table(
     {
@@ -115,6 +118,37 @@ def test_a_release_by_the_clock_of_a_zone_is_verified_and_names_the_clock(tmp_pa
     with zipfile.ZipFile(io.BytesIO(plain.bundle)) as bundle:
         assert "clock" not in bundle.read("README.txt").decode()
         assert "zone" not in bundle.read("plan.yaml").decode()
+
+
+@pytest.mark.parametrize(
+    ("columns", "stated", "fits"),
+    [
+        (BERLIN, "2025.2", True),
+        (BERLIN, "2022.7.post1", True),
+        (BERLIN, None, False),
+        (BERLIN, "2025b-of-mine", False),
+        (BERLIN, "1.0", False),
+        (COLUMNS, None, True),
+        (COLUMNS, "2025.2", False),
+    ],
+)
+def test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there(
+    columns: list[dict[str, Any]], stated: str | None, fits: bool
+) -> None:
+    made = dpe.release(INSTANTS, plan_of(columns=columns, tables=[["hour", "weekday"]]), dpe.Ledger.in_memory())
+    known = made.manifest["software"].get("tzdata")
+    assert known == (version("tzdata") if columns is BERLIN else None)
+    members = members_of(made.bundle)
+    manifest = json.loads(members["manifest.json"])
+    manifest["software"] = {name: each for name, each in manifest["software"].items() if name != "tzdata"}
+    manifest["software"] |= {} if stated is None else {"tzdata": stated}
+    members["manifest.json"] = json.dumps(manifest).encode()
+    forged = zipped(with_portals(members))
+    if fits:
+        assert dpe.verify(forged)["software"].get("tzdata") == stated
+    else:
+        with pytest.raises(dpe.ReleaseError, match="software → tzdata"):
+            dpe.verify(forged)
 
 
 def test_the_bundle_says_which_columns_count_by_which_clock() -> None:

@@ -28,7 +28,7 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.marginals.measurement import QUANTILES, SEARCH
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.spec.domain import Amount, Category, Date, Number, Time
+from dpengine.spec.domain import Amount, Category, Date, Number, Time, zones_of
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     KINDS,
@@ -196,8 +196,7 @@ def about(plan: Plan) -> dict[str, Any]:
 def _clocks(plan: Plan) -> dict[str, str]:
     """Return the zones by whose clocks times count, each with the names of its columns."""
     times = [column for column in map(plan.column, plan.released) if isinstance(column, Date | Time) and column.zone]
-    zones = sorted({str(column.zone) for column in times})
-    return {zone: join_names([column.heading for column in times if column.zone == zone]) for zone in zones}
+    return {zone: join_names([column.heading for column in times if column.zone == zone]) for zone in zones_of(times)}
 
 
 def promise(plan: Plan) -> dict[str, Any]:

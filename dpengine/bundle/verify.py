@@ -6,20 +6,23 @@ of the file. These are not checked:
 
 - whose key it is: anyone can make a release and sign it with a key of their own;
 - the texts for people, `PROSE`: they are compared with their SHA-256 in the manifest, but not read;
-- what the file alone says of how it was made: id and date, versions of software, the noise in the sentence why this
-  strategy was chosen, which tables were measured, how ε was divided among choices, boxes, levels and kinds of tables
-  (but for the limits of an audit's part), how many boxes there are (but for a maximum), the error of a model, and the
-  noisy counts from which cells were found, as far as they give the same cells. A later version may divide ε better, so
-  what this one would do proves nothing; only among tables that are measured as they are, every version divides it
-  alike;
+- what the file alone says of how it was made: id and date, versions of software (but that of the clocks is stated
+  where a zone is), the noise in the sentence why this strategy was chosen, which tables were measured, and the noisy
+  counts from which cells were found, as far as they give the same cells;
+- how ε was divided where that follows from noisy answers: among choices, boxes, and the columns and pairs of a model
+  (but for the limits of an audit's part). How many boxes there are follows from noisy counts too; the plan bounds it
+  from both sides. All other shares of ε are checked (`checks.division_check`);
+- the error of a model beyond what its intervals and the noise of its audit say: too large an error is noticed only
+  where intervals would be wider. In a plan that is measured in parts, the error is not checked;
 - intervals that depend on more than the file holds: those of a model, of boxes, and of means, sums, quantiles and
   slopes. They must contain their number. Those of a model must also lie around their estimates, and be as wide as the
-  manifest states for their table; how wide that is follows for the total and single columns. Others are at least as
-  wide as the noise of their columns alone (before version 7, half-widths of the total and of columns are bounded from
-  below only, and other intervals are not if the audit has seven sizes). Estimates from boxes must be near their
-  intervals. For sums and means, widths are checked, and that all lie around the same sums, as far as the measured
-  tables say it: not if the plan is measured in parts, by a model, or counts persons, and for means less closely if
-  values may be missing. Intervals of quantiles must end at knots.
+  manifest states for their table, and as the noise of its columns and the model's error make them; how wide that is
+  follows for the total and single columns. Others are at least as wide as the noise of their columns alone (before
+  version 7, half-widths of the total and of columns are bounded from below only, and other intervals are not if the
+  audit has seven sizes). Estimates from boxes must be near their intervals. For sums and means, widths are checked,
+  and that all lie around the same sums, as far as the measured tables say it: not if the plan is measured in parts, by
+  a model, or counts persons, and for means less closely if values may be missing. Intervals of quantiles must end at
+  knots.
 
 There are four outcomes: signed and intact; signed by another key than the expected one; unsigned, as bundles of earlier
 versions are; changed after it was signed. Removing the signature makes an unsigned bundle, and nothing in what is left
@@ -32,6 +35,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -61,6 +65,7 @@ from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.estimate.found_cells import resolve
 from dpengine.marginals.measurement import Search
 from dpengine.spec import strict_yaml
+from dpengine.spec.domain import zones_of
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import headings_of, name_of
 from dpengine.translation.catalogue import _
@@ -232,6 +237,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         checked.schema_version < 3 or estimator(plan) not in (Estimator.MODEL, Estimator.PARTS)
     ):
         wrong.append("model_error")
+    if not _names_clocks(checked.software, plan):
+        wrong.append("software → tzdata")
     if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
     if not is_stated(checked.strategy, plan):
@@ -243,6 +250,14 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [_("manifest.json: {where} is not what plan.yaml says", where=where) for where in wrong]
+
+
+def _names_clocks(software: Mapping[str, str], plan: Plan) -> bool:
+    """Return whether a version of the package of time zones is stated if the plan has a zone, and only then."""
+    stated = software.get("tzdata")
+    if not zones_of(map(plan.column, plan.released)):
+        return stated is None
+    return stated is not None and re.fullmatch("20[0-9]{2}[.][0-9]{1,3}([.]post[0-9]{1,2})?", stated) is not None
 
 
 def _differ(one: object, other: object) -> bool:
@@ -280,7 +295,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
             )
     if damaged:
         raise ReleaseError(damaged)
-    return faults
+    return faults + (cross_check.of_all() if cross_check is not None and not faults else [])
 
 
 def _half_widths(checked: Manifest, plan: Plan) -> dict[Columns, float | Floats]:

@@ -36,10 +36,13 @@ __all__ = [
     "POWERS",
     "believed_error",
     "error_by_size",
+    "least_believed_error",
+    "least_factor",
     "least_half_widths",
     "mean_errors",
     "model_half_widths",
     "of_95_in_100",
+    "shape_of",
     "usual_error",
 ]
 
@@ -87,9 +90,13 @@ def model_half_widths(
 
 
 def least_half_widths(
-    expected: Floats, scales: Sequence[float], own_scale: float | None = None, people: float | None = None
+    expected: Floats,
+    scales: Sequence[float],
+    own_scale: float | None = None,
+    people: float | None = None,
+    error: tuple[float, float] = (0.0, USUAL),
 ) -> Floats:
-    """Return what the noise of single columns alone gives: at most `model_half_widths`, whatever the error.
+    """Return at most `model_half_widths`; by default what the noise of single columns alone gives, whatever the error.
 
     It is also at most what earlier versions gave, whose counts did not grow with the uncertainty of the total.
 
@@ -102,7 +109,8 @@ def least_half_widths(
         np.minimum(now, EARLIER_WIDE * (part * total + most / part.size))
         for now, part in zip(_off(expected, scales, people), _parts(expected), strict=True)
     ]
-    squares = sum(_squares_of_each(expected, off), np.zeros(expected.shape))
+    errors = TAIL * mean_errors(expected, *error) * _freedom(_parts(expected))
+    squares = sum(_squares_of_each(expected, off), errors**2)
     return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
 
 
@@ -164,6 +172,27 @@ def believed_error(error: tuple[float, float], audit: Audit, people: float, epsi
     total = max(float(audit.sums.sum()) / audit.grain, 0.0)
     surely = factor * max(total - CLEAR * noise, 0.0) / (total + noise)
     return min(factor, max(MAX_MISSED * _missed(people, epsilon), surely)), power
+
+
+def least_believed_error(error: tuple[float, float], people: float, epsilon: float) -> tuple[float, float]:
+    """Return the least that `believed_error` may be, whatever sums an audit has."""
+    factor, power = error
+    return min(factor, MAX_MISSED * _missed(people, epsilon)), power
+
+
+def least_factor(shape: float, power: float, noise: float) -> float:
+    """Return the least factor of `error_by_size`: that of an audit whose sums are 0, from the `noise` in all of them.
+
+    `shape` is at least the sum of `shape_of` all audited tables.
+    """
+    factor: float = noise / max(shape, EMPTY**power)
+    return factor
+
+
+def shape_of(expected: Floats, power: float) -> float:
+    """Return the sum of `expected` counts to a power, below 1 of these themselves: of errors, if no column has all."""
+    expected = np.maximum(expected, 0)
+    return float(np.where(expected < 1, expected, expected**power).sum())
 
 
 def usual_error(rows: float, epsilon: float) -> tuple[float, float]:

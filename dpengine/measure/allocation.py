@@ -8,7 +8,6 @@ scale sensitivity/ε_S. The shares compose by addition (Dwork & Roth 2014, Theor
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
@@ -18,10 +17,10 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.marginals.division import divided_by_cells, shares_of_amounts, weight_within
+from dpengine.marginals.division import divided_by_cells, shares_of_amounts
 from dpengine.marginals.graphs import junction_order, maximal
-from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
+from dpengine.marginals.total_variance import VarianceOfShares, root_of_tally, total_variance
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.plan import Plan
@@ -38,7 +37,6 @@ __all__ = [
     "check_rings",
     "divide_over_tallies",
     "needs_a_model",
-    "total_variance",
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # cells of a table of all columns through which others agree
@@ -179,27 +177,6 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     return optimal if better else direct
 
 
-def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
-    """Return the variance summed over all cells of `tables`, times their weights.
-
-    It is that of continuous Laplace noise, so that rankings do not depend on ε.
-    """
-    variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
-    if len(allocations) == 1:  # every published cell is a plain sum
-        cells = plan.cells(allocations[0].columns)
-        return math.fsum(_own_weight(plan, table) * cells * variances[0] for table in tables)
-    sizes = {name: plan.column(name).size for name in plan.released}
-    squares = LeastSquares(sizes, tuple(allocation.columns for allocation in allocations), variances)
-    return math.fsum(_own_weight(plan, table) * plan.cells(table) * squares.variance(table) for table in tables)
-
-
-def _own_weight(plan: Plan, table: Columns) -> float:
-    """Return the weight of a published table, with or without one of its amounts, or of those within another table."""
-    counted = {name for name in table if not plan.has_amount((name,))}
-    weights = [weight for published, weight in plan.weights.items() if {*published} == counted]
-    return float(weights[0]) if weights else weight_within(plan, table)
-
-
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     """Return maximal tables, their common parts, and the table of all columns if it can be written down."""
     tables = maximal(plan.supports)
@@ -214,24 +191,12 @@ def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[f
     """Return weights of `candidates`, the largest 1, by which dividing ε gives the least total variance found."""
     from scipy.optimize import minimize  # here, since it takes long to load and few plans need it
 
-    costs: dict[frozenset[str], float] = defaultdict(float)  # of each component
-    for table in plan.supports:
-        weight = _own_weight(plan, table)
-        for part in subsets(table):
-            contrast = weight * math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n
-            costs[part] += contrast / plan.cells(tuple(frozenset(table) - part))
-    cost = np.array([*costs.values()])
-    weights = np.array([
-        [1 / plan.cells(tuple(frozenset(s) - part)) if part <= frozenset(s) else 0.0 for s in candidates]
-        for part in costs
-    ])  # fmt: skip
+    variance = VarianceOfShares.of(plan, candidates)
 
     def log_variance(logits: Floats) -> tuple[float, Floats]:
         parts = np.exp(logits - logits.max())
         parts /= parts.sum()
-        precision = weights @ parts**2
-        slope = -(cost / precision**2) @ weights * 2 * parts
-        total = float((cost / precision).sum())
+        total, slope = variance.at(parts)
         return math.log(total), (parts * (slope - slope @ parts)) / total
 
     starts = (np.log(start), np.zeros(len(candidates)))
@@ -247,12 +212,5 @@ def divide_over_tallies(plan: Plan) -> tuple[Fraction, ...]:
     If A is the total variance of a tally's tables at ε = 1, times their weights, that of all tables is Σ A/ε² over the
     parts. It is least with parts in proportion to the cube roots of A, which are rounded to thousandths.
     """
-    roots = []
-    for tally in plan.tallies:
-        alone = tally.plan.at(1)
-        judged = alone.supports if alone.weights else maximal(alone.supports)
-        # Weights of a plan are relative to its smallest one, which differs between tallies.
-        least = min((plan.weights[table] for table in alone.marginals), default=1) if plan.weights else 1
-        variance = float(least) * total_variance(alone, allocate_directly(alone), judged)
-        roots.append(max(1, round(1000 * variance ** (1 / 3))))
+    roots = [root_of_tally(plan, tally.plan, allocate_directly(tally.plan.at(1))) for tally in plan.tallies]
     return tuple(plan.epsilon * root / sum(roots) for root in roots)

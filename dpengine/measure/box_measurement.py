@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
+from dpengine.marginals.box_strata import Axis
 from dpengine.marginals.measurement import PARTS, Boxes, Unevenness
 from dpengine.measure.box_questions import Question, deviations, is_rough, questions
 from dpengine.measure.box_splits import (
@@ -36,29 +37,14 @@ from dpengine.measure.box_splits import (
 )
 from dpengine.measure.box_steepness import steepness
 from dpengine.noise.laplace import perturb
-from dpengine.spec.domain import Column
 
-__all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
+__all__ = ["blank_boxes", "measure_boxes"]
 
 Booleans = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.floating[Any]]
-Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
 # Of ε for the total, and again for several strata: of one column, of more. Chosen with what `measure.box_splits` sets.
 ROOT = (PARTS // 10, PARTS * 7 // 100)
-
-
-def strata(column: Column) -> Axis:
-    """Return the first cell of each stratum, which are measured separately, and the number of all cells.
-
-    *other*, *missing* and each value of a column without order are separate strata.
-
-    >>> from dpengine.spec.domain import YesNo
-    >>> strata(YesNo(name="smokes"))
-    (0, 1, 2, 3, 4)
-    """
-    ordered = len(column.declared) if column.kind in ("number", "date") else 1
-    return (0, *range(ordered, column.size + 1))
 
 
 def measure_boxes(
@@ -72,9 +58,9 @@ def measure_boxes(
 ) -> Boxes:
     """Measure `counts`, one axis a column, in a tree of boxes that grows as their noisy counts say.
 
-    `axes` gives the strata of each column, which are separated first: its declared bins, *other* and *missing*; each
-    value of a column without order (see `strata`). If boxes are `for_bins`, which are cut where many people are, they
-    are split in more levels, as if siblings always differed, and nothing is asked beside counts.
+    `axes` gives the strata of each column (`marginals.box_strata`), which are separated first. If boxes are `for_bins`,
+    which are cut where many people are, they are split in more levels, as if siblings always differed, and nothing is
+    asked beside counts.
 
     ε-differentially private if one person's rows, at most `sensitivity`, each lie in one cell. Let a box be
     measured with noise of scale `sensitivity`/e. A generation of boxes is disjoint, and which boxes there are

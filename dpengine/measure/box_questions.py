@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
+from dpengine.marginals.box_strata import WIDE
 
 __all__ = ["Question", "deviations", "is_rough", "questions"]
 
@@ -25,7 +26,6 @@ Booleans = npt.NDArray[np.bool_]
 ASKED = 0.1  # of the remaining ε, divided by the number of siblings: an answer about many siblings is more precise
 MAX_ASKED = 0.04  # of the remaining ε
 PEOPLE = (200.0, 400.0)  # per unit of noise in a box: with fewer, no pattern stands out
-WIDE = 8  # cells along an axis: narrower boxes are not asked about
 PIECES = (16, 10)  # of a box along the axis, about
 NOISE = 1.6  # at the end of a range in a split box, in units of noise: times log2 of its cells, or their root
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpengine.array_types import Columns, Ints
+from dpengine.marginals.box_strata import strata
 from dpengine.marginals.measurement import Allocation, Boxes, Measurements
 from dpengine.measure.allocation import allocate
-from dpengine.measure.box_measurement import blank_boxes, measure_boxes, strata
+from dpengine.measure.box_measurement import blank_boxes, measure_boxes
 from dpengine.measure.strategy_base import Private
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
-from dpengine.marginals.division import root_of_cells, weight_within
+from dpengine.marginals.division import root_of_cells, shares_of_parts, weight_within
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation, Measurements
 from dpengine.marginals.nested import in_one, tree_order
@@ -36,8 +36,6 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["InParts", "variances_of_parts"]
-
-RANGE = 27  # cells, measured one by one, that have the noise of a range: 12 to 160 of them (benchmarks/weights.py)
 
 
 class InParts(Private):
@@ -90,14 +88,7 @@ class InParts(Private):
     @cached_property
     def shares(self) -> list[Fraction]:
         """The shares of ε of each ranges table, each set of levels, each direct table, and the model."""
-        plan, rest = self.plan, self.plan.parts.rest
-        roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in self._ranged]
-        roots += [root_of_cells(_least_weight(plan, part) * cells_of_levels(part)) for part in self._levels]
-        roots += [root_of_cells(weight_within(plan, table) * plan.cells(table)) for table in self._direct]
-        if rest is not None and self.workload is not None:
-            each = (weight_within(plan, table) * plan.cells(table) for table in maximal(rest.marginals))
-            roots.append(sum(map(root_of_cells, each)))
-        return [plan.for_tables * root / sum(roots) for root in roots]
+        return shares_of_parts(self.plan, [*map(cells_of_levels, self._levels)], self._direct)
 
     @cached_property
     def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
@@ -236,8 +227,3 @@ def variances_of_parts(plan: Plan) -> dict[Columns, float]:
         table: min(summed[each] for each in tables if {*table} <= {*each}) / plan.cells(table)
         for table in rest.marginals
     }
-
-
-def _least_weight(plan: Plan, part: Plan) -> float:
-    """Return the smallest weight of the tables of a part; its own weights are relative to this."""
-    return float(min(plan.weights[table] for table in part.marginals)) if plan.weights else 1.0

@@ -26,6 +26,7 @@ from dpengine.results.spans import Span, association_span, spans
 from dpengine.results.stated import ModelError, Stated, TableNumbers, state
 from dpengine.results.views.published import MAX_KEPT, PublishedTables
 from dpengine.results.views.synthetic import SyntheticView
+from dpengine.spec.domain import zones_of
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
@@ -44,7 +45,9 @@ MAX_RECENT = 8  # tables whose numbers are kept once made
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of the measurements of `plan`, whose strategy is resolved, with a fresh id and the time."""
     model, *apart = _models(plan, measured)
-    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_provenance())
+    return Result(
+        plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_provenance(plan)
+    )
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -53,7 +56,7 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     Measurements are stored even if tables cannot be made from them, for lack of memory or by a bug: noise was drawn, so
     the charge stands. `Result.from_bytes` then makes the tables.
     """
-    provenance = _provenance()
+    provenance = _provenance(plan)
     try:
         model, *apart = _models(plan, measured)
         amounts = _amounts(plan, measured, model)
@@ -95,10 +98,14 @@ def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns)
     return model.table(table, plan.resolution)
 
 
-def _provenance() -> dict[str, Any]:
-    """Return a fresh name for a release, the time, and the versions of the software that makes it."""
+def _provenance(plan: Plan) -> dict[str, Any]:
+    """Return a fresh name for a release, the time, and the versions of the software that makes it.
+
+    Where times count by the clock of a zone, the package that says when clocks are set is part of it.
+    """
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"release_id": uuid.uuid4().hex, "created": created, "software": dict(_software())}
+    clocks = {"tzdata": version("tzdata")} if zones_of(map(plan.column, plan.released)) else {}
+    return {"release_id": uuid.uuid4().hex, "created": created, "software": _software() | clocks}
 
 
 @cache

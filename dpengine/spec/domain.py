@@ -15,6 +15,7 @@ charts and the report show the words, and maps of the shapes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
@@ -31,7 +32,7 @@ from dpengine.spec.time_column import Time
 
 __all__ = [
     "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "Time", "YesNo",
-    "cells_payload", "plan_entry",
+    "cells_payload", "plan_entry", "zones_of",
 ]  # fmt: skip
 
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
@@ -79,6 +80,11 @@ def plan_entry(column: Column) -> dict[str, Any]:
         plain["values"] = "found"
     plain.pop("codebook", None)
     return {"name": plain["name"], "kind": plain["kind"], **plain}
+
+
+def zones_of(columns: Iterable[Column]) -> list[str]:
+    """Return the zones by whose clocks times of `columns` count, each once, in order."""
+    return sorted({column.zone for column in columns if isinstance(column, Date | Time) and column.zone is not None})
 
 
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:

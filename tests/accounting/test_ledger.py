@@ -259,7 +259,7 @@ def test_what_another_process_publishes_meanwhile_is_returned_though_it_has_spen
 
 def test_a_release_id_is_used_once(ledger: Ledger) -> None:
     charge(ledger, "plan")
-    with pytest.raises(LedgerError):
+    with pytest.raises(LedgerError, match="already in the ledger for another release"):
         charge(ledger, "other plan", release_id="id of plan")
     assert ledger.spent("clinic") == 1
 

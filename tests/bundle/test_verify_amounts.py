@@ -34,16 +34,22 @@ def plan_of(tables: list[object], **more: object) -> Plan:
 
 
 def well_within(plan: Plan) -> bytes:
-    """A bundle whose first mean and sum lie well within their intervals, as in nearly all releases."""
-    while True:
+    """A bundle whose first mean and sum lie well within their intervals.
+
+    So they do in 93 of 100 releases (of 2,000; means in all of them): none of 20 has a probability below 10⁻²⁰. Then
+    nothing is left to chance: an end that is moved by half of at least a tenth of the width of a sum, or three tenths
+    of that of a mean, changes the width by more than verify's slack, of a fiftieth and a tenth.
+    """
+    for _ in range(20):
         made = release(ROWS, plan).bundle
         of = spans_of(made)
-        middles = [
+        mean, total = (
             (of[f"{kind}_pay"] - of[f"{kind}_pay_low"]) / (of[f"{kind}_pay_high"] - of[f"{kind}_pay_low"])
             for kind in ("mean", "sum")
-        ]
-        if all(0.1 < middle < 0.9 for middle in middles):
+        )
+        if 0.3 < mean < 0.7 and 0.1 < total < 0.9:
             return made
+    raise AssertionError("means and sums lie at the ends of their intervals")
 
 
 def spans_of(made: bytes) -> dict[str, float]:

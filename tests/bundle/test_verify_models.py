@@ -15,6 +15,7 @@ from dpengine.bundle import write
 from dpengine.bundle.checks.model_check import ModelBounds, wrong_intervals
 from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.verify import verify
+from dpengine.estimate import estimates
 from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import AUDIT, Allocation
@@ -107,12 +108,16 @@ def purpose(text: str) -> Callable[[Members], None]:
     return edit
 
 
-@pytest.fixture(scope="module")
-def modelled() -> bytes:
-    """A bundle whose estimates are those of a model, at an ε for which the plan alone has every pair measured."""
+def modelled_bundle() -> bytes:
     clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
     plan = Plan.loads(clinic + "tables: {each: 2}\nstrategy: adaptive\n")
     return write.pack(preview(plan))
+
+
+@pytest.fixture(scope="module")
+def modelled() -> bytes:
+    """A bundle whose estimates are those of a model, at an ε for which the plan alone has every pair measured."""
+    return modelled_bundle()
 
 
 @pytest.mark.by_day(2)
@@ -148,6 +153,9 @@ def modelled() -> bytes:
         ),
         (audit_gets("0.001"), "the audit of a model has another part of ε"),
         (audit_gets("0.03"), "the audit of a model has another part of ε"),
+        (stated("model_error", "factor", value=0.0), "an interval is wider than model_error says"),
+        (stated_as(lambda factor: factor / 9, "model_error", "factor"), "an interval is wider than model_error says"),
+        (narrowed(0.4), NARROWER),
         (stated("model_error", "power", value=0.6), "the power of model_error is none of those that are tried"),
         (stated("model_error", value=None), "model_error is given if the tables of a model were audited, and only"),
         (purpose("as approved by the ministry"), "no version states this purpose"),
@@ -172,6 +180,19 @@ def test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_hav
         verify(forged)
 
 
+@pytest.mark.parametrize("factor", [0.0, 1e-3])
+def test_an_error_below_the_noise_of_its_audit_is_refused_with_all_that_follows_from_it(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intervals are as narrow as such an error makes them. Nothing here depends on what was drawn."""
+    with monkeypatch.context() as patched:
+        patched.setattr(estimates, "error_by_size", lambda _audit, _tables: (factor, 0.75))
+        made = modelled_bundle()
+    assert faults_of(made) == (
+        "manifest.json: the factor of model_error is smaller than the noise of the audit allows",
+    )
+
+
 def test_the_rows_that_a_strategy_is_said_to_follow_from_are_those_of_the_plan() -> None:
     plan = sparse_plan()
     decided = decide(plan)
@@ -193,7 +214,7 @@ def test_no_more_cells_are_left_by_merging_than_there_are(modelled: bytes, left:
     ("name", "value", "fault"),
     [
         ("cells", -1, "measurements → {} → cells"),
-        ("cells", 8, "measurement {}: more numbers were drawn"),
+        ("cells", 8, "measurement {}: more or fewer numbers were drawn"),
         ("sensitivity", 0, "measurements → {} → sensitivity"),
     ],
 )
@@ -280,4 +301,4 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     deviation = np.sqrt(300)  # of the total, from two columns whose counts have variance 2
     published_as = np.round(fitted, 3)
     honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
-    assert (bounds.half_widths(("a", "b"), published_as) <= honest + 1e-9).all()
+    assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()

@@ -13,6 +13,7 @@ import pytest
 from dpengine import Plan, preview, verify
 from dpengine.bundle import write
 from dpengine.exact import exact_text
+from dpengine.marginals.box_strata import fewest_boxes, most_boxes
 from tests.bundle.test_verify import ESTIMATE, cell, faults_of
 from tests.bundles import Members, members_of, rows_of, zipped
 from tests.measure.test_box_strategy import AGES, plan_of
@@ -121,8 +122,18 @@ BOXES = "table age, and no other, is to be measured once in boxes"
         ("beside", for_a_larger_bound, BOXES),
         ("alone", for_a_larger_bound, BOXES),
         ("alone", twice_in_boxes, BOXES),
-        ("alone", of_boxes(0), "more numbers were drawn than for this purpose"),
-        ("alone", of_boxes(10_000), "more numbers were drawn than for this purpose"),
+        ("alone", of_boxes(0), "more or fewer numbers were drawn than for this purpose"),
+        ("alone", of_boxes(10_000), "more or fewer numbers were drawn than for this purpose"),
+        (
+            "alone",
+            of_boxes(fewest_boxes([ALONE.column("age")]) - 1),
+            "more or fewer numbers were drawn than for this purpose",
+        ),
+        (
+            "alone",
+            of_boxes(most_boxes([ALONE.column("age")]) + 1),
+            "more or fewer numbers were drawn than for this purpose",
+        ),
         ("beside", surer_than_it_is, "half_width_95 of tables/02-sex-x-land.csv does not follow"),
         ("beside", of_a_column_that_is_not_there, "its columns are not all in plan.yaml"),
         ("beside", with_another_total, "tables/total.csv: an interval does not lie around its estimate"),

@@ -27,12 +27,16 @@ from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
 from dpengine.synthesis.generate_rows import realise
+from tests.estimate.test_levels import given_noise
 from tests.plans import letters_plan, noisy_values, plans
 from tests.synthesis.dealt import dealt
 
 
-def noisy(counts: np.ndarray, epsilon: str) -> Measurement:
+def noisy(counts: np.ndarray, epsilon: str, random: np.random.Generator | None = None) -> Measurement:
+    """Return `counts` as measured, with fresh noise, or with that of a generator."""
     allocation = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
+    if random is not None:
+        return given_noise(allocation, counts, random)
     return Measurement(allocation, counts + discrete_laplace(allocation.scale, counts.shape))
 
 
@@ -98,16 +102,17 @@ def test_counts_of_one_table_are_whole_and_add_up_to_its_noisy_total(
 
 
 def test_counts_of_one_table_are_nearer_the_truth_than_projected_ones() -> None:
-    """Errors are half as large in the mean; in a thousand trials they were never three quarters.
+    """20,000 people in 30 × 20 × 4 cells, near a line, most cells empty; the noise is the same in every run.
 
-    20,000 people in 30 × 20 × 4 cells, near a line, most cells empty.
+    Errors are 0.62 times as large; in 31 other draws from 0.60 to 0.64 times, and those of projected counts are 1.
     """
+    random = np.random.default_rng(1)
     a, b, c = np.indices((30, 20, 4))
     shape = np.exp(-(((a / 30 - b / 20) / 0.12) ** 2)) * 0.5**c
     counts = np.round(20_000 * shape / shape.sum()).astype(np.int64)
     ours, projected = 0.0, 0.0
     for _ in range(10):
-        one = noisy(counts, "0.1")
+        one = noisy(counts, "0.1", random)
         total = float(one.values.sum())
         margins = [((k,), project(one.values.sum(axis=tuple({0, 1, 2} - {k})), total)) for k in range(3)]
         ours += np.abs(published(one) - counts).sum()
@@ -118,12 +123,13 @@ def test_counts_of_one_table_are_nearer_the_truth_than_projected_ones() -> None:
 def test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many() -> None:
     """Cells hold 40 people each, noise has the scale 10 or 0.5; a projection leaves the noise as it is.
 
-    In 400 draws, smoothing left 0.05 of the error on average and at most 0.24, with an exponential tail: 0.8 is about
-    1 in 10⁸.
+    The noise is the same in every run. In 280 other draws, smoothing left 0.06 of the error (at most 0.20); without it,
+    1 is left. Counts that are not smoothed are rounded, so they differ by less than 1 whatever the noise.
     """
+    random = np.random.default_rng(1)
 
     def of(cells: int, epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        one = noisy(np.full(cells, 40), epsilon)
+        one = noisy(np.full(cells, 40), epsilon, random)
         return published(one), project(one.values, int(one.values.sum())), np.full(cells, 40)
 
     smoothed, projected, truth = of(500, "0.1")
@@ -133,16 +139,17 @@ def test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_v
 
 
 def test_a_ring_of_wide_tables_is_rounded_to_within_the_noise_of_its_fit() -> None:
-    """Rounding one joint table costs little beyond the fit, where plain rounding would cost much more."""
+    """Rounding one joint table costs little beyond the fit, where plain rounding would cost much more.
+
+    The noise is the same in every run. In 17 other draws, errors were 0.01 less than those of the estimates, up to 0.01
+    more; rounded one by one, 5,760 cells would have half a person each too much or too little.
+    """
     plan = letters_plan([12, 10, 8, 6], {"each": 3}, epsilon="2")
     rng = np.random.default_rng(5)
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
     allocations, names = allocate_by_cells(plan, plan.marginals[:4]), ("a", "b", "c", "d")
     squares = least_squares(plan, allocations)
-    values = [
-        Marginal(names, truth).project(s.columns).values + discrete_laplace(s.scale, plan.shape(s.columns))
-        for s in allocations
-    ]
+    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
     model = make_consistent(squares, values)
     assert [table.columns for table in model.tables] == [names]
     for table in plan.marginals[:4]:
@@ -152,16 +159,14 @@ def test_a_ring_of_wide_tables_is_rounded_to_within_the_noise_of_its_fit() -> No
 
 
 def test_rows_of_a_ring_of_pairs_are_as_near_as_its_noise() -> None:
+    """The noise is the same in every run. In 18 other draws, rows were 0.06 (0.00 to 0.17) farther than estimates."""
     plan = letters_plan([12, 10, 8, 6], {"each": 2}, epsilon="2")
     rng = np.random.default_rng(5)
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
     pairs, names = [table for table in plan.marginals if len(table) == 2], ("a", "b", "c", "d")
     allocations = allocate_by_cells(plan, pairs)
     squares = least_squares(plan, allocations)
-    values = [
-        Marginal(names, truth).project(s.columns).values + discrete_laplace(s.scale, plan.shape(s.columns))
-        for s in allocations
-    ]
+    values = [given_noise(s, Marginal(names, truth).project(s.columns).values, rng).values for s in allocations]
     rows = dealt(make_consistent(squares, values), 2)
     for table in pairs:
         exact = Marginal(names, truth).project(table).values
@@ -182,7 +187,7 @@ def test_rows_of_some_measured_pairs_are_as_near_as_these() -> None:
     exact = {pair: np.zeros((20, 20), dtype=np.int64) for pair in ring}
     for pair, counts in exact.items():
         np.add.at(counts, tuple(codes["abcde".index(name)] for name in pair), 1)
-    values = [exact[each.columns] + discrete_laplace(each.scale, (20, 20)) for each in allocations]
+    values = [given_noise(each, exact[each.columns], rng).values for each in allocations]
     model = make_consistent(least_squares(plan, allocations), values)
     rows = realise(model, ring)
     off = [sum(np.abs(whole.table(pair) - exact[pair]).sum() for pair in ring) for whole in (rows, model)]
@@ -335,12 +340,16 @@ def test_rows_follow_measured_pairs_only_if_most_noise_is_none(epsilon: str, *, 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None:
+    """The noise is the same in every run. In 146 other draws, errors were 0.11 to 0.31 times those of the estimates.
+
+    At ε = 1, in 354 draws, they were 0.41 to 0.64 times.
+    """
     plan = letters_plan([20, 30, 10], [["a", "b", "c"], ["a", "b"]], epsilon=epsilon)
     rng = np.random.default_rng(6)
     truth = rng.multinomial(5_000, rng.dirichlet(np.full(6000, 0.1))).reshape(20, 30, 10)
     allocations = decide(plan).allocations
     squares = least_squares(plan, allocations)
-    values = [truth + discrete_laplace(allocations[0].scale, truth.shape)]
+    values = [given_noise(allocations[0], truth, rng).values]
     model = make_consistent(squares, values)
     for table in plan.marginals:
         exact = Marginal(("a", "b", "c"), truth).project(table).values

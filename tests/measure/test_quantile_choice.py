@@ -173,6 +173,7 @@ def frame() -> pd.DataFrame:
      {"columns": ["town"], "quantiles": {"pay": [0.9, 0.1]}}],
 ])  # fmt: skip
 def test_with_much_epsilon_the_published_quantile_is_the_true_one(tables: list[Any]) -> None:
+    """The exact odds of all contests: one chooses wrongly with a probability below 10⁻⁸⁰ in each of the three."""
     rows, plan = frame(), plan_of(*tables, epsilon=1000, rows_about=10**9)
     made = release(rows, plan)
     assert made.measured.quantiles

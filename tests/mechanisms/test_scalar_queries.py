@@ -137,3 +137,11 @@ def test_noise_is_added_to_whole_numbers_of_any_size() -> None:
     z = off.mean(axis=0) / (sd / math.sqrt(len(draws)))
     assert (np.abs(z) < stats.norm.isf(ALPHA / 2)).all(), "unbiased"
     assert np.allclose(off.std(axis=0), sd, rtol=0.2), "of the variance of that noise (20 % is 8 standard errors)"
+
+
+@pytest.mark.parametrize("values", [[2**63 + 1, -1], [2**64 - 1, 5], [-(2**63) - 1, 2**70 + 1]])
+def test_noise_is_added_to_numbers_of_any_size_exactly(values: list[int]) -> None:
+    """At a scale of 1/1000, noise other than 0 has a probability of e^−1000. NumPy takes such numbers as floats."""
+    noisy = add_noise(values, Fraction(1, 1000))
+    assert noisy == values
+    assert all(isinstance(each, int) for each in noisy)

@@ -1165,7 +1165,7 @@ FAULTS = [
         BY_TABLES,
         "    _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))\n",
         "",
-        OF_ROWS + "::test_rows_are_near_all_measured_tables",
+        OF_ROWS + "::test_rows_are_moved_as_columns_are_added_and_at_the_end",
     ),
     Fault(
         "people who share rows never leave them",

@@ -7,15 +7,17 @@ rules that a later version may improve; so only the limits of the audit's part a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpengine.bundle.checks.model_check import StatedError
 from dpengine.bundle.estimator import Estimator, estimator
-from dpengine.bundle.found_file import MAX_BOXES
 from dpengine.bundle.read import Manifest, MeasurementEntry
 from dpengine.estimate.model_intervals import POWERS
 from dpengine.exact import rational
+from dpengine.marginals.box_strata import fewest_boxes, most_answers, most_boxes
 from dpengine.marginals.measurement import (
     AUDIT,
     AUDIT_EDGES,
@@ -28,7 +30,7 @@ from dpengine.marginals.measurement import (
 )
 from dpengine.spec.plan import Plan
 
-__all__ = ["has_early_audit", "wrong_audit", "wrong_purpose"]
+__all__ = ["has_early_audit", "stated_error", "wrong_audit", "wrong_purpose"]
 
 SINCE = 7  # earlier versions may have written others
 AUDIT_PART = Fraction("0.003"), Fraction("0.02")  # of the model's ε, in all versions
@@ -48,8 +50,9 @@ def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
         return [": a measurement for this purpose is not merged, or of persons"]
     if purpose in (BOXES, BOXES_ASKED):
         fits = entry.sensitivity == rows and entry.mechanism == DISCRETE_LAPLACE
-        most = MAX_BOXES * plan.cells(tuple(entry.columns)) * (1 + len(entry.columns) * (purpose == BOXES_ASKED))
-        drawn = 0 < entry.cells <= most
+        columns, asked = [plan.column(name) for name in entry.columns], purpose == BOXES_ASKED
+        least, most = fewest_boxes(columns) + asked, most_boxes(columns) + most_answers(columns) * asked
+        drawn = least <= entry.cells <= most
     elif purpose == AUDIT:
         fits = entry.sensitivity % (GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE
         drawn = entry.cells in AUDIT_EDGES and not entry.columns
@@ -62,7 +65,7 @@ def wrong_purpose(entry: MeasurementEntry, plan: Plan) -> list[str]:
         drawn = entry.cells == 0 and not entry.columns
     return [
         *([] if fits else [": mechanism or sensitivity does not fit this purpose"]),
-        *([] if drawn else [": more numbers were drawn than for this purpose, or of other columns"]),
+        *([] if drawn else [": more or fewer numbers were drawn than for this purpose, or of other columns"]),
     ]
 
 
@@ -70,6 +73,14 @@ def has_early_audit(checked: Manifest) -> bool:
     """Return whether a model was audited by seven sizes or not at all: its intervals may be of an earlier form."""
     sizes = [entry.cells for entry in checked.measurements if entry.purpose == AUDIT]
     return not sizes or max(sizes) == max(AUDIT_EDGES)
+
+
+def stated_error(checked: Manifest) -> StatedError | None:
+    """Return the error that is stated for a model, and the noise of its audit; None in earlier versions."""
+    audit, error = next((entry for entry in checked.measurements if entry.purpose == AUDIT), None), checked.model_error
+    if audit is None or error is None or checked.schema_version < SINCE:
+        return None
+    return StatedError((error.factor, error.power), float(rational(audit.scale)) / GRAIN * math.sqrt(audit.cells))
 
 
 def wrong_audit(checked: Manifest, plan: Plan) -> Iterator[str]:

@@ -142,8 +142,10 @@ class CrossCheck:
         stated = self._stated.get(table)
         if table in self._of_model:
             ends = (numbers.low, numbers.high, stated if self._exact else None)
-            narrowest = None if self._bounds is None else self._bounds.half_widths(table, numbers.estimate)
-            wrong = wrong_intervals(numbers.count, numbers.estimate, *ends, narrowest)
+            bounds = (None, None) if self._bounds is None else self._bounds.half_widths(table, numbers.estimate)
+            if self._bounds is not None:
+                self._bounds.add(numbers.estimate)
+            wrong = wrong_intervals(numbers.count, numbers.estimate, *ends, *bounds)
             faults += [f"{file}: {fault}" for fault in wrong]
             stated = None if self._exact else stated
         if table in self._of_boxes:
@@ -165,6 +167,10 @@ class CrossCheck:
             blocks = _blocks(self._rows, table, self._plan)
             faults += self._amounts.off_the_rows(table, numbers.amounts, blocks, file)
         return faults
+
+    def of_all(self) -> list[str]:
+        """Return the faults that only all tables together show."""
+        return [] if self._bounds is None else [*self._bounds.wrong_error()]
 
     def _disagreements(self, numbers: Numbers, table: Columns) -> list[str]:
         """Compare totals, columns and pairs of columns with those of earlier tables."""

@@ -2,36 +2,59 @@
 
 Those of the total and of single columns follow from the noise of what was measured. Those of larger tables are
 estimate ± half-width: whole, at least 0, and moved to the published count if that would be outside. So each interval
-bounds the half-width of its cell. This is at least what the noise of its columns alone gives
-(`estimate.model_intervals`). What the error of the model adds follows from an audit that the file does not hold.
+bounds the half-width of its cell. It lies between what the noise of its columns and the stated error give, and what
+they give if as little of this error is believed as may be (`estimate.model_intervals`). That error follows from an
+audit that the file does not hold, but it is at least the noise of the audit.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.model_intervals import least_half_widths
+from dpengine.estimate.model_intervals import (
+    least_believed_error,
+    least_factor,
+    least_half_widths,
+    model_half_widths,
+    shape_of,
+)
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["ModelBounds", "half_width", "wrong_estimates", "wrong_intervals"]
+__all__ = ["ModelBounds", "StatedError", "half_width", "wrong_estimates", "wrong_intervals"]
 
 ROUNDING = 5e-4  # of an estimate of a model, which has 3 decimals: the fitted total is that of what is not rounded
 SLACK = 4 * ROUNDING
+NEARLY = 0.99  # of numbers that follow from estimates before they are rounded
 STATED = 0.95  # the part of the cells that a table's half-width holds for
 
 
-class ModelBounds:
-    """The least half-widths of a model's tables, from the marginals that it was fitted to, each with its shape."""
+@dataclass(frozen=True)
+class StatedError:
+    """The stated error of a model, as factor and power, and the noise in all sums of its audit together, in rows."""
 
-    def __init__(self, plan: Plan, measured: Sequence[tuple[Allocation, Sequence[int]]]) -> None:
+    error: tuple[float, float]
+    noise: float
+
+
+class ModelBounds:
+    """The least and the greatest half-widths of a model's tables, and the least error that may be stated for it.
+
+    They follow from the marginals that it was fitted to, each with its shape, and from the error that is `stated`;
+    without it, nothing bounds half-widths from above.
+    """
+
+    def __init__(
+        self, plan: Plan, measured: Sequence[tuple[Allocation, Sequence[int]]], stated: StatedError | None = None
+    ) -> None:
         marginals = [_of_zeros(*each) for each in measured]
         self._deviation = math.sqrt(2 / grand_total(marginals)[1])
         self._scales = {
@@ -42,21 +65,51 @@ class ModelBounds:
             frozenset(each.columns): float(each.scale)
             for each, shape in measured if tuple(shape) == plan.shape(each.columns)
         }  # fmt: skip
+        self._stated, self._epsilon_of_row = stated, float(plan.for_tables) / plan.unit.rows
+        self._shape = 0.0
 
-    def half_widths(self, table: Columns, estimate: Floats) -> Floats:
-        """Return the least half-width of each cell, given the published estimates."""
-        people = float(estimate.sum()) - ROUNDING * estimate.size + 3 * self._deviation
-        own = self._own.get(frozenset(table)) if len(table) == 2 else None
-        return least_half_widths(estimate, [self._scales[name] for name in table], own, people)
+    def half_widths(self, table: Columns, estimate: Floats) -> tuple[Floats, Floats | None]:
+        """Return the least and the greatest half-width of each cell, given the published estimates."""
+        rounded, wide = ROUNDING * estimate.size, float(estimate.sum()) + 3 * self._deviation
+        scales, own = (
+            [self._scales[name] for name in table],
+            self._own.get(frozenset(table)) if len(table) == 2 else None,
+        )
+        if self._stated is None:
+            return least_half_widths(estimate, scales, own, wide - rounded), None
+        error = self._stated.error
+        believed = least_believed_error(error, wide, self._epsilon_of_row)
+        least = least_half_widths(estimate, scales, own, wide - rounded, (NEARLY * believed[0], believed[1]))
+        most = model_half_widths(estimate, scales, error, own, wide + rounded)
+        return least, most / NEARLY
+
+    def add(self, estimate: Floats) -> None:
+        """Take the estimates of a table of two or more columns, which may have been audited."""
+        if self._stated is not None:
+            self._shape += shape_of(estimate + ROUNDING, self._stated.error[1])
+
+    def wrong_error(self) -> Iterator[str]:
+        """Yield what is wrong with the stated error, after all tables were added."""
+        if self._stated is None:
+            return
+        factor, power = self._stated.error
+        if factor < NEARLY * least_factor(self._shape, power, self._stated.noise):
+            yield "manifest.json: the factor of model_error is smaller than the noise of the audit allows"
 
 
 def wrong_intervals(
-    count: Ints, estimate: Floats, low: Ints, high: Ints, half_width: float | None, narrowest: Floats | None = None
+    count: Ints,
+    estimate: Floats,
+    low: Ints,
+    high: Ints,
+    half_width: float | None,
+    narrowest: Floats | None = None,
+    widest: Floats | None = None,
 ) -> Iterator[str]:
     """Yield what is wrong with intervals that lie around their estimates.
 
-    `half_width` and the `narrowest` half-widths of cells are None if they are not known. The order statistic of the
-    bounds bounds that of the half-widths.
+    `half_width`, and the `narrowest` and the `widest` half-widths of cells, are None if they are not known. The order
+    statistic of the bounds bounds that of the half-widths.
     """
     if estimate.ndim and (estimate < 0).any():  # the total is unbiased
         yield _("an estimate is negative")
@@ -68,6 +121,8 @@ def wrong_intervals(
         yield _("intervals are not as wide as half_width_95 says")
     if narrowest is not None and (most < narrowest - SLACK).any():
         yield _("an interval is narrower than the noise of its columns")
+    if widest is not None and (least > widest + SLACK).any():
+        yield _("an interval is wider than model_error says")
 
 
 def wrong_estimates(estimate: Floats, low: Ints, high: Ints) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns, Floats
-from dpengine.bundle.checks.choice_check import has_early_audit, wrong_audit, wrong_purpose
-from dpengine.bundle.checks.division_check import wrong_division
+from dpengine.bundle.checks.choice_check import has_early_audit, stated_error, wrong_audit, wrong_purpose
+from dpengine.bundle.checks.division_check import wrong_division, wrong_parts
 from dpengine.bundle.checks.model_check import ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.estimator import Estimator, estimator
@@ -62,6 +62,9 @@ def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> l
     if not adaptive:
         return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
+    if not faults:
+        boxes = [each for each in checked.measurements if each.purpose not in (None, SEARCH) and each.columns]
+        faults += wrong_parts(plan, whole, [(tuple(each.columns), rational(each.epsilon)) for each in boxes])
     return faults or [
         *wrong_audit(checked, plan),
         *_wrong_columns(checked, plan, whole),
@@ -140,7 +143,7 @@ def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     measured = _with_shapes(checked, plan, whole)
     if any(half_width(plan, (name,), measured) is None for name in plan.counted):
         return None
-    return ModelBounds(plan, measured)
+    return ModelBounds(plan, measured, stated_error(checked))
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:

@@ -1,0 +1,271 @@
+"""Faults to plant in what a bundle says of how it was made, and in what `verify` compares it with."""
+
+from __future__ import annotations
+
+from tests.mutations.fault import Fault
+
+__all__ = ["FAULTS"]
+
+VERIFY = "dpengine/bundle/verify.py"
+RESULT = "dpengine/results/result.py"
+DIVISION = "dpengine/bundle/checks/division_check.py"
+CHOICES = "dpengine/bundle/checks/choice_check.py"
+MODELS = "dpengine/bundle/checks/model_check.py"
+PRICES = "dpengine/bundle/checks/price_check.py"
+
+MECHANISM = "dpengine/mechanism.py"
+
+CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_and_mechanism_chooses_rows_anew"
+CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there"
+
+OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
+OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
+OF_MODELS = (
+    "tests/bundle/test_verify_models.py::"
+    "test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
+)
+
+FAULTS = [
+    # How ε was divided
+    Fault(
+        "verify takes any shares of a search",
+        DIVISION,
+        "if not _is_optimal(plan, whole):",
+        "if False:",
+        OTHER_SHARES,
+        quick=True,
+    ),
+    Fault(
+        "verify takes shares of a search that are far from the best",
+        DIVISION,
+        "OF_A_SEARCH = 0.05",
+        "OF_A_SEARCH = 2.0",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of crossed levels",
+        DIVISION,
+        "yield from _wrong_levels(plan, whole)",
+        "yield from ()",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of levels within a part",
+        DIVISION,
+        "yield from _wrong_levels(part, of_part)",
+        "yield from ()",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "a thousandth of ε that is better elsewhere is not noticed",
+        "dpengine/marginals/level_division.py",
+        "all(level_loss(tree, added, each) >= least",
+        "all(level_loss(tree, added, each) >= 0.5 * least",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of tables of rows and of persons",
+        DIVISION,
+        "if len(plan.tallies) < 2:",
+        "if True:",
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes any shares of parts",
+        DIVISION,
+        'if epsilon != share:\n            yield f"manifest.json: of ε, {name}',
+        'if False:\n            yield f"manifest.json: of ε, {name}',
+        OTHER_SHARES,
+    ),
+    Fault(
+        "verify does not look at the shares of parts",
+        PRICES,
+        "faults += wrong_parts(",
+        "wrong_parts(",
+        OTHER_SHARES,
+    ),
+    # Boxes, and the error of a model
+    Fault(
+        "verify takes fewer boxes than there are strata",
+        CHOICES,
+        "drawn = least <= entry.cells <= most",
+        "drawn = 0 < entry.cells <= most",
+        OF_RANGES,
+    ),
+    Fault(
+        "verify takes more boxes than a tree has",
+        CHOICES,
+        "drawn = least <= entry.cells <= most",
+        "drawn = least <= entry.cells <= 2 * most",
+        OF_RANGES,
+    ),
+    Fault(
+        "verify takes an error of a model below the noise of its audit",
+        MODELS,
+        "if factor < NEARLY * least_factor(",
+        "if factor < 0 * least_factor(",
+        "tests/bundle/test_verify_models.py::"
+        "test_an_error_below_the_noise_of_its_audit_is_refused_with_all_that_follows_from_it",
+    ),
+    Fault(
+        "verify takes intervals of a model that are wider than its error",
+        MODELS,
+        "if widest is not None and (least > widest",
+        "if False and (least > widest",
+        OF_MODELS,
+    ),
+    Fault(
+        "verify takes intervals of a model that leave its error out",
+        MODELS,
+        "(NEARLY * believed[0], believed[1])",
+        "(0.0, believed[1])",
+        OF_MODELS,
+    ),
+    # The clocks of zones
+    Fault(
+        "a release does not record which package said when clocks are set",
+        RESULT,
+        '{"tzdata": version("tzdata")} if',
+        "{} if",
+        CLOCKS,
+    ),
+    Fault(
+        "the version of the clocks is in every bundle",
+        RESULT,
+        "if zones_of(map(plan.column, plan.released)) else {}",
+        "if True else {}",
+        CLOCKS,
+    ),
+    Fault(
+        "verify takes a zone without a version of the clocks",
+        VERIFY,
+        "return stated is not None and re.fullmatch",
+        "return stated is None or re.fullmatch",
+        CLOCKS,
+    ),
+    # Who counts, by which key, and mechanisms of others
+    Fault(
+        "which rows of a person count is the same for all data",
+        "dpengine/release.py",
+        'ledger.derive_key("truncation", fingerprint, plan_id.encode())',
+        'b"any"',
+        CHOSEN,
+        quick=True,
+    ),
+    Fault(
+        "which rows of a person count does not depend on the plan",
+        "dpengine/release.py",
+        'ledger.derive_key("truncation", fingerprint, plan_id.encode())',
+        'ledger.derive_key("truncation", fingerprint)',
+        CHOSEN,
+    ),
+    Fault(
+        "which rows of a person count in a mechanism is the same for all data",
+        MECHANISM,
+        'book.derive_key("truncation", fingerprint, plan_id.encode())',
+        'b"any"',
+        CHOSEN,
+    ),
+    Fault(
+        "a mechanism of others takes each row for a person",
+        MECHANISM,
+        "Noise(plan.epsilon, plan.unit.rows)",
+        "Noise(plan.epsilon)",
+        "tests/test_rows_chosen.py::test_the_noise_of_a_mechanism_covers_all_rows_of_a_person",
+        quick=True,
+    ),
+    Fault(
+        "a mechanism of others may spend a float",
+        MECHANISM,
+        "rational(epsilon, strict=True)",
+        "rational(epsilon)",
+        "tests/test_rows_chosen.py::test_a_mechanism_that_spends_a_float_shows_nothing",
+    ),
+    Fault(
+        "a release id may be used for two releases",
+        "dpengine/accounting/ledger.py",
+        "if book.named(outcome.release_id) is not None:",
+        "if False:",
+        "tests/accounting/test_ledger.py::test_a_release_id_is_used_once",
+    ),
+    Fault(
+        "a release that the budget refuses is counted first",
+        "dpengine/accounting/ledger.py",
+        "                _refuse(book, charge, [])\n",
+        "",
+        "tests/accounting/test_ledger.py::test_nothing_is_drawn_when_the_cap_refuses",
+    ),
+    Fault(
+        "a refused charge keeps its approval",
+        "dpengine/accounting/ledger.py",
+        "                self.approvals.lapse(charge)\n                raise",
+        "                raise",
+        "tests/accounting/approval/test_records.py::test_an_approval_lapses_with_the_charge_that_the_budget_refuses",
+    ),
+    Fault(
+        "which rows of a person count in an answer is the same for all data",
+        "dpengine/ask.py",
+        'book.derive_key("truncation", fingerprint, question.key.encode())',
+        'b"any"',
+        "tests/test_ask.py",
+    ),
+    Fault(
+        "a mechanism of others may write to the exact counts",
+        MECHANISM,
+        "            counts.setflags(write=False)\n",
+        "            pass\n",
+        "tests/test_plugins.py::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
+    ),
+    Fault(
+        "noise is drawn before the budget of near copies is looked at",
+        "dpengine/accounting/ledger.py",
+        "                _refuse(book, charge, alike)\n                if report",
+        "                if report",
+        "tests/test_near_copies.py::test_no_noise_is_drawn_for_a_near_copy_that_the_budget_refuses",
+    ),
+    Fault(
+        "who is stated to be other people shares a budget all the same",
+        "dpengine/accounting/ledger.py",
+        "[] if charge.other_people else alike",
+        "alike",
+        "tests/test_near_copies.py::test_the_owners_statement_is_recorded_and_gives_a_budget_of_its_own",
+    ),
+    Fault(
+        "questions about bounds ignore what was spent on near copies",
+        "dpengine/ask.py",
+        "alike = [] if other_people else resembling(table, question, fingerprint, ledger)",
+        "alike = []",
+        "tests/test_near_copies.py::test_questions_about_bounds_are_all_or_none_for_a_near_copy",
+    ),
+    Fault(
+        "sums of more than 64 bits become floats",
+        "dpengine/mechanisms/scalar_queries.py",
+        "np.array(values, dtype=object), scale",
+        "np.array(values), scale",
+        "tests/mechanisms/test_scalar_queries.py::test_noise_is_added_to_numbers_of_any_size_exactly",
+    ),
+    # How near estimates are to the truth
+    Fault(
+        "a bad guess is followed blindly",
+        "dpengine/marginals/shrinkage.py",
+        "    if noise_alone >= likelihood:\n",
+        "    if True:\n",
+        "tests/marginals/test_shrinkage.py::test_a_good_guess_helps_and_a_bad_one_hurts_little",
+    ),
+    Fault(
+        "tables of mostly empty cells are shrunk like full ones",
+        "dpengine/marginals/shrinkage.py",
+        "        if likely > likelihood + SURER:\n",
+        "        if False:\n",
+        "tests/marginals/test_sparse_prior.py::"
+        "test_a_table_in_which_one_column_decides_another_is_far_nearer_to_the_truth",
+    ),
+    Fault(
+        "a single column is not smoothed",
+        "dpengine/estimate/consistency.py",
+        "        return smooth(estimate, scale, total)",
+        "        return project(estimate, round(total))",
+        "tests/estimate/test_consistency.py::"
+        "test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many",
+    ),
+]
