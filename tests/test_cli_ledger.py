@@ -134,3 +134,11 @@ def test_a_stop_before_noise_is_drawn_does_not_say_that_a_release_is_recorded(
     done = run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip")
     assert done.exit_code == 130
     assert "recorded" not in done.stderr
+
+
+def test_a_dataset_without_a_record_is_named_as_such(url: str) -> None:
+    done = run("ledger", "clinnic", "--ledger", url)
+    assert done.exit_code == 0
+    (known,) = Ledger(url).datasets()
+    assert done.stderr == f"private-release: nothing is recorded under the name clinnic; there are {known}\n"
+    assert run("ledger", known.upper(), "--ledger", url).stderr == ""

@@ -22,6 +22,7 @@ from dpengine.cli.common import (
     option,
     part_options,
     say,
+    warn,
 )
 from dpengine.exact import exact_text
 
@@ -69,6 +70,8 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
     book = part.open()
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
+    elif dataset is not None:
+        _warn_of_unknown(book, dataset)
     announce_new(book)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
@@ -83,6 +86,16 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
                 say(f"    {likeness(**each)}")
     if not accounts:
         click.echo("nothing was spent yet")
+
+
+def _warn_of_unknown(book: Ledger, dataset: str) -> None:
+    """Say so if nothing is recorded under a name, which may be mistyped."""
+    from dpengine.accounting.entry import same_name
+    from dpengine.translation.catalogue import some_of
+
+    known = book.datasets()
+    if known and same_name(dataset) not in map(same_name, known):
+        warn(f"nothing is recorded under the name {dataset}; there are {some_of(known)}")
 
 
 @ledger.command()
