@@ -18,6 +18,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import bullets, exactly, plain
+from pages.parts.verify.charge import show_charge
 from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry
@@ -105,6 +106,7 @@ def show_outcome(
             )
         )
         st.markdown(_signature(signer, expected))
+        show_charge(manifest, signer)
         facts = [
             *([plain(manifest["title"])] if manifest["title"] else []),
             _("dataset {name}", name=plain(manifest["dataset"])),
