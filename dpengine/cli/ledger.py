@@ -80,8 +80,15 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
     for account in accounts:
         rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
         say(f"{account['dataset']}: spent {account['spent']}, {rest}")
+        if others := account["shares_with"]:
+            say(
+                f"  shares one budget with {', '.join(others)}, since the data is the same: each lists the charges of all"
+            )
         for entry in account["releases"]:
-            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+            title = f"{entry['title']}: " if entry["title"] else ""
+            under = f" (as {entry['dataset']})" if entry["dataset"] in others else ""
+            what = f"{title}{entry['summary']}{under}"
+            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {what}")
             for each in entry["recognised"]:
                 say(f"    {likeness(**each)}")
     if not accounts:
@@ -203,15 +210,20 @@ def _report_whole(what: str, entries: int, as_json: bool) -> None:
 
 
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
-    cap, left = book.cap(dataset), book.left(dataset)
+    from dpengine.accounting.entry import same_name
+
+    cap, left, history = book.cap(dataset), book.left(dataset), book.history(dataset)
+    own = same_name(dataset)
     return {
         "dataset": dataset,
         "spent": exact_text(book.spent(dataset)),
         "cap": None if cap is None else exact_text(cap),
         "left": None if left is None else exact_text(left),
+        "shares_with": sorted({entry.dataset for entry in history if same_name(entry.dataset) != own}),
         "releases": [
             {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
-             "title": entry.title, "summary": entry.summary, "recognised": [asdict(each) for each in entry.recognised]}
-            for entry in book.history(dataset)
+             "dataset": entry.dataset, "title": entry.title, "summary": entry.summary,
+             "recognised": [asdict(each) for each in entry.recognised]}
+            for entry in history
         ],
     }  # fmt: skip

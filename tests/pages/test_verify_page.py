@@ -158,6 +158,7 @@ def test_a_release_says_which_charge_of_the_visitors_ledger_paid_for_it(finished
     plan = Plan(dataset="d", epsilon="1/2", columns=finished.plan.columns[:1], tables=[["sex"]])
     charged = release(open_table(pd.DataFrame({"sex": ["yes"] * 20})), plan, ledger=Ledger())
     assert "**Your ledger has charged this release**, once, on " in words(page(charged.bundle))
+    assert "Signed by the key of your own ledger" in words(page(charged.bundle))
     assert "That dataset has spent ε = 0.5 in all, and has no cap." in words(page(charged.bundle))
     Ledger().set_cap("d", 3)
     assert "has spent ε = 0.5 in all, of at most 3." in words(page(charged.bundle))

@@ -15,19 +15,30 @@ from dpengine.translation.catalogue import _, day
 from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.state import visit
 
-__all__ = ["show_charge"]
+__all__ = ["key_of_the_ledger", "show_charge"]
 
 
-def show_charge(manifest: dict[str, Any], signer: str | None) -> None:
-    """Say which charge of the visitor's ledger paid for a release; say nothing if there is none."""
+def key_of_the_ledger() -> str | None:
+    """Return the fingerprint of the key of the visitor's ledger; None if it has none, or cannot be used."""
     try:
-        ledger = visit().ledger
-        entry, key = ledger.entry(manifest["release_id"]), signing_key(ledger)
+        key = signing_key(visit().ledger)
     except LedgerError:  # the file can be verified all the same
+        return None
+    return None if key is None else fingerprint(key.public_key())
+
+
+def show_charge(manifest: dict[str, Any], signer: str | None, own: str | None) -> None:
+    """Say which charge of the visitor's ledger paid for a release; say nothing if there is none.
+
+    `own` is the fingerprint of the ledger's key, if it has one.
+    """
+    if own is None:
         return
+    ledger = visit().ledger
+    entry = ledger.entry(manifest["release_id"])
     if entry is None:
         return
-    if key is None or signer != fingerprint(key.public_key()):
+    if signer != own:
         text = _(
             ":material/gpp_maybe: **Your ledger has charged a release with this number, but this file is not signed by "
             "your ledger's key.**"
