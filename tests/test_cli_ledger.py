@@ -155,7 +155,7 @@ def test_names_of_the_same_data_are_listed_as_one_budget(tmp_path: Path) -> None
     lines = run("ledger", "other", "--ledger", url).stdout.splitlines()
     assert lines[:2] == [
         "other: spent 3, no cap",
-        "  shares one budget with clinic-2026, since the data is the same: each lists the charges of all",
+        "  shares one budget with clinic-2026, since the data is the same: each lists all charges",
     ]
     assert [line.endswith(" (as clinic-2026)") for line in lines[2:]] == [True, False]
     assert "Clinic survey 2026: " in lines[2], "a title tells releases of the same tables apart"

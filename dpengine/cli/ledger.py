@@ -81,9 +81,7 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
         rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
         say(f"{account['dataset']}: spent {account['spent']}, {rest}")
         if others := account["shares_with"]:
-            say(
-                f"  shares one budget with {', '.join(others)}, since the data is the same: each lists the charges of all"
-            )
+            say(f"  shares one budget with {', '.join(others)}, since the data is the same: each lists all charges")
         for entry in account["releases"]:
             title = f"{entry['title']}: " if entry["title"] else ""
             under = f" (as {entry['dataset']})" if entry["dataset"] in others else ""
