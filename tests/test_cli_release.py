@@ -45,6 +45,25 @@ def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told
     assert json.loads(again.stdout)["mostly_other"] == (["pay"] if told else [])
 
 
+@pytest.mark.parametrize(("seen", "told"), [("12/03/2024", True), ("2024-03-12", False)])
+def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str, told: bool) -> None:
+    """A release of hardly any row, since no date could be read, was charged without a word."""
+    (tmp_path / "t.csv").write_text("seen,sex\n" + f"{seen},f\n" * 500, encoding="utf-8")
+    columns = [
+        {"name": "seen", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "other": False,
+         "missing": False},
+        {"name": "sex", "kind": "category", "values": ["f", "m"]},
+    ]  # fmt: skip
+    plan = Plan(dataset="d", epsilon=10, columns=columns, tables=[["seen", "sex"]], rows_about=500)
+    command = ["release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip"]
+    command += ["--ledger", f"sqlite:///{tmp_path}/l.db"]
+    plan.save(tmp_path / "plan.yaml")
+    assert ("without a declared value of seen are left out" in run(*command).stderr) == told
+    assert json.loads(run(*command, "--json").stdout)["mostly_left_out"] == (["seen"] if told else [])
+    plan.model_copy(update={"rows_about": None}).save(tmp_path / "plan.yaml")
+    assert "left out" not in run(*command).stderr, "nobody knows how many rows there should be"
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 @pytest.mark.by_day(1)
 def test_a_bundle_can_be_written_to_a_pipe_which_gets_nothing_else(

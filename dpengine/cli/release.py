@@ -118,7 +118,7 @@ def _publish(
 
 
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
-    from dpengine.results.mostly_other import mostly_other
+    from dpengine.results.mostly_other import mostly_left_out, mostly_other
 
     found = {name: finished.plan.column(name).declared_size for name in finished.plan.finds}
     return {
@@ -127,10 +127,13 @@ def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> 
         "output": output.name,
         **charge_of(ledger, finished.release_id),
         "mostly_other": mostly_other(finished),
+        "mostly_left_out": mostly_left_out(finished),
     } | ({"found": found} if found else {})
 
 
 def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
+    from dpengine.charts.style import join_names
+
     say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
     if found := summary.get("found"):
         say(f"cells found: {', '.join(f'{size:,} of {name}' for name, size in found.items())}", err=err)
@@ -139,4 +142,8 @@ def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
         say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)
     for name in summary["mostly_other"]:
         warn(f"{name}: more than half of the rows are in (other), as published; if that is not meant, its values are "
+             "written in another way than the plan says")  # fmt: skip
+    if by := summary["mostly_left_out"]:
+        warn(f"fewer than half of the {plan.rows_about:,} rows that the plan states (rows_about) are in the release: "
+             f"those without a declared value of {join_names(by)} are left out; if that is not meant, the values are "
              "written in another way than the plan says")  # fmt: skip
