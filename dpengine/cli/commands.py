@@ -186,22 +186,26 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[STREAMLIT OPTION]...")
 @faults
 def app(options: tuple[str, ...]) -> None:
-    """Open the page in the browser. OPTIONS go to Streamlit, e.g. --server.port 8502."""
+    """Open the page in the browser.
+
+    Options of Streamlit may follow, e.g. --server.port 8502.
+    """
     from dpengine import installed
 
     installed.run_page(options)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[STREAMLIT OPTION]...")
 @faults
 def demo(options: tuple[str, ...]) -> None:
     """Open the page as a demonstration, with public samples only.
 
-    Nobody can bring files, and each visitor has a ledger in memory. OPTIONS go to Streamlit, e.g. --server.port 8502.
+    Nobody can bring files, and each visitor has a ledger in memory. Options of Streamlit may follow, e.g. --server.port
+    8502.
     """
     from dpengine import installed
 
