@@ -36,16 +36,20 @@ def combine(
 ) -> None:  # fmt: skip
     """Add up cells of a table in BUNDLE, with a 95 % interval.
 
-    Labels are those of the published tables, such as region=North. Several labels of a column count together; of
-    columns that are not named, all cells count. The bundle is verified first. Nothing is spent: only published numbers
-    are used.
+    Labels are those of the published tables, such as region=North, or the words for them in the report. Several labels
+    of a column count together; of columns that are not named, all cells count. The bundle is verified first. Nothing is
+    spent: only published numbers are used.
     """
     from dpengine.bundle.quotation import quotation_of_several
     from dpengine.combine import combine as combined
+    from dpengine.combine import in_files
 
     release = read_file(bundle)
     names = dict.fromkeys(name for table in release.plan.marginals for name in table)
-    cells, group, others = (_selection(names, each) for each in (where, of, minus))
+    cells, group, others = (
+        {name: in_files(release.plan, name, labels) for name, labels in _selection(names, each).items()}
+        for each in (where, of, minus)
+    )
     more: dict[str, Any] = {
         "of": group if of or of_all else None,
         "minus": others if minus else None,
