@@ -212,7 +212,7 @@ def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp
     names, run = [str(file) for file in files], CliRunner().invoke
     shown = run(main, ["compare", *names, "-o", str(tmp_path / "changes.csv")])
     assert shown.exit_code == 0, shown.output
-    assert "town: 2 of 5 changes are beyond the noise\n  A: 3 to 2, a change of -1 (-1 to -1)\n" in shown.output
+    assert "town: 2 of 5 changes are beyond the noise\n  B: 2 to 4, a change of +2 (+2 to +2)\n" in shown.output
     written = pd.read_csv(tmp_path / "changes.csv")
     assert len(written) == 10 + 5 + 1
     assert written.loc[written["table"] == "town", "change"].tolist() == [-1, 2, 0, 0, 0]
