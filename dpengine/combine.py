@@ -31,10 +31,10 @@ from dpengine.replicates.draw import replicate_amounts
 from dpengine.results.result import Result
 from dpengine.spec.declared import alike
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of
+from dpengine.spec.wording import name_of, shown_labels
 from dpengine.translation.catalogue import _, some_of
 
-__all__ = ["HALF_WIDTH", "Combined", "Selection", "Statistic", "combine"]
+__all__ = ["HALF_WIDTH", "Combined", "Selection", "Statistic", "combine", "in_files"]
 
 HALF_WIDTH = 2.1  # root mean square errors of replicates: 1.96 or, for Laplace noise, 2.12, and room for 50 draws
 MAX_TABLES = 5  # tables that an error names
@@ -67,7 +67,8 @@ def combine(
 ) -> Combined:
     """Return the number of people in all cells with the given labels, with a 95 % interval.
 
-    `where` names one label, or several, of some columns; of the other columns, all count. With `of`, the number is the
+    `where` names one label, or several, of some columns, as in the files or in words for readers; of the other columns,
+    all count. With `of`, the number is the
     percentage of the people in those cells who are also in `where`. With `mean` or `sum`, it is the mean or the sum of
     that amount over the people whose amount is known. With `minus`, it is the difference to the same number of other
     cells. `release` is a file, which is verified first, a `Release`, or what `published` returned.
@@ -250,12 +251,26 @@ def _labels(plan: Plan, selection: Selection) -> _Labels:
             text = _("no published table has a column {name}{hint}; there are {names}",
                      name=repr(name), hint=hint, names=some_of(known))  # fmt: skip
             raise ReleaseError(text)
-        labels = [given] if isinstance(given, str) else [*given]
+        labels = in_files(plan, name, given)
         if not labels:
             raise ReleaseError(_("choose at least one value of {name!r}", name=name))
         if len(_codes(plan, name, labels)) < plan.column(name).size:
             chosen[name] = labels
     return chosen
+
+
+def in_files(plan: Plan, name: str, given: str | Sequence[str]) -> list[str]:
+    """Return the labels of a column as files have them, of labels that may be words for readers.
+
+    >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "words": {"f": "female", "m": "male"}}
+    >>> in_files(Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]]), "sex", ["female", "m", "(other)", "x"])
+    ['f', 'm', '(other)', 'x']
+    """
+    column = plan.column(name)
+    labels, words = column.labels, shown_labels(column)
+    meant = {word: label for word, label in zip(words, labels, strict=True) if words.count(word) == 1}
+    meant |= {label: label for label in labels}
+    return [meant.get(each, each) for each in ([given] if isinstance(given, str) else given)]
 
 
 def _codes(plan: Plan, name: str, labels: Sequence[str]) -> list[int]:

@@ -27,7 +27,10 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "NotCompared", "Readable", "compare", "decimals", "not_compared", "read", "shared_tables"]
+__all__ = [
+    "COLUMNS", "NotCompared", "Readable", "compare", "decimals", "largest_first", "not_compared", "read",
+    "shared_tables",
+]  # fmt: skip
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
 # Ends of intervals of counts are whole. So both ends may be the count itself, although it is off by one in nearly 5 of
@@ -108,6 +111,19 @@ def decimals(low: float, high: float) -> int:
     sizes = [abs(end) for end in (low, high) if end] if low < high else []
     places = [1 - _leading((high - low) / 2), *(-_leading(size) for size in sizes)] if sizes else [0]
     return min(MAX_DECIMALS, max(0, *places))
+
+
+def largest_first(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return the changes that `compare` found in one table, those first that are largest beside their noise.
+
+    >>> import pandas as pd
+    >>> found = pd.DataFrame({"change": [3.0, -9.0, 5.0], "low": [1.0, -10.0, 2.0], "high": [5.0, -8.0, 8.0]})
+    >>> [*largest_first(found)["change"]]
+    [-9.0, 5.0, 3.0]
+    """
+    change, width = changes["change"].to_numpy(), (changes["high"] - changes["low"]).to_numpy()
+    beside = np.divide(np.abs(change), width, out=np.where(change == 0, 0.0, np.inf), where=width > 0)
+    return changes.iloc[np.lexsort((-np.abs(change), -beside))]
 
 
 def _leading(size: float) -> int:

@@ -290,9 +290,14 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     >>> plan = Plan(dataset="demo", epsilon=1, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
     >>> _table_and_measures(plan, ("sex",))
     'sex (mean pay)'
+    >>> plan = Plan(dataset="demo", epsilon=1, columns=columns[:1], tables=[{"columns": ["sex"], "distinct": True}],
+    ...             unit={"id": "person", "rows": 3})
+    >>> _table_and_measures(plan, ("sex",))
+    'sex (each person in one cell)'
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
-    measures += [f"persons in at most {cells} cells"] if (cells := plan.tallies[plan.tally_of(table)].cells) else []
+    if cells := plan.tallies[plan.tally_of(table)].cells:
+        measures.append("each person in one cell" if cells == 1 else f"each person in at most {cells} cells")
     measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
     measures += [each.column.replace("_", " ") for each in plan.associations(table)]
     return " × ".join(table) + (f" ({', '.join(measures)})" if measures else "")

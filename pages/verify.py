@@ -18,6 +18,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import bullets, exactly, plain
+from pages.parts.verify.charge import key_of_the_ledger, show_charge
 from pages.parts.verify.contents import show_contents
 from pages.parts.verify.verified_file import verified
 from pages.parts.visit.state import require_entry
@@ -104,7 +105,9 @@ def show_outcome(
                 files=join_names(PROSE),
             )
         )
-        st.markdown(_signature(signer, expected))
+        own = key_of_the_ledger()
+        st.markdown(_signature(signer, expected, own))
+        show_charge(manifest, signer, own)
         facts = [
             *([plain(manifest["title"])] if manifest["title"] else []),
             _("dataset {name}", name=plain(manifest["dataset"])),
@@ -145,13 +148,15 @@ def show_wrong_key(name: str, signer: str | None, expected: str) -> None:
         )
 
 
-def _signature(signer: str | None, expected: str | None) -> str:
-    """Say whether the file is signed, and what follows from that."""
+def _signature(signer: str | None, expected: str | None, own: str | None) -> str:
+    """Say whether the file is signed, and what follows from that; `own` is the key of the visitor's ledger."""
     if signer is None:
         return _(
             ":material/draft: **Not signed.** An earlier version made this file, or its signature was taken away; "
             "nothing shows who made it, or whether it was changed with care. Get it from a source that you trust."
         )
+    if signer == own and expected is None:
+        return _(":material/verified: **Signed by the key of your own ledger**, `{signer}`.", signer=signer)
     signed = (
         _(":material/verified: **Signed by the key that you expect**, `{signer}`.", signer=signer)
         if signer == expected

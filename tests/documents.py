@@ -72,6 +72,10 @@ class Reader:
         match words:
             case []:
                 return
+            case ["export", setting]:
+                name, _, value = setting.partition("=")
+                os.environ[name] = value
+                return
             case ["private-release", *arguments] | ["python", "-m", "dpengine", *arguments]:
                 printed = self.command(arguments)
             case ["python", script, *arguments]:

@@ -156,7 +156,7 @@ def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path:
     assert [lines[1] for lines in outputs] == ["clinic-2026: spent 1 in all, no cap is set"] * 3
     assert [lines[2:] for lines in outputs] == [
         [],
-        [],
+        ["Clinic-2026: nothing was spent, since the same tables of the same data were published before"],
         ["another: nothing was spent, since the same tables of the same data were published before"],
     ]
 
@@ -185,6 +185,19 @@ def test_a_prediction_says_if_the_plan_is_refused(form: list[str], tmp_path: Pat
         done = run("predict", plan, *form)
         assert done.exit_code == 0
         assert ("a release of this plan is refused: epsilon is too small" in done.stderr) == refused
+
+
+def test_a_prediction_at_other_prices_does_not_state_that_of_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    assert run("predict", tmp_path / "plan.yaml").stdout.startswith("ε = 1 from the budget of clinic-2026\n")
+    done = run("predict", tmp_path / "plan.yaml", "--epsilon", "0.2")
+    assert done.stdout.startswith("each ε from the budget of clinic-2026\n")
+
+
+def test_every_command_is_listed_with_a_whole_sentence() -> None:
+    listed = run("--help").stdout
+    assert "..." not in listed.partition("Commands:")[2]
+    assert "private-release columns TABLE > plan.yaml" in listed
 
 
 def test_no_progress_bar_is_drawn_on_standard_output() -> None:

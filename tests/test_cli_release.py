@@ -16,6 +16,7 @@ import pytest
 
 from dpengine import Ledger, Plan, release, signed_by, verify
 from dpengine.bundle.checks.cross_check import CrossCheck
+from tests.bundle.test_signature import unsigned
 from tests.plans import CLINIC, MEANS
 from tests.test_cli import run
 
@@ -42,6 +43,25 @@ def test_a_column_mostly_in_other_gives_a_warning(tmp_path: Path, pay: str, told
         "release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip", "--ledger", url, "--json"
     )
     assert json.loads(again.stdout)["mostly_other"] == (["pay"] if told else [])
+
+
+@pytest.mark.parametrize(("seen", "told"), [("12/03/2024", True), ("2024-03-12", False)])
+def test_rows_that_are_mostly_left_out_give_a_warning(tmp_path: Path, seen: str, told: bool) -> None:
+    """A release of hardly any row, since no date could be read, was charged without a word."""
+    (tmp_path / "t.csv").write_text("seen,sex\n" + f"{seen},f\n" * 500, encoding="utf-8")
+    columns = [
+        {"name": "seen", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "month", "other": False,
+         "missing": False},
+        {"name": "sex", "kind": "category", "values": ["f", "m"]},
+    ]  # fmt: skip
+    plan = Plan(dataset="d", epsilon=10, columns=columns, tables=[["seen", "sex"]], rows_about=500)
+    command = ["release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip"]
+    command += ["--ledger", f"sqlite:///{tmp_path}/l.db"]
+    plan.save(tmp_path / "plan.yaml")
+    assert ("without a declared value of seen are left out" in run(*command).stderr) == told
+    assert json.loads(run(*command, "--json").stdout)["mostly_left_out"] == (["seen"] if told else [])
+    plan.model_copy(update={"rows_about": None}).save(tmp_path / "plan.yaml")
+    assert "left out" not in run(*command).stderr, "nobody knows how many rows there should be"
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
@@ -316,3 +336,45 @@ def test_a_changed_mean_is_found(tmp_path: Path) -> None:
         ({"mean_pay": (table.mean_pay_low + table.mean_pay_high) / 2 + 0.3}, "disagree on pay"),
     ]:
         assert any(fragment in fault for fault in faults(table.assign(**change))), change
+
+
+def test_publishing_again_says_that_nothing_was_charged(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+    command = ("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", url)
+    assert "nothing was spent" not in run(*command).stdout
+    assert (
+        "clinic-2026: nothing was spent, since the same tables of the same data were published" in run(*command).stdout
+    )
+    assert json.loads(run(*command, "--json").stdout)["charged"] == "0"
+
+
+def test_a_bundle_is_verified_against_the_ledger_that_charged_it(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+    bundle, other = tmp_path / "r.zip", f"sqlite:///{tmp_path}/other.db"
+    assert json.loads(run("release", plan, table, "-o", bundle, "--ledger", url, "--json").stdout)["charged"] == "1"
+    done = run("verify", bundle, "--ledger", url)
+    assert done.exit_code == 0
+    assert "the key of the ledger" in done.stdout
+    assert "in the ledger: charged once, ε = 1 of clinic-2026 at " in done.stdout
+    assert "in the ledger: clinic-2026 spent 1 in all; no cap is set" in done.stdout
+    run("ledger", "clinic-2026", "--cap", "3", "--ledger", url)
+    by_default = run("verify", bundle, "--charged", "--json", PRIVATE_RELEASE_LEDGER=url)
+    assert json.loads(by_default.stdout)["charge"] == {
+        "dataset": "clinic-2026", "created": verify(bundle)["created"], "epsilon": "1", "spent": "1", "cap": "3",
+    }  # fmt: skip
+    missing = run("verify", bundle, "--ledger", other)
+    assert (missing.exit_code, missing.stdout) == (1, "")
+    assert not (tmp_path / "other.db").exists()
+    run("release", plan, table, "-o", tmp_path / "s.zip", "--ledger", other)  # another draw, and another key
+    wrong = run("verify", bundle, "--ledger", other)
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert wrong.stderr == "private-release: the ledger has no charge for this release\n"
+    assert "charge" not in json.loads(run("verify", bundle, "--json").stdout)
+
+
+def test_an_unsigned_bundle_is_not_that_of_the_ledger(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+    run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", url)
+    (tmp_path / "u.zip").write_bytes(unsigned((tmp_path / "r.zip").read_bytes()))
+    assert run("verify", tmp_path / "u.zip").exit_code == 0
+    assert "not signed by the ledger's key" in run("verify", tmp_path / "u.zip", "--ledger", url).stderr

@@ -197,6 +197,17 @@ def test_the_command_says_what_was_combined(tmp_path: Path) -> None:
     assert "'twon=A' must be a column of a published table" in refused.output
 
 
+def test_labels_may_be_the_words_for_readers(tmp_path: Path) -> None:
+    """A quotation says "female", and the command took only the code "f"."""
+    sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "words": {"f": "female", "m": "male"}}
+    made = dpe.preview(dpe.Plan.model_validate({"dataset": "d", "epsilon": 9, "columns": [sex], "tables": [["sex"]]}))
+    assert combine(made, {"sex": ["female", "m"]}) == combine(made, {"sex": ["f", "m"]})
+    (tmp_path / "r.zip").write_bytes(pack(made))
+    said = [CliRunner().invoke(main, ["combine", str(tmp_path / "r.zip"), f"sex={each}"]) for each in ("female", "f")]
+    assert said[0].output == said[1].output
+    assert said[0].output.startswith("People, sex: female: ")
+
+
 def test_an_uncertain_number_is_not_quoted_as_if_it_were_known() -> None:
     of = plan([["town"]])
     for number, more, words in (

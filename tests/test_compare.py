@@ -212,7 +212,7 @@ def test_the_command_line_shows_what_is_beyond_the_noise_and_writes_the_rest(tmp
     names, run = [str(file) for file in files], CliRunner().invoke
     shown = run(main, ["compare", *names, "-o", str(tmp_path / "changes.csv")])
     assert shown.exit_code == 0, shown.output
-    assert "town: 2 of 5 changes are beyond the noise\n  A: 3 to 2, a change of -1 (-1 to -1)\n" in shown.output
+    assert "town: 2 of 5 changes are beyond the noise\n  B: 2 to 4, a change of +2 (+2 to +2)\n" in shown.output
     written = pd.read_csv(tmp_path / "changes.csv")
     assert len(written) == 10 + 5 + 1
     assert written.loc[written["table"] == "town", "change"].tolist() == [-1, 2, 0, 0, 0]
@@ -280,3 +280,22 @@ def test_the_command_line_lists_what_is_not_compared(tmp_path: Path) -> None:
         "reason": "only in the later release", "table": None, "number": "", "column": "town", "labels": ["C"]
     }  # fmt: skip
     assert list(as_json["tables"]) == ["town × change", "town", "total"]
+
+
+def test_the_command_line_lists_the_largest_changes_first_and_names_both_releases(tmp_path: Path) -> None:
+    for name, towns in (("old", "A" * 9 + "B" * 5), ("new", "A" * 10 + "B" * 20)):
+        made = published(plan(900, dataset=name, title=f"Towns, {name}"), towns, "y" * len(towns))
+        (tmp_path / f"{name}.zip").write_bytes(made.content)
+    done = CliRunner().invoke(main, ["compare", str(tmp_path / "old.zip"), str(tmp_path / "new.zip")])
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("from Towns, old, ")
+    assert " to Towns, new, " in lines[0]
+    first = next(k for k, line in enumerate(lines) if line.startswith("town: "))
+    assert lines[first + 1].startswith("  B: 5 to 20"), "the largest change comes first"
+    assert lines[first + 2].startswith("  A: 9 to 10")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["compare", str(tmp_path / "old.zip"), str(tmp_path / "new.zip")])
+    assert done.exit_code == 1
+    assert done.stderr == "private-release: old.zip: the bundle cannot be read (No such file or directory)\n"

@@ -12,8 +12,9 @@ from dpengine.exact import exact_text
 from dpengine.results.published_columns import Measure
 from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.plan import Plan
+from dpengine.spec.time_column import HOURS, Time
 from dpengine.spec.wording import counted_noun, shown_labels
-from dpengine.translation.catalogue import _, day, localised, number, some_of
+from dpengine.translation.catalogue import _, day, localised, mark, number, some_of
 
 __all__ = ["citation", "quotation", "quotation_of_several"]
 
@@ -67,7 +68,12 @@ def quotation_of_several(
     if of is not None:
         what = _("{what}, in percent of {group}", what=what, group=_cells_in_words(plan, of) or everybody)
     if minus is not None:
-        what = _("{what}, minus the same of {others}", what=what, others=_cells_in_words(plan, minus) or everybody)
+        minus_same = (
+            mark("{what}, minus the same number for {others}")
+            if of is None
+            else mark("{what}, minus the same percentage for {others}, in percentage points")
+        )
+        what = _(minus_same, what=what, others=_cells_in_words(plan, minus) or everybody)
     counted = of is None and amount is None
     _value, low, high = numbers
     form = "," if counted else f",.{decimals_of(high - low)}f"
@@ -94,10 +100,30 @@ def _cells_in_words(plan: Plan, chosen: Mapping[str, str | Sequence[str]]) -> st
     for name, given in chosen.items():
         column = plan.column(name)
         shown = dict(zip(column.labels, shown_labels(column), strict=True))
-        labels = [shown[label] for label in ([given] if isinstance(given, str) else given)]
+        chosen_labels = [given] if isinstance(given, str) else [*given]
+        of_hours = isinstance(column, Time) and {*chosen_labels} <= {*HOURS}
+        labels = _hours_in_words(chosen_labels) if of_hours else [shown[label] for label in chosen_labels]
         listed = _(" or ").join(labels) if len(labels) <= MAX_LABELS else some_of(labels, MAX_LABELS)
         named.append(f"{column.heading}: {listed}")
     return ", ".join(named)
+
+
+def _hours_in_words(chosen: Sequence[str]) -> list[str]:
+    """Return periods without a gap of the chosen hours; one may go on after midnight.
+
+    >>> _hours_in_words(["00:00", "01:00", "12:00", "23:00"])
+    ['12:00–12:59', '23:00–01:59']
+    """
+    hours = {int(label[:2]) for label in chosen}
+    if len(hours) == len(HOURS):
+        return ["00:00–23:59"]
+    periods = []
+    for first in sorted(hour for hour in hours if (hour - 1) % len(HOURS) not in hours):
+        last = first
+        while (last + 1) % len(HOURS) in hours:
+            last = (last + 1) % len(HOURS)
+        periods.append(f"{first:02}:00–{last:02}:59")
+    return periods
 
 
 def citation(plan: Plan, manifest: Mapping[str, Any]) -> str:

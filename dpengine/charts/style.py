@@ -6,6 +6,7 @@ fits a light or a dark page. Colours come in pairs: `False` for a light page, `T
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
@@ -42,6 +43,8 @@ INK = {False: "#1c2526", True: "#e8eeee"}
 SERIES = {False: ("#0b6e75", "#a85a00", "#6a3d9a", "#33475b"), True: ("#4fc3c7", "#e0a458", "#c6a5ea", "#b9c7d6")}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
+HOURS_OF_A_DAY = 24
+HOUR = re.compile(r"\d\d:00–\d\d:59")  # the label of an hour
 NUMBERS_IN_FULL = {"exponentformat": "none", "separatethousands": True}  # 20,000 on an axis as in a table, not 20k
 
 
@@ -112,6 +115,7 @@ def line_name(text: str) -> str:
 
 def room_below(labels: Sequence[str]) -> int:
     """Return the height in pixels that labels need below a figure; many or long ones are rotated."""
+    labels = [_beginning(label) for label in labels]
     return 6 * max(map(len, labels)) if crowded(labels) else 0
 
 
@@ -130,10 +134,18 @@ def join_names(names: Iterable[str]) -> str:
     return _("{names} and {last}", names=", ".join(others), last=last) if others else last
 
 
-def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """Return an axis of `labels`, shortened and escaped, in declared order. Browsers omit labels without room."""
+def category_axis(labels: Sequence[str], *, downwards: bool = False, hours: int = 3) -> dict[str, object]:
+    """Return an axis of `labels`, shortened and escaped, in declared order. Browsers omit labels without room.
+
+    Across, where hours of the day have no room, every third one is named, or as `hours` says, by its beginning.
+
+    >>> axis = category_axis([f"{hour:02}:00–{hour:02}:59" for hour in range(24)] + ["(missing)"], hours=12)
+    >>> axis["ticktext"]
+    ['00:00', '12:00', '(missing)']
+    """
     ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis whose ends are found automatically
-    return {
+    named = {} if downwards else _named_hours(labels, hours)
+    return named | {
         "type": "category",
         "categoryorder": "array",
         "categoryarray": list(labels),
@@ -142,6 +154,23 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
         "zeroline": False,
         "automargin": True,
     }
+
+
+def _named_hours(labels: Sequence[str], every: int) -> dict[str, object]:
+    """Return which labels an axis of the hours of a day names, and how; nothing for any other axis."""
+    if sum(map(_is_hour, labels)) != HOURS_OF_A_DAY:
+        return {}
+    named = [label for k, label in enumerate(labels) if not _is_hour(label) or k % every == 0]
+    return {"tickvals": named, "ticktext": [_beginning(label) for label in named]}
+
+
+def _is_hour(label: str) -> bool:
+    return bool(HOUR.fullmatch(label))
+
+
+def _beginning(label: str) -> str:
+    """Return the beginning of an hour, or any other label as it is."""
+    return label[:5] if _is_hour(label) else label
 
 
 def look(dark: bool) -> dict[str, Any]:

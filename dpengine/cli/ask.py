@@ -74,15 +74,23 @@ def ask(  # click hands over one parameter for each argument and option
     if table is None:
         finish(["name the table to ask, or give --dry-run for the price and the expected error"], WRONG_USE)
 
+    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.ask import ask as answer_to
     from dpengine.results.answer_wording import describe
     from dpengine.sources.open import open_table
 
     ledger = charging.part.open()
+    reached: list[str] = []
     with stages() as show, open_table(table, **charging.reading) as opened:
-        answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=show)
+
+        def progress(stage: str) -> None:
+            reached.append(stage)
+            show(stage)
+
+        answer = answer_to(opened, question, ledger, other_people=charging.other_people, progress=progress)
     announce_new(ledger)
-    charge = charge_of(ledger, answer.answer_id)
+    drawn = LAST_STAGE in reached
+    charge = charge_of(ledger, answer.answer_id) | {"charged": exact_text(question.epsilon) if drawn else "0"}
     if as_json:
         groups = [asdict(group) for group in answer.groups]
         made = json.loads(answer.to_bytes()) | ({"groups": groups} if groups else {}) | charge
@@ -91,6 +99,8 @@ def ask(  # click hands over one parameter for each argument and option
     for line in describe(answer):
         say(line)
     say_charge(charge)
+    if not drawn:
+        say(f"{question.dataset}: nothing was spent, since the same question of the same data was answered before")
 
 
 def _expect(question: Any, *, as_json: bool) -> None:

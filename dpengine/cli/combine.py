@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dpengine.cli.common import faults, json_option, say
+from dpengine.cli.common import faults, json_option, read_file, say
 from dpengine.errors import ReleaseError
 from dpengine.translation.catalogue import some_of
 
@@ -23,7 +23,9 @@ __all__ = ["combine"]
 @click.argument("where", nargs=-1, metavar="[COLUMN=LABEL]...")
 @click.option("--of", multiple=True, metavar="COLUMN=LABEL", help="Percentage of the people with it; may be repeated.")
 @click.option("--of-all", is_flag=True, help="Percentage of all people.")
-@click.option("--minus", multiple=True, metavar="COLUMN=LABEL", help="Difference to the same number of those with it.")
+@click.option(
+    "--minus", multiple=True, metavar="COLUMN=LABEL", help="Subtract the same number for this label; may be repeated."
+)
 @click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
 @click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")
 @json_option
@@ -32,19 +34,22 @@ def combine(
     bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...], mean: str | None,
     sum: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Add up the cells of a table in BUNDLE that have these labels, with a 95 % interval.
+    """Add up cells of a table in BUNDLE, with a 95 % interval.
 
-    Labels are those of the published tables, such as region=North. Several labels of a column count together; of
-    columns that are not named, all cells count. The bundle is verified first. Nothing is spent: only published numbers
-    are used.
+    Labels are those of the published tables, such as region=North, or the words for them in the report. Several labels
+    of a column count together; of columns that are not named, all cells count. The bundle is verified first. Nothing is
+    spent: only published numbers are used.
     """
     from dpengine.bundle.quotation import quotation_of_several
     from dpengine.combine import combine as combined
-    from dpengine.compare import read
+    from dpengine.combine import in_files
 
-    release = read(bundle)
+    release = read_file(bundle)
     names = dict.fromkeys(name for table in release.plan.marginals for name in table)
-    cells, group, others = (_selection(names, each) for each in (where, of, minus))
+    cells, group, others = (
+        {name: in_files(release.plan, name, labels) for name, labels in _selection(names, each).items()}
+        for each in (where, of, minus)
+    )
     more: dict[str, Any] = {
         "of": group if of or of_all else None,
         "minus": others if minus else None,

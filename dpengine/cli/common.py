@@ -31,11 +31,12 @@ from dpengine.errors import (
 
 if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
+    from dpengine.export import Published
 
 __all__ = [
     "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "LedgerPart", "announce_new", "check_address", "check_output",
     "faults", "finish", "full_output", "json_option", "ledger_option", "likeness", "open_ledger", "option",
-    "part_options", "printable", "reading_options", "say", "shown_address", "stages", "warn", "writing",
+    "part_options", "printable", "read_file", "reading_options", "say", "shown_address", "stages", "warn", "writing",
 ]  # fmt: skip
 
 # 75 is EX_TEMPFAIL in the C library's sysexits.h; 128 + the number of a signal is the shell's convention.
@@ -166,6 +167,17 @@ def full_output(advice: str = "") -> Iterator[None]:
             raise
         _drop_output()
         finish([f"cannot write: {error.strerror}{advice and '. '}{advice}"], WRONG_USE)
+
+
+def read_file(bundle: Path) -> Published:
+    """Return the content of a bundle, which is verified; a fault names the file."""
+    from dpengine.export import published
+
+    try:
+        return published(bundle)
+    except ReleaseError as refused:
+        named = [Fault((bundle.name, *fault.path), fault.text) for fault in refused.faults]
+        raise ReleaseError(named) from None
 
 
 @contextmanager

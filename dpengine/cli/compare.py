@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, writing
+from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
 
 if TYPE_CHECKING:
     from dpengine.compare import NotCompared
+    from dpengine.export import Published
 
 __all__ = ["compare"]
 
@@ -29,22 +30,22 @@ MAX_SHOWN = 10  # changes that are printed for each table
 @json_option
 @faults
 def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> None:
-    """Show what changed from one release file to a later one, beyond the noise of both, and what is not compared.
+    """Show what changed from one bundle to a later one.
 
-    Both files are verified first. Nothing is spent: only published numbers are used.
+    Changes beyond the noise of both are listed, those that are largest beside it first, and what is not compared. Both
+    files are verified first. Nothing is spent: only published numbers are used.
     """
     import pandas as pd
 
     from dpengine import safe_csv
-    from dpengine.compare import COLUMNS, decimals, not_compared
+    from dpengine.compare import COLUMNS, decimals, largest_first, not_compared
     from dpengine.compare import compare as compared
-    from dpengine.export import published
     from dpengine.spec.wording import name_of
 
     if output is not None:
         check_output(output, before)
         check_output(output, after)
-    both = published(before), published(after)
+    both = read_file(before), read_file(after)
     tables = {}
     for table, frame in compared(*both).items():
         cells = [" × ".join(row) or "total" for row in frame.iloc[:, : len(table)].to_numpy().tolist()]
@@ -58,9 +59,11 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
         numbers = {name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}
         click.echo(json.dumps({"tables": numbers, "not_compared": [_payload(each) for each in left_out]}))
         return
+    say(f"from {_release_in_words(both[0])} to {_release_in_words(both[1])}")
     for name, frame in tables.items():
-        changed = frame[frame["beyond_noise"]]
-        say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise")
+        changed = largest_first(frame[frame["beyond_noise"]])
+        first = "; those that are largest beside their noise:" if len(changed) > MAX_SHOWN else ""
+        say(f"{name}: {len(changed):,} of {len(frame):,} changes are beyond the noise{first}")
         for each in changed.head(MAX_SHOWN).to_dict("records"):
             counted = each["number"] == "count"
             form = f",.{0 if counted else decimals(each['low'], each['high'])}f"
@@ -77,6 +80,13 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
         if len(left_out) > MAX_SHOWN:
             say(f"  and {len(left_out) - MAX_SHOWN:,} more")
     say("of cells that did not change, about one in 20 is beyond the noise by chance")
+
+
+def _release_in_words(release: Published) -> str:
+    manifest = release.manifest
+    return (
+        f"{release.plan.title or manifest['dataset']}, {manifest['created'][:10]}, release {manifest['release_id'][:8]}"
+    )
 
 
 def _rows(left_out: Iterable[NotCompared]) -> Iterator[tuple[str, str, str, str]]:

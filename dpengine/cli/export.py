@@ -19,7 +19,9 @@ __all__ = ["export"]
 @json_option
 @faults
 def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
-    """Write BUNDLE as a workbook for spreadsheet programs (xlsx), or in a form that an installed package adds.
+    """Write BUNDLE as a workbook for spreadsheet programs.
+
+    Installed packages may add other forms.
 
     A form gets what was published, and nothing else.
     """

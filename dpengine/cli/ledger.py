@@ -22,6 +22,7 @@ from dpengine.cli.common import (
     option,
     part_options,
     say,
+    warn,
 )
 from dpengine.exact import exact_text
 
@@ -69,6 +70,8 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
     book = part.open()
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
+    elif dataset is not None:
+        _warn_of_unknown(book, dataset)
     announce_new(book)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
@@ -77,12 +80,27 @@ def show(dataset: str | None, cap: str | None, part: LedgerPart, as_json: bool) 
     for account in accounts:
         rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
         say(f"{account['dataset']}: spent {account['spent']}, {rest}")
+        if others := account["shares_with"]:
+            say(f"  shares one budget with {', '.join(others)}, since the data is the same: each lists all charges")
         for entry in account["releases"]:
-            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+            title = f"{entry['title']}: " if entry["title"] else ""
+            under = f" (as {entry['dataset']})" if entry["dataset"] in others else ""
+            what = f"{title}{entry['summary']}{under}"
+            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {what}")
             for each in entry["recognised"]:
                 say(f"    {likeness(**each)}")
     if not accounts:
         click.echo("nothing was spent yet")
+
+
+def _warn_of_unknown(book: Ledger, dataset: str) -> None:
+    """Say so if nothing is recorded under a name, which may be mistyped."""
+    from dpengine.accounting.entry import same_name
+    from dpengine.translation.catalogue import some_of
+
+    known = book.datasets()
+    if known and same_name(dataset) not in map(same_name, known):
+        warn(f"nothing is recorded under the name {dataset}; there are {some_of(known)}")
 
 
 @ledger.command()
@@ -190,15 +208,20 @@ def _report_whole(what: str, entries: int, as_json: bool) -> None:
 
 
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
-    cap, left = book.cap(dataset), book.left(dataset)
+    from dpengine.accounting.entry import same_name
+
+    cap, left, history = book.cap(dataset), book.left(dataset), book.history(dataset)
+    own = same_name(dataset)
     return {
         "dataset": dataset,
         "spent": exact_text(book.spent(dataset)),
         "cap": None if cap is None else exact_text(cap),
         "left": None if left is None else exact_text(left),
+        "shares_with": sorted({entry.dataset for entry in history if same_name(entry.dataset) != own}),
         "releases": [
             {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
-             "title": entry.title, "summary": entry.summary, "recognised": [asdict(each) for each in entry.recognised]}
-            for entry in book.history(dataset)
+             "dataset": entry.dataset, "title": entry.title, "summary": entry.summary,
+             "recognised": [asdict(each) for each in entry.recognised]}
+            for entry in history
         ],
     }  # fmt: skip

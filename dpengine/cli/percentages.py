@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpengine.cli.common import check_output, faults, json_option, say, writing
+from dpengine.cli.common import check_output, faults, json_option, read_file, say, writing
 from dpengine.translation.catalogue import speaking
 
 if TYPE_CHECKING:
@@ -38,17 +38,18 @@ def percentages(
     bundle: Path, columns: tuple[str, ...], within: tuple[str, ...], without_missing: bool, output: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Show which percentage each cell of a table in BUNDLE holds, with a 95 % interval.
+    """Show the percentages of a table in BUNDLE, with intervals.
+
+    A 95 % interval is that of each percentage by itself.
 
     The table is named by its columns, in any order. The bundle is verified first. Nothing is spent: only published
     numbers are used.
     """
-    from dpengine.compare import read
     from dpengine.percentages import COLUMNS, decimals, percentages_of
 
     if output is not None:
         check_output(output, bundle)
-    release = read(bundle)
+    release = read_file(bundle)
     frame = percentages_of(release, columns, within=within, missing=not without_missing)
     if output is not None:
         with writing(output):

@@ -67,11 +67,11 @@ def release(plan: Path, table: Path, output: Path, charging: Charging, as_json: 
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = charging.part.open()
     with stages() as show, open_table(table, **charging.reading) as opened:
-        finished, unwritten = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
+        finished, unwritten, drawn = _publish(opened, loaded, ledger, output, show, other_people=charging.other_people)
     if unwritten is not None:
         finish([f"{unwritten}; {AGAIN}"], WRONG_USE)
     announce_new(ledger)
-    summary = _summary_of(finished, loaded, ledger, output)
+    summary = _summary_of(finished, loaded, ledger, output) | {"charged": exact_text(loaded.epsilon) if drawn else "0"}
     if as_json:
         click.echo(json.dumps(summary), err=beside)
     else:
@@ -87,8 +87,10 @@ def _is_standard_output(path: Path) -> bool:
 
 def _publish(
     table: Table, plan: Plan, ledger: Ledger, output: Path, show: Callable[[str], None], *, other_people: bool
-) -> tuple[Release, ReleaseError | None]:
-    """Publish, and write the bundle; return the release, which is recorded, and why it could not be written, if so.
+) -> tuple[Release, ReleaseError | None, bool]:
+    """Publish, and write the bundle.
+
+    Return the release, which is recorded; why it could not be written, if so; and whether it was drawn and charged now.
 
     If it is stopped after the release was recorded, it says so.
     """
@@ -107,16 +109,16 @@ def _publish(
         try:
             finished.save(output)
         except ReleaseError as error:
-            return finished, error
+            return finished, error, LAST_STAGE in reached
     except (KeyboardInterrupt, SystemExit):
         if LAST_STAGE in reached and is_recorded(table, plan, ledger):
             warn(f"stopped, but {AGAIN}")
         raise
-    return finished, None
+    return finished, None, LAST_STAGE in reached
 
 
 def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> dict[str, Any]:
-    from dpengine.results.mostly_other import mostly_other
+    from dpengine.results.mostly_other import mostly_left_out, mostly_other
 
     found = {name: finished.plan.column(name).declared_size for name in finished.plan.finds}
     return {
@@ -125,18 +127,23 @@ def _summary_of(finished: Release, plan: Plan, ledger: Ledger, output: Path) -> 
         "output": output.name,
         **charge_of(ledger, finished.release_id),
         "mostly_other": mostly_other(finished),
+        "mostly_left_out": mostly_left_out(finished),
     } | ({"found": found} if found else {})
 
 
 def _say_summary(summary: dict[str, Any], plan: Plan, *, err: bool) -> None:
-    from dpengine.accounting.entry import same_name
+    from dpengine.charts.style import join_names
 
     say(f"{summary['output']}: release {summary['release_id']}, ε = {summary['epsilon']}", err=err)
     if found := summary.get("found"):
         say(f"cells found: {', '.join(f'{size:,} of {name}' for name, size in found.items())}", err=err)
     say_charge(summary, err=err)
-    if same_name(summary["dataset"]) != same_name(plan.dataset):
+    if summary["charged"] == "0":
         say(f"{plan.dataset}: nothing was spent, since the same tables of the same data were published before", err=err)
     for name in summary["mostly_other"]:
         warn(f"{name}: more than half of the rows are in (other), as published; if that is not meant, its values are "
+             "written in another way than the plan says")  # fmt: skip
+    if by := summary["mostly_left_out"]:
+        warn(f"fewer than half of the {plan.rows_about:,} rows that the plan states (rows_about) are in the release: "
+             f"those without a declared value of {join_names(by)} are left out; if that is not meant, the values are "
              "written in another way than the plan says")  # fmt: skip

@@ -1,4 +1,8 @@
-"""Find columns that are mostly *(other)* in a release, usually because a format or a spelling was declared wrong."""
+"""Find columns that are mostly *(other)* in a release, or leave out most rows, since they were declared wrong.
+
+Mostly a format or a spelling is not that of the table. All follows from the plan and the published intervals, so it
+reveals nothing that the release does not.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ from dpengine.results.result import Result
 from dpengine.spec.column import OTHER
 from dpengine.spec.domain import Category
 
-__all__ = ["mostly_other"]
+__all__ = ["mostly_left_out", "mostly_other"]
 
 
 def mostly_other(result: Result) -> list[str]:
     """Return the columns that have more than half of all rows in *(other)*, beyond what noise explains.
 
-    It follows from the published intervals, so it reveals nothing that the release does not. Columns with found values
-    are left out, since values of few people belong in *(other)*, and so are counts of distinct persons.
+    Columns with found values are not looked at, since values of few people belong in *(other)*, and neither are counts
+    of distinct persons.
     """
     plan = result.plan
     if plan.tallied:
@@ -25,6 +29,21 @@ def mostly_other(result: Result) -> list[str]:
         for column in declared
         if 2 * result.cells((column.name,))["low"].ravel()[column.labels.index(OTHER)] > most
     ]
+
+
+def mostly_left_out(result: Result) -> list[str]:
+    """Return the columns that may leave out rows, if fewer than half of the rows that the plan states are counted.
+
+    A column without *(other)* or *(missing)* leaves out rows that are in no other cell. Where a person may have several
+    rows, or persons are counted, nothing is said: the bound on their rows may be why.
+    """
+    plan = result.plan
+    if plan.rows_about is None or plan.unit.id is not None or plan.tallied:
+        return []
+    if 2 * int(result.cells(())["high"].sum()) >= plan.rows_about:
+        return []
+    columns = map(plan.column, plan.counted)
+    return [column.name for column in columns if not (column.other and column.missing)]
 
 
 def _is_found(column: object) -> bool:

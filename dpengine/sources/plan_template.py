@@ -20,10 +20,11 @@ title: ""
 dataset: {dataset}          # whose budget is spent; keep the name for as long as it is the same people
 epsilon: "1"                # what the whole release costs
 unit: {{rows: 1}}             # one row is one person; or {{id: column_that_names_the_person, rows: 3}}
-# rows_about: 10000         # rough public size, for previews only
+# rows_about: 10000         # rough public size, for previews and warnings
 # If nobody can list the values of a column, write   values: found, among: {{pattern: "#####"}}   (# is a digit): a
 # release finds those that many people have, for a quarter of ε. Bins of a number are found, for a tenth of ε, by
 #   from: 0, to: 5000, step: 10, bins: 20   instead of edges.
+# Dates that are not written as 2024-12-31 need a format, such as   format: "%d/%m/%Y %H:%M"; else they are (other).
 columns:                    # keep those that stand in a table below
 """
 BLANKS = {

@@ -46,7 +46,7 @@ def exact_epsilon(value: object) -> Fraction:
         raise ValueError(_("ε must be above 0"))
     if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
         raise ValueError(
-            _("ε must lie between {least} and {most}", least=number(float(MIN_EPSILON), "g"), most=MAX_EPSILON)
+            _("ε must lie between {least} and {most}", least=number(float(MIN_EPSILON), "f"), most=MAX_EPSILON)
         )
     if epsilon.denominator > 10**18:
         raise ValueError(_("ε has too many digits; give at most 12"))

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
+from dpengine.accounting.ledger import Ledger
 from dpengine.bundle import signature
 from dpengine.bundle.write import pack
 from dpengine.charts import figures
@@ -152,6 +153,18 @@ def test_the_four_outcomes_are_distinguished(finished: Release) -> None:
     assert "task_alt" not in unread
 
 
+def test_a_release_says_which_charge_of_the_visitors_ledger_paid_for_it(finished: Release) -> None:
+    assert "Your ledger" not in words(page(finished.bundle)), "a ledger of its own charged it"
+    plan = Plan(dataset="d", epsilon="1/2", columns=finished.plan.columns[:1], tables=[["sex"]])
+    charged = release(open_table(pd.DataFrame({"sex": ["yes"] * 20})), plan, ledger=Ledger())
+    assert "**Your ledger has charged this release**, once, on " in words(page(charged.bundle))
+    assert "Signed by the key of your own ledger" in words(page(charged.bundle))
+    assert "That dataset has spent ε = 0.5 in all, and has no cap." in words(page(charged.bundle))
+    Ledger().set_cap("d", 3)
+    assert "has spent ε = 0.5 in all, of at most 3." in words(page(charged.bundle))
+    assert "not signed by your ledger's key" in words(page(pack(charged)))
+
+
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:
     assert "\\*my\\*\\_file" in words(page(finished.bundle, "*my*_file.zip"))
 
@@ -167,8 +180,12 @@ def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
     at.selectbox(key="verify_changes").set_value(("sex", "region")).run()
     shown = next(each.value for each in at.dataframe if "beyond_noise" in each.value)
     assert list(shown.columns)[:4] == ["Sex at birth", "region", "before", "after"]
-    assert shown["after"].tolist()[:2] == [150, 0]
+    assert shown["after"].tolist()[0] == 150
     assert shown["beyond_noise"].tolist()[0]
+    beside = (shown["change"].abs() / (shown["high"] - shown["low"])).tolist()
+    assert beside == sorted(beside, reverse=True), "the largest beside the noise come first"
+    assert "From **Small**, published on " in words(at)
+    assert "published later" not in words(at)
     assert f"{shown['beyond_noise'].sum()} of {len(shown)} changes are beyond the noise" in words(at)
 
 
@@ -277,6 +294,23 @@ def test_a_chart_of_a_table_offers_only_what_the_file_holds() -> None:
         values = next(each for each in at.selectbox if each.label == "c")
         assert values.options[: len(offered)] == offered
         assert bool(ways) == bool(more), "side by side, the first chart is of all values together"
+
+
+def test_hours_by_weekday_are_drawn_as_lines_or_as_a_grid() -> None:
+    columns = [
+        *({"name": part, "kind": "time", "of": "at", "by": part} for part in ("hour", "weekday")),
+        {"name": "district", "kind": "category", "values": ["East", "West"]},
+    ]
+    made = preview(Plan(dataset="d", epsilon=1, columns=columns, tables=[["hour", "weekday", "district"]]))
+    at = page(pack(made))
+    at.selectbox(key=f"verify_table_{made.release_id}").select_index(0).run()
+    kinds = []
+    for way in ("Lines", "Grid"):
+        at.get("button_group")[0].set_value(way).run()
+        assert not at.exception
+        kinds.append({each["type"] for each in json.loads(at.get("plotly_chart")[0].proto.spec)["data"]})
+    assert "heatmap" not in kinds[0]
+    assert "heatmap" in kinds[1]
 
 
 def test_a_number_can_be_quoted_with_its_interval_and_its_source(finished: Release) -> None:

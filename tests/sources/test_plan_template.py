@@ -22,6 +22,7 @@ def test_it_lists_the_columns_and_never_a_value(tmp_path: Path) -> None:
     with open_table(tmp_path / "t.csv") as table:
         text = first_plan(table.columns, dataset="clinic")
     assert "CANARY" not in text
+    assert 'format: "%d/%m/%Y %H:%M"' in text, "dates that are written in another way would all be (other)"
     assert [column["name"] for column in yaml.safe_load(text)["columns"]] == list(ROWS.columns)
     assert [column["kind"] for column in yaml.safe_load(text)["columns"]] == ["number", "category", "yesno", "date"]
 

@@ -250,7 +250,24 @@ def _ask_form(
     levels = tables_of_levels(plan, table, one) if one and way in (LEVELS, FORMS["treemap"]) else [table]
     fixed = _ask_labels(result, levels, measure, without, key)
     form = next((form for form, words in FORMS.items() if words == way), None)
-    return form or forms(plan, table[:2])[0], fixed
+    return form or _ask_form_of_one(plan, table[:2], key), fixed
+
+
+def _ask_form_of_one(plan: Plan, shown: Columns, key: str) -> Form:
+    """Ask how to draw two columns of a larger table, for one value of each of the others at a time."""
+    offered = {FORMS[form]: form for form in forms(plan, shown)}
+    if len(offered) == 1:
+        return next(iter(offered.values()))
+    way = st.segmented_control(
+        _("Chart"),
+        [*offered],
+        default=next(iter(offered)),
+        required=True,
+        format_func=_,
+        key=f"{key}-one-as",
+        label_visibility="collapsed",
+    )
+    return offered[way]
 
 
 def _forms_of_one_column(result: Drawable, table: Columns, measure: Measure | None) -> dict[str, str]:

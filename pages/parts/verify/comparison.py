@@ -10,13 +10,13 @@ import streamlit as st
 
 from dpengine.array_types import Columns
 from dpengine.comparable import named
-from dpengine.compare import NotCompared, compare, decimals, not_compared, shared_tables
+from dpengine.compare import NotCompared, compare, decimals, largest_first, not_compared, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
 from dpengine.results.published_columns import measures
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, shown_labels
-from dpengine.translation.catalogue import _, number
+from dpengine.translation.catalogue import _, day, number
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.wording import plain
@@ -53,8 +53,23 @@ def offer_comparison(later: Published, headings: Mapping[str, str]) -> None:
         except ReleaseError as refused:
             st.warning(plain(str(refused)), icon=":material/search_off:")
             return
+        _say_which(earlier, later)
         _show_changes(frame, later, table)
         _list_not_compared(left_out, earlier.plan, later.plan)
+
+
+def _say_which(earlier: Published, later: Published) -> None:
+    """Name both releases, so that nobody takes one for the other."""
+    days = [each.manifest["created"] for each in (earlier, later)]
+    st.markdown(
+        _(
+            "From **{before}**, published on {first}, to **{after}**, published on {second}.",
+            before=plain(earlier.plan.title or earlier.plan.dataset), first=day(days[0][:10]),
+            after=plain(later.plan.title or later.plan.dataset), second=day(days[1][:10]),
+        )
+    )  # fmt: skip
+    if days[0] > days[1]:
+        st.caption(_("The release that you compare with was published later than the other one."))
 
 
 def _list_not_compared(left_out: Sequence[NotCompared], earlier: Plan, later: Plan) -> None:
@@ -96,12 +111,12 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
     if len(numbers) > 1:
         key = f"verify_changes_of_{name_of(table)}"
         chosen = st.selectbox(_("Number"), numbers, format_func=lambda each: words[each], key=key)
-    frame = frame[frame["number"] == chosen].drop(columns="number")
+    frame = largest_first(frame[frame["number"] == chosen].drop(columns="number"))
     beyond = int(frame["beyond_noise"].sum())
     st.markdown(
         _(
             "**{n} of {all} changes are beyond the noise.** If nothing had changed, about {chance} of {all} would be, "
-            "by chance. What chance did in a survey's sample comes on top.",
+            "by chance. What chance did in a survey's sample comes on top. The largest beside the noise come first.",
             n=number(beyond), all=number(len(frame)), chance=number(round(len(frame) / 20)),
         )
     )  # fmt: skip

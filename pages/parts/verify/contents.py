@@ -56,7 +56,7 @@ def show_contents(
     columns = {
         "table": text(_("table")),
         "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
-        "within": text(_("95 in 100 counts within ±"), alignment="right"),
+        "within": text("±", alignment="right", help=_("95 in 100 counts of the table lie within it.")),
     }
     show_numbers(pd.DataFrame(tables), columns, alt=_("Published tables and their error"))
     _show_numbers_of_one(manifest, headings, content)

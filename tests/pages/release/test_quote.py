@@ -62,7 +62,7 @@ def test_a_difference_is_quoted_and_what_cannot_be_combined_says_so(at: AppTest)
     at.checkbox[0].check().run()
     at.multiselect[1].set_value([0])
     at.multiselect[3].set_value([1]).run()
-    assert "sex: f, minus the same of sex: m: " in quoted(at)
+    assert "sex: f, minus the same number for sex: m: " in quoted(at)
     quantile = next(label for label in at.selectbox[0].options if "edian" in label)
     at.selectbox[0].select(quantile).run()
     assert not at.exception
