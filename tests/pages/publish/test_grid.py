@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.codebook_file import xlsx_bytes
 from pages.parts.publish.column_card import FOUND
-from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
+from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE, WIDTHS
+from pages.parts.publish.grid import _columns as grid_columns
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.entries import shareable
 from tests.corpus import statistical
@@ -244,3 +246,16 @@ def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTes
     assert set(visit_of(page).entries.texts["region"]["shapes"]) == {"North"}
     labelled(page.get("file_uploader"), "Bring a codebook").upload("other.geojson", b"{}").run()
     assert "not GeoJSON" in page.warning[0].value
+
+
+@pytest.mark.parametrize("letters", [6, 16])
+def test_the_edge_of_the_grid_cuts_no_heading_in_two_on_screens_of_usual_widths(letters: int) -> None:
+    ends = list(accumulate(column["width"] for column in in_order(letters)))
+    assert 718 in ends, "on a screen of 1440"
+    assert letters > 10 or 620 in ends, "on a screen of 1280"
+
+
+def in_order(letters: int) -> list[Any]:
+    """The columns of the grid from left to right, if the longest name of a column has so many letters."""
+    columns = grid_columns(letters)
+    return [columns[name] for name in WIDTHS]
