@@ -16,7 +16,7 @@ from pages.parts.publish.grid import _columns as grid_columns
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.entries import shareable
 from tests.corpus import statistical
-from tests.pages.visits import labelled, press, texts, visit, visit_of
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 COLUMNS = ("age", "region", "visit_date", "smoker", "score")
 TABLE = ",".join(COLUMNS) + "\n30,North,2024-01-01,yes,10\n40,ZZ_CANARY_7f3a,2024-02-01,no,20\n"
@@ -72,6 +72,20 @@ def test_a_suggestion_has_no_effect_until_it_is_confirmed(page: AppTest) -> None
                                                "score": False}  # fmt: skip
     assert "suggested" not in declared(page, "age")
     assert not [button for button in page.button if "suggestions" in button.label]
+
+
+def test_no_suggestion_is_confirmed_by_looking_at_it() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("staff.csv", b"age,wage,sex,hired\n30,2100,f,2020-01-31\n").run()
+    settled(page)
+    page.multiselect[0].set_value(["age", "wage", "sex", "hired"]).run()
+    press(page, "Go on to what is known")
+    suggested = {name for name, column in visit_of(page).entries.declared.items() if column.get("suggested")}
+    assert {"age", "wage", "sex"} <= suggested
+    for name in suggested:
+        labelled(page.selectbox, "One column in detail").set_value(name).run()
+        assert not page.exception
+    assert {name for name, column in visit_of(page).entries.declared.items() if column.get("suggested")} == suggested
 
 
 def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_source(page: AppTest) -> None:
