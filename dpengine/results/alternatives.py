@@ -19,7 +19,7 @@ from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
-from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
+from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts, mock_rows
 from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
-    "epsilon_by_trials", "mostly_noise_shares", "predict_table", "simulate_errors",
+    "epsilon_by_trials", "mostly_noise_shares", "predict_table", "rows_beyond_noise", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
@@ -42,6 +42,7 @@ COMPARED_TRIALS = 1  # the error of a mean over tables from one trial
 SEARCH_TRIALS = 2
 SIZES = (mark("empty"), mark("1 to 9"), mark("10 to 99"), mark("100 to 999"), mark("1,000 and more"))
 _SIZE_BOUNDS = (1, 10, 100, 1000)
+_ROWS_NEEDED = np.logspace(0, 12, 481)  # sizes of tables
 SIMULATED_FOR = 2.5  # seconds
 
 
@@ -104,6 +105,27 @@ def mostly_noise_shares(
         if table not in known:
             known[table] = MockCells.of(plan, table)
     return {table: float(known[table].mostly_noise(error(table).half_width())) for table in tables}
+
+
+def rows_beyond_noise(plan: Plan, tables: Sequence[Columns]) -> int | None:
+    """Return from how many rows on at most half of the cells of `tables` are mostly noise, to one digit; not adaptive.
+
+    The rows are spread over the cells as in the mock table. Returns None if noise hardly matters at any size.
+
+    >>> smokes = {"name": "smokes", "kind": "yesno", "other": False, "missing": False}
+    >>> plan = Plan(dataset="demo", epsilon="0.1", columns=[smokes], tables=[["smokes"]])
+    >>> rows_beyond_noise(plan, plan.marginals)
+    60
+    """
+    error = table_errors(plan, allocations_of(plan))
+    by_size = np.zeros(len(_ROWS_NEEDED) + 1)
+    for table in tables:
+        about = plan.tallies[plan.tally_of(table)].plan.rows_about or ASSUMED_ROWS
+        width = error(table).half_width()
+        needed = width * about / mock_rows(plan, table) if width >= EXACT else np.zeros(plan.cells(table))
+        by_size += np.bincount(np.searchsorted(_ROWS_NEEDED, needed.ravel()), minlength=len(by_size))
+    place = int(np.searchsorted(np.cumsum(by_size), by_size.sum() / 2))
+    return int(float(f"{_ROWS_NEEDED[place]:.1g}")) if 0 < place < len(_ROWS_NEEDED) else None
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:
