@@ -46,6 +46,18 @@ def ask_rough_size() -> None:
         on_change=_take,
         args=(rough, EXACT_SIZE),
     )
+    if visit().entries.several_rows:
+        _say_what_is_counted(visit().entries.rows)
+
+
+def _say_what_is_counted(most: int) -> None:
+    """Say that only the counted rows of each person make the size: a table of heavy users would else look too good."""
+    text = (
+        _("Only one row of each person is counted: say roughly how many persons there are.")
+        if most == 1
+        else _("At most {n} rows of each person are counted: leave out the others in this number.", n=number(most))
+    )
+    st.caption(f":material/info: {text}")
 
 
 def _take(key: str, other: str) -> None:

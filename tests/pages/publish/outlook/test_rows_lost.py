@@ -50,3 +50,12 @@ def test_step_4_says_that_one_row_a_person_counts_persons_and_not_loans() -> Non
     assert said in texts(settled(page.run()))
     labelled(page.number_input, "Rows per person").set_value(5).run()
     assert said not in texts(page)
+
+
+def test_the_rough_size_is_asked_of_the_rows_that_are_counted() -> None:
+    page = loans(1)
+    assert "Only one row of each person is counted: say roughly how many persons there are." in texts(page)
+    visit_of(page).change(rows=4)
+    assert "At most 4 rows of each person are counted: leave out the others in this number." in texts(page.run())
+    visit_of(page).change(several_rows=False, id_column=None)
+    assert "of each person" not in texts(page.run())
