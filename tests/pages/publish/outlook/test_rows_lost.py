@@ -40,7 +40,7 @@ def test_a_bound_that_leaves_out_much_is_named_before_the_button(bound: int, wor
 
 
 def test_a_bound_that_leaves_out_little_is_not_mentioned() -> None:
-    assert "are counted:" not in texts(loans(12))
+    assert "of a person are counted:" not in texts(loans(12))
 
 
 def test_step_4_says_that_one_row_a_person_counts_persons_and_not_loans() -> None:
