@@ -5,17 +5,20 @@ The exact number of rows is private and used nowhere. A rough one that anybody m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from dpengine.array_types import Columns, Ints
 from dpengine.results.alternatives import rows_beyond_noise
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
-from pages.parts.publish.outlook.trial import question_of
+from pages.parts.publish.outlook.trial import KEPT, question_of
 from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 
-__all__ = ["ask_if_unsaid", "ask_rough_size"]
+__all__ = ["ask_if_unsaid", "ask_rough_size", "rows_of_use"]
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000, 1_000_000)
 CLEAR = 5  # times as many rows as make half of the cells exceed their noise: these are then within ±20 %
@@ -106,9 +109,17 @@ def _say_if_small(plan: Plan, rows: int) -> None:
 
 def _least_rows(plan: Plan) -> int | None:
     """Return from how many rows on at most half of the cells are mostly noise; None if unknown or of no matter."""
-    if is_adaptive(plan):
-        return None
+    return None if is_adaptive(plan) else rows_of_use(plan, plan.marginals)
+
+
+def rows_of_use(plan: Plan, tables: Sequence[Columns]) -> int | None:
+    """Return from how many rows on at most half of the cells of `tables` are mostly noise, once for each ε."""
+    shape = question_of(plan.at(1))
+    known: dict[Columns, Ints] = visit().once("cells-by-rows", shape, dict, most=KEPT)  # the same at every ε
     least: tuple[int | None] = visit().once(
-        "size-of-use", question_of(plan), lambda: (rows_beyond_noise(plan, plan.marginals),)
+        "rows-of-use",
+        (question_of(plan), tuple(tables)),
+        lambda: (rows_beyond_noise(plan, tables, known),),
+        most=2 * KEPT,
     )
     return least[0]

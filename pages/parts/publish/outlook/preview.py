@@ -10,7 +10,7 @@ import streamlit as st
 from dpengine import Plan, predict
 from dpengine.charts import figures
 from dpengine.charts.plain import lines_and_grids
-from dpengine.results.alternatives import MockCells, predict_table, rows_beyond_noise
+from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
@@ -20,6 +20,7 @@ from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
+from pages.parts.publish.rough_size import rows_of_use
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
@@ -262,7 +263,7 @@ def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
 
 def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
     """Say from which size on at most half of the cells of a table are mostly noise, as its size is not stated."""
-    least = visit().once("size-of-table", (plan, table), lambda: rows_beyond_noise(plan, [table]))
+    least = rows_of_use(plan, [table])
     if least is None:
         return _("Noise would hardly matter in it.")
     return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise; the "
