@@ -14,7 +14,7 @@ from pages.parts.publish import columns_step, domain_step, progress, table_step,
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.found_values import as_findable
 from pages.parts.publish.grid import take_typed
-from pages.parts.publish.outlook import fit
+from pages.parts.publish.outlook import fit, rows_lost
 from pages.parts.publish.outlook.advice import advise
 from pages.parts.publish.outlook.preview import in_words, show_preview, show_preview_so_far
 from pages.parts.publish.outlook.trial import KEPT
@@ -233,6 +233,7 @@ def _show_last_steps(plan: Plan, refusal: str) -> None:
     with st.container(border=True):
         _show_heading(6, _("Publish"))
         fit.warn(plan)
+        rows_lost.warn(plan)
         publish_step(plan)
 
 

@@ -19,7 +19,7 @@ from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
-from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
+from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts, mock_rows
 from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
-    "epsilon_by_trials", "mostly_noise_shares", "predict_table", "simulate_errors",
+    "epsilon_by_trials", "mostly_noise_shares", "predict_table", "rows_beyond_noise", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
@@ -42,6 +42,7 @@ COMPARED_TRIALS = 1  # the error of a mean over tables from one trial
 SEARCH_TRIALS = 2
 SIZES = (mark("empty"), mark("1 to 9"), mark("10 to 99"), mark("100 to 999"), mark("1,000 and more"))
 _SIZE_BOUNDS = (1, 10, 100, 1000)
+PER_DECADE = 40  # steps of the sizes of tables
 SIMULATED_FOR = 2.5  # seconds
 
 
@@ -104,6 +105,37 @@ def mostly_noise_shares(
         if table not in known:
             known[table] = MockCells.of(plan, table)
     return {table: float(known[table].mostly_noise(error(table).half_width())) for table in tables}
+
+
+def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns, Ints] | None = None) -> int | None:
+    """Return from how many rows on at most half of the cells of `tables` are mostly noise, to one digit; not adaptive.
+
+    The rows are spread over the cells as in the mock table. Returns None if noise hardly matters at any size. `known`
+    caches how they are spread, which is the same at every ε; new tables are added.
+
+    >>> smokes = {"name": "smokes", "kind": "yesno", "other": False, "missing": False}
+    >>> plan = Plan(dataset="demo", epsilon="0.1", columns=[smokes], tables=[["smokes"]])
+    >>> rows_beyond_noise(plan, plan.marginals)
+    60
+    """
+    known = {} if known is None else known
+    error = table_errors(plan, allocations_of(plan))
+    cells = np.zeros(12 * PER_DECADE + 1)  # by the number of rows from which on they exceed their noise
+    for table in tables:
+        if table not in known:
+            known[table] = _cells_by_rows_for_one(plan, table)
+        width = error(table).half_width()
+        shift = round(PER_DECADE * math.log10(width)) if width >= EXACT else -len(cells)
+        np.add.at(cells, np.clip(np.arange(len(known[table])) + shift, 0, len(cells) - 1), known[table])
+    place = int(np.searchsorted(np.cumsum(cells), cells.sum() / 2))
+    return int(float(f"{10 ** (place / PER_DECADE):.1g}")) if 0 < place < len(cells) - 1 else None
+
+
+def _cells_by_rows_for_one(plan: Plan, table: Columns) -> Ints:
+    """Count cells of the mock `table` by the logarithm of the number of rows of which they have one."""
+    about = plan.tallies[plan.tally_of(table)].plan.rows_about or ASSUMED_ROWS
+    decades = np.log10(about / np.maximum(mock_rows(plan, table).ravel(), 1e-12))
+    return np.bincount(np.maximum(0, np.rint(PER_DECADE * decades)).astype(np.int64))
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:

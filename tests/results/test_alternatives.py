@@ -17,6 +17,7 @@ from dpengine.results.alternatives import (
     epsilon_by_trials,
     mostly_noise_shares,
     predict_table,
+    rows_beyond_noise,
     simulate_errors,
 )
 from tests.plans import category, survey
@@ -134,3 +135,24 @@ def test_trials_find_an_epsilon_for_an_adaptive_plan_and_can_be_broken_off() -> 
 
     with pytest.raises(InterruptedError):
         epsilon_by_trials(plan, width, RISING, stop)
+
+
+@pytest.mark.parametrize("epsilon", ["0.02", "0.5"])
+def test_half_of_the_cells_are_mostly_noise_at_the_size_from_which_on_a_plan_is_of_use(epsilon: str) -> None:
+    plan = survey().at(epsilon)
+    least = rows_beyond_noise(plan, plan.marginals)
+    assert least is not None
+
+    def noisy(rows: int) -> float:
+        sized = plan.model_copy(update={"rows_about": rows})
+        shares = mostly_noise_shares(sized, sized.marginals)
+        cells = [plan.cells(table) for table in shares]
+        return float(np.average(list(shares.values()), weights=cells))
+
+    assert noisy(least // 2) > 0.5 > noisy(2 * least)
+    assert rows_beyond_noise(plan.model_copy(update={"rows_about": 77}), plan.marginals) == least
+
+
+def test_noise_that_is_almost_certainly_zero_matters_at_no_size() -> None:
+    plan = survey().at("1000")
+    assert rows_beyond_noise(plan, plan.marginals) is None

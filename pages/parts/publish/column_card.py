@@ -19,7 +19,7 @@ from pages.parts.visit.plan.tables import used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
 
-__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind"]
+__all__ = ["FOUND", "KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "guessed_kind", "of_kind"]
 
 KIND_NAMES = {
     "number": mark("number"),
@@ -158,8 +158,15 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a column whose kind changes, with what was typed for that kind before, if anything."""
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().recall(visit().key(f"typed-{name}-{kind}"), ())
+    if kind == "yesno":  # to choose this kind is to declare it
+        return confirmed(typed or {"name": name, "kind": kind, "source": "typed"})
     codes = [code for code, _word in field.words] if (field := _field(name)) else []
     return typed or suggestion(name, kind, stored_as=_stored_as(name), codes=codes, keep_kind=True)
+
+
+def guessed_kind(name: str) -> str:
+    """Return the kind that the open table suggests for a column, whatever was declared since."""
+    return field.kind_hint if (field := _field(name)) else "category"
 
 
 def _stored_as(name: str) -> str:

@@ -14,7 +14,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import _, language, mark, number, plural, some_of
-from pages.parts.publish.person_ids import published_ids
+from pages.parts.publish.person_ids import ids_by_rows, published_ids, unsuspected
 from pages.parts.publish.table_questions import offer_to_skip_a_row
 from pages.parts.publish.tables import levels_box
 from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
@@ -167,6 +167,42 @@ def _warn() -> None:
         text = _("{columns} may say who a person is. Such a column belongs in no table, so leave it out here; if a "
                  "person has several rows, step 4 asks for it.", columns=plain(some_of(ids)))  # fmt: skip
         st.warning(text, icon=":material/badge:")
+        _offer_to_leave_out("names", ids)
+    if seen := _ids_seen():
+        text = _("{columns} has another value in nearly every row. Only you see this. If it numbers the rows or says "
+                 "who a person is, leave it out: its values are no cells of a table.",
+                 columns=plain(some_of(seen)))  # fmt: skip
+        st.warning(text, icon=":material/badge:")
+        _offer_to_leave_out("rows", seen)
+
+
+def _ids_seen() -> list[str]:
+    """Return the columns not declared yet that have another value in nearly every row, once this is known."""
+    table, names = visit().table, unsuspected()
+    if table is None or not names:
+        return []
+    return (
+        background_read.glance("ids", lambda _progress: ids_by_rows(table, names), table, question=names, patient=False)
+        or []
+    )
+
+
+def _offer_to_leave_out(why: str, names: list[str]) -> None:
+    """Offer to leave columns out by a click; those of one's own list of tables are taken out there."""
+    if visit().entries.layout != "own":
+        st.button(
+            plural("Leave it out", "Leave them out", len(names)),
+            key=visit().key(f"leave-out-{why}"),
+            icon=":material/backspace:",
+            on_click=_leave_out,
+            args=(names,),
+        )
+
+
+def _leave_out(names: list[str]) -> None:
+    rest = tuple(name for name in visit().entries.chosen if name not in names)
+    st.session_state[visit().key("chosen")] = list(rest)
+    visit().change(chosen=rest)
 
 
 def _sizes(tables: tuple[PublishedTable, ...]) -> None:

@@ -15,7 +15,7 @@ from dpengine.spec.categories.tree import MARK
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, plural, some_of
 from pages.parts.publish import codebook_box
-from pages.parts.publish.column_card import ask_column
+from pages.parts.publish.column_card import ask_column, guessed_kind
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
@@ -201,20 +201,60 @@ def _show_detail(names: list[str], open_columns: list[str]) -> None:
         for fault in faults_of(name):
             st.caption(f":material/arrow_right: {plain(_(fault))}")
         if name not in open_columns:
-            _offer_to_others(column, open_columns)
+            _offer_to_others(name, open_columns)
         _say_where_levels_are_picked(name)
 
 
-def _offer_to_others(column: dict[str, Any], open_columns: list[str]) -> None:
-    """Offer what one column declares to those of its kind that are blank: the questions of a survey are often alike."""
+def _offer_to_others(name: str, open_columns: list[str]) -> None:
+    """Offer what one column declares to others: to those like it that are blank, or to columns of a person's choice.
+
+    Columns are alike if the same kind was guessed of them: a person who says that one is yes or no need not say so of
+    each. Each column of dates or times is written in its own way.
+    """
     declared = visit().entries.declared
-    blank = [name for name in open_columns if declared[name]["kind"] == column["kind"] and is_blank(declared[name])]
-    # Each column of dates or times is written in its own way.
-    alike = column["kind"] not in ("date", "time") and not finds_cells(column)
-    if alike and len(blank) >= MIN_ALIKE:
+    column = declared[name]
+    others = [each for each in used(visit().entries) if each != name and not declared[each].get("of")]
+    if column["kind"] in ("date", "time") or finds_cells(column) or not others:
+        return
+    open_ones = [each for each in open_columns if each != name and is_blank(declared[each])]
+    blank = [each for each in open_ones if guessed_kind(each) == guessed_kind(name)]
+    with st.container(horizontal=True):
+        if len(blank) >= MIN_ALIKE:
+            st.button(
+                plural(
+                    "The same for {n} column still to fill in", "The same for {n} columns still to fill in", len(blank)
+                ),
+                key=visit().key("same-for-others"), icon=":material/copy_all:", on_click=_copy, args=(column, blank),
+            )  # fmt: skip
+        if len(others) >= MIN_ALIKE:
+            _offer_to_chosen(column, others, blank)
+
+
+def _offer_to_chosen(column: dict[str, Any], others: list[str], blank: list[str]) -> None:
+    """Ask which columns get what one declares, at first those that are `blank`; what they declare now is replaced."""
+    chosen = st.popover(
+        _("The same for columns of my choice"),
+        icon=":material/checklist:",
+        key=visit().fresh_key("same-box"),
+        on_change="rerun",
+    )
+    if not chosen.open:
+        return
+    with chosen:
+        names = st.multiselect(
+            _("Columns with the same values or bins as {column}", column=plain(column["name"])),
+            others,
+            default=blank,
+            key=visit().fresh_key(f"same-as-{column['name']}"),
+            placeholder=_("Choose columns"),
+            help=_("What they declare now is replaced. *Undo* takes it back."),
+        )
         st.button(
-            plural("The same for {n} column still to fill in", "The same for {n} columns still to fill in", len(blank)),
-            key=visit().key("same-for-others"), icon=":material/copy_all:", on_click=_copy, args=(column, blank),
+            plural("Declare {n} column like it", "Declare {n} columns like it", len(names)),
+            key=visit().key("same-for-chosen"),
+            disabled=not names,
+            on_click=_copy,
+            args=(column, names),
         )  # fmt: skip
 
 
@@ -222,6 +262,8 @@ def _copy(column: dict[str, Any], names: list[str]) -> None:
     visit().change(declared=visit().entries.declared | {name: column | {"name": name} for name in names})
     for name in names:
         visit().renew(f"card-{name}")
+    visit().renew("same-box")
+    visit().renew(f"same-as-{column['name']}")
 
 
 def _say_where_levels_are_picked(name: str) -> None:

@@ -15,6 +15,7 @@ from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.spec.wording import factor, heading_of, name_of, people, sure
 from dpengine.translation.catalogue import _, localised, mark, number
+from pages.parts.publish.rough_size import ask_if_unsaid
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
@@ -53,6 +54,7 @@ CAUTIONS = (
 
 def choose_epsilon(plan: Plan) -> None:
     """Ask for ε in one of three ways, and say what it means for a person."""
+    ask_if_unsaid(plan)
     way = st.segmented_control(
         _("Set it by"),
         WAYS,

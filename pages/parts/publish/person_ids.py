@@ -1,21 +1,36 @@
-"""Which columns of the open table may identify persons: guessed from names of columns, never from rows."""
+"""Which columns of the open table may identify persons: guessed from their names, or seen in the rows by the owner."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from dpengine import owner
+from dpengine.sources.table import Table
+from pages.parts.visit.plan.column_entry import is_blank
+from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.state import visit
 
-__all__ = ["likely_ids", "may_have_several_rows", "published_ids"]
+__all__ = ["ids_by_rows", "likely_ids", "may_have_several_rows", "published_ids", "unsuspected"]
+
+MIN_ROWS = 50  # in a smaller table, values may differ by chance
+NEARLY_ALL = 0.95  # of all rows have another value
+MAX_LOOKED_AT = 40  # columns
 
 WHO = (
     "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user|"
     "(patient|person|klient|proband)(in|en)|kunden?|mitglied(er|s)?|teilnehmer(in)?|versicherten?|sch(ü|ue)ler(in)?"
+    "|pupil|reader|borrower|employee|emp|worker|staff|resident|tenant|applicant|candidate|volunteer|donor|visitor"
+    "|leser(in)?|(mit)?arbeiter(in)?|besucher(in)?|nutzer(in)?|bewohner(in)?|spender(in)?"
 )
-NUMBER = "id|no|nr|num|number|key|code|nummer|kennung|kennzeichen"
+NUMBER = "id|no|nr|num|number|key|code|card|ref|reference|nummer|kennung|kennzeichen|karte"
+RECORD = (
+    "response|record|case|row|loan|order|claim|crime|incident|ticket|invoice|account|booking"
+    "|fall|vorgang|ausweis|matrikel|personal|steuer|ausleihe?|rechnungs?|konto|kontrakt|vertrags?"
+)
 TELLS_WHO = (
-    rf"id|pid|uid|ssn|mrn|(.*_)?({WHO}|response|record|case|row|fall|ausweis|matrikel|personal|steuer)_?({NUMBER})"
+    rf"id|pid|uid|ssn|mrn|(.*_)?({WHO}|{RECORD})_?({NUMBER})"
     rf"|(lfd|laufende)_({NUMBER})|aktenzeichen"
     r"|(.*_)?(e_?mail|phone|mobile|surname|nachname|vorname|(first|last|full|family|given)_?name)(_?(number|address))?"
 )
@@ -30,8 +45,32 @@ def likely_ids() -> list[str]:
 
 
 def published_ids() -> list[str]:
-    """Return the columns of tables whose names are likely to identify the person of a row: they belong in no table."""
-    return [name for name in used(visit().entries) if _tells_who(name)]
+    """Return the columns of tables whose names are likely to identify the person of a row: they belong in no table.
+
+    A name such as *client* or *student* also fits a question about people, so it counts only while nothing is declared.
+    """
+    entries = visit().entries
+    return [
+        name for name in used(entries) if _tells_who(name) or (_names_people(name) and is_blank(entries.declared[name]))
+    ]
+
+
+def ids_by_rows(table: Table, names: Sequence[str]) -> list[str]:
+    """Return the columns, among these, with another value in nearly every row: for the owner's eyes only."""
+    found = []
+    for name in names:
+        facts = owner.rows_kept(table, name, (1,))
+        if facts.rows >= MIN_ROWS and facts.kept[0] >= NEARLY_ALL * facts.rows:
+            found.append(name)
+    return found
+
+
+def unsuspected() -> list[str]:
+    """Return the columns of tables that nobody has declared yet, and whose names say nothing about whom they name."""
+    entries, known = visit().entries, set(published_ids())
+    names = [name for name in _in_question(entries) if name not in known]
+    blank = [name for name in names if is_blank(entries.declared[name])]
+    return [name for name in blank if entries.declared[name]["kind"] in ("category", "number")][:MAX_LOOKED_AT]
 
 
 def may_have_several_rows() -> bool:
@@ -40,10 +79,15 @@ def may_have_several_rows() -> bool:
     return bool(likely_ids()) if entries.several_rows is None else entries.several_rows
 
 
+def _in_question(entries: Entries) -> Sequence[str]:
+    """Return the columns of tables; all that are chosen if these are too many for one table."""
+    return used(entries) or entries.chosen
+
+
 def _names_people(name: str) -> bool:
     """Whether a column of this name is likely to identify the person of a row.
 
-    >>> [_names_people(name) for name in ("patient_id", "PID", "id", "Patienten-Nr.", "paid", "Patientenalter")]
+    >>> [_names_people(name) for name in ("PID", "id", "Patienten-Nr.", "Reader card", "paid", "Leseralter")]
     [True, True, True, True, False, False]
     """
     return bool(re.fullmatch(PEOPLE, _plain(name), re.IGNORECASE))
@@ -52,7 +96,7 @@ def _names_people(name: str) -> bool:
 def _tells_who(name: str) -> bool:
     """Whether a column of this name is likely to say who a person is, so that its values are no cells of a table.
 
-    >>> [_tells_who(name) for name in ("ID", "ResponseId", "Last name", "Lfd. Nr.", "student", "hospital_id")]
+    >>> [_tells_who(name) for name in ("ID", "ResponseId", "Lfd. Nr.", "Loan no", "student", "hospital_id")]
     [True, True, True, True, False, False]
     """
     return bool(re.fullmatch(TELLS_WHO, _plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)), re.IGNORECASE))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.publish.person_ids import likely_ids
+from pages.parts.publish.rough_size import ask_rough_size
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
@@ -27,7 +28,7 @@ def choose_unit() -> None:
     several = _ask_whether_several()
     if several:
         _ask_who_and_how_many()
-    _ask_how_large()
+    ask_rough_size()
     if st.button(
         _("Go on to how private"),
         type="primary",
@@ -95,28 +96,15 @@ def _ask_who_and_how_many() -> None:
     )
     if rows > 1:
         text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
-        st.caption(f":material/group: {text}")
+    else:
+        text = _(
+            "So this counts persons, each in one of their rows. To count what the rows are, such as loans or visits, "
+            "take as many as most persons have at most."
+        )
+    st.caption(f":material/group: {text}")
     if id_column is not None:
         show_rows_kept(table, id_column)
     visit().change(id_column=id_column, rows=rows)
-
-
-def _ask_how_large() -> None:
-    """Ask for a public figure of the table's size, which the preview uses."""
-    before = visit().entries.rows_about
-    about = st.number_input(
-        _("Roughly how many rows (public knowledge)"),
-        min_value=1,
-        max_value=10**12,
-        value=before,
-        placeholder=_("for instance 5000; used for the preview only"),
-        key=visit().key("about"),
-        help=_("A public figure, not the exact number. It only scales the made-up preview."),
-    )
-    rows_about = None if about is None else int(about)
-    visit().change(rows_about=rows_about)
-    if rows_about != before:
-        st.rerun()  # the preview still shows the plan from the beginning of this run
 
 
 def summary() -> str:

@@ -36,6 +36,33 @@ def test_what_one_column_declares_is_given_to_all_that_are_blank_by_a_click() ->
     assert offers(page) == []
 
 
+def test_yes_and_no_are_given_to_blank_columns_though_these_were_guessed_to_be_categories() -> None:
+    page = visit()
+    names = ["likes_a", "likes_b", "likes_c", "does_a", "school", "age"]
+    page.get("file_uploader")[0].upload("s.csv", (",".join(names) + "\n" + "x," * 5 + "9\n").encode()).run()
+    settled(page)
+    page.multiselect[0].set_value(names).run()
+    press(page, "Go on to what is known")
+    labelled(page.segmented_control, "Kind").set_value("yesno").run()
+    press(page, "The same for 4 columns still to fill in")
+    declared = visit_of(page).entries.declared
+    assert [declared[name]["kind"] for name in names] == ["yesno"] * 5 + ["number"], "a suggestion is no blank"
+
+
+def test_one_declaration_does_for_all_columns_of_a_persons_choice() -> None:
+    page = survey("age")
+    labelled(page.text_area, "Values").set_value("1\n2").run()
+    press(page, "The same for 3 columns still to fill in")
+    labelled(page.text_area, "Values").set_value("1\n2\n3").run()
+    page.session_state[visit_of(page).fresh_key("same-box")] = True
+    page.run()
+    labelled(page.multiselect, "same values or bins as q1").set_value(["q2", "q4"]).run()
+    press(page, "Declare 2 columns like it")
+    declared = visit_of(page).entries.declared
+    assert [len(declared[name]["values"]) for name in QUESTIONS] == [3, 3, 2, 3]
+    assert (declared["q4"]["name"], declared["age"]["kind"]) == ("q4", "number")
+
+
 def test_few_columns_or_dates_are_not_taken_for_alike() -> None:
     page = survey()
     labelled(page.segmented_control, "Kind").set_value("date").run()

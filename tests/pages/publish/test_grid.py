@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.sources.codebook_file import xlsx_bytes
 from pages.parts.publish.column_card import FOUND
-from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
+from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE, WIDTHS
+from pages.parts.publish.grid import _columns as grid_columns
 from pages.parts.visit import saved_draft
 from pages.parts.visit.plan.entries import shareable
 from tests.corpus import statistical
-from tests.pages.visits import labelled, press, texts, visit, visit_of
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 
 COLUMNS = ("age", "region", "visit_date", "smoker", "score")
 TABLE = ",".join(COLUMNS) + "\n30,North,2024-01-01,yes,10\n40,ZZ_CANARY_7f3a,2024-02-01,no,20\n"
@@ -70,6 +72,20 @@ def test_a_suggestion_has_no_effect_until_it_is_confirmed(page: AppTest) -> None
                                                "score": False}  # fmt: skip
     assert "suggested" not in declared(page, "age")
     assert not [button for button in page.button if "suggestions" in button.label]
+
+
+def test_no_suggestion_is_confirmed_by_looking_at_it() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("staff.csv", b"age,wage,sex,hired\n30,2100,f,2020-01-31\n").run()
+    settled(page)
+    page.multiselect[0].set_value(["age", "wage", "sex", "hired"]).run()
+    press(page, "Go on to what is known")
+    suggested = {name for name, column in visit_of(page).entries.declared.items() if column.get("suggested")}
+    assert {"age", "wage", "sex"} <= suggested
+    for name in suggested:
+        labelled(page.selectbox, "One column in detail").set_value(name).run()
+        assert not page.exception
+    assert {name for name, column in visit_of(page).entries.declared.items() if column.get("suggested")} == suggested
 
 
 def test_cells_that_a_release_finds_are_said_to_be_found_and_by_no_choice_of_a_source(page: AppTest) -> None:
@@ -244,3 +260,16 @@ def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTes
     assert set(visit_of(page).entries.texts["region"]["shapes"]) == {"North"}
     labelled(page.get("file_uploader"), "Bring a codebook").upload("other.geojson", b"{}").run()
     assert "not GeoJSON" in page.warning[0].value
+
+
+@pytest.mark.parametrize("letters", [6, 16])
+def test_the_edge_of_the_grid_cuts_no_heading_in_two_on_screens_of_usual_widths(letters: int) -> None:
+    ends = list(accumulate(column["width"] for column in in_order(letters)))
+    assert 718 in ends, "on a screen of 1440"
+    assert letters > 10 or 620 in ends, "on a screen of 1280"
+
+
+def in_order(letters: int) -> list[Any]:
+    """The columns of the grid from left to right, if the longest name of a column has so many letters."""
+    columns = grid_columns(letters)
+    return [columns[name] for name in WIDTHS]

@@ -213,11 +213,23 @@ def test_the_unit_is_never_assumed(page: AppTest) -> None:
     page.radio[0].set_value("one").run()
     assert not labelled(page.button, "Go on").disabled
     go_on(page)
-    assert any("rests on an assumed size" in each.value for each in page.warning)
-    assert any("fewer than about 20 rows, the average cell is smaller" in each.value for each in page.warning)
-    labelled(page.button, "Say roughly how many rows").click().run()
+    assert "How large is your table, roughly?" in texts(page)
+    assert "At ε = 1, with fewer than about **20 rows**, most of the published cells" in texts(page)
     labelled(page.number_input, "Roughly how many rows").set_value(800).run()
-    assert not any("rests on an assumed size" in each.value for each in page.warning)
+    assert "How large is your table, roughly?" not in texts(page)
+    assert visit_of(page).entries.rows_about == 800
+
+
+def test_the_size_is_said_by_a_click_on_its_order_of_magnitude(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("plain.csv", b"age,region\n30,North\n").run()
+    choose(page, "age")
+    press(page, "Confirm 1 suggestion")
+    go_on(page)
+    labelled(page.pills, "An order of magnitude is enough").set_value(300).run()
+    assert labelled(page.number_input, "Roughly how many rows").value == 300
+    labelled(page.number_input, "Roughly how many rows").set_value(350).run()
+    assert labelled(page.pills, "An order of magnitude").value is None
+    assert visit_of(page).entries.rows_about == 350
 
 
 def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: AppTest) -> None:

@@ -62,6 +62,9 @@ def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
     assert "a cell of age × region is **almost certain** to be exact" in said
     assert "The total is **almost certain** to be exact." in said
     assert "No cell would be mostly noise" in said
+    assert "Noise would hardly matter in it." in words(
+        Plan.loads(CLINIC).at(100).model_copy(update={"rows_about": None})
+    )
     assert "±0" not in said
 
 
@@ -70,10 +73,12 @@ def test_a_belief_is_rounded_up_and_never_down() -> None:
     assert "can become at most 73.2 % sure." in texts(shown(letters_plan([2], [["a"]])))
 
 
-def test_an_assumed_size_is_called_assumed() -> None:
+def test_without_a_stated_size_the_preview_says_from_which_size_on_the_table_is_of_use() -> None:
     plan = Plan.loads(CLINIC)
     assert "in a table of about 5,000 people." in words(plan)
-    assert "in a table of an assumed 10,000 people." in words(plan.model_copy(update={"rows_about": None}))
+    unsized = words(plan.model_copy(update={"rows_about": None}))
+    assert "in the table, most of its cells would be mostly noise; the picture assumes 10,000." in unsized
+    assert "No cell" not in unsized
 
 
 def test_all_tables_are_offered_for_a_spreadsheet() -> None:

@@ -28,7 +28,7 @@ from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion, sure
 from dpengine.translation.catalogue import _, language, number, plural
-from pages.parts.publish.outlook.trial import KEPT, drawn_of, question_of
+from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.plan import plan_form
@@ -40,6 +40,8 @@ __all__ = ["advise"]
 
 NEARLY_ALL = 0.995  # share of cells that are mostly noise: it would be written as 100 %
 TOO_MANY = 0.5  # share of cells that are mostly noise from which on the page warns
+MAX_WAYS = 4  # offered for a plan whose own noise is only tried out
+MAX_KEYS = 3  # columns by which each other one may be published: a person often chooses the most important ones first
 MAX_LOOKED_AT = 50  # tables of a made-up release; a plan of pairs may have thousands
 FEW = 4  # times the error of a single count: a table of fewer rows has nothing to say
 HIGHEST = "4"  # no ε above this is advised
@@ -90,11 +92,13 @@ def advise(plan: Plan) -> None:
 
 def _advise_by_trial(plan: Plan) -> None:
     """Warn if most cells of a made-up release are mostly noise, and offer single columns if these have less of it."""
-    drawn = drawn_of(plan)
-    if drawn is None:
+    # The preview, which draws it otherwise, comes later on the page: advice would then wait for the next run.
+    last = drawn(plan, plan.marginals[0], afresh=False)
+    if last is None or question_of(last[0]) != question_of(plan):
         return
+    made_up = last[1]
     key = plan.key, plan.rows_about, plan.marginals, language()
-    share, ways = visit().once("advice-tried", key, lambda: _seen_in(drawn, plan, visit().entries), most=KEPT)
+    share, ways = visit().once("advice-tried", key, lambda: _seen_in(made_up, plan, visit().entries), most=KEPT)
     if share <= TOO_MANY:
         return
     if share < NEARLY_ALL:
@@ -106,15 +110,23 @@ def _advise_by_trial(plan: Plan) -> None:
     _offer(much, ways, plan)
 
 
-def _seen_in(drawn: Result, plan: Plan, entries: Entries) -> tuple[float, list[WayOut]]:
+def _seen_in(release: Result, plan: Plan, entries: Entries) -> tuple[float, list[WayOut]]:
     """Return the share of cells that are mostly noise in a made-up release, and the ways out whose noise is known."""
     tables = plan.marginals[:MAX_LOOKED_AT]
-    share = float(np.concatenate([drawn.mostly_noise(table).ravel() for table in tables]).mean())
+    share = float(np.concatenate([release.mostly_noise(table).ravel() for table in tables]).mean())
     if share <= TOO_MANY:
         return share, []
-    auto = {"strategy": "auto"}  # no pairs are left to be chosen adaptively
-    ways = [_way_out(entries, {}, name, label, changes | auto) for name, label, changes in _alternatives(plan, entries)]
-    return share, [way for way in ways if _helps(way, share) and way.noise is not None]
+    made_up: MadeUp = {}
+    directly = _("Measure each table directly"), {"strategy": "direct"}
+    ways = [_least_spending(plan, entries, made_up, share, ("spend", *directly))]
+    for name, label, changes in _alternatives(plan, entries):
+        # No pairs of single columns are left to be chosen adaptively; of other plans only *direct* has a known error.
+        known = changes | {"strategy": "auto" if name == "single" else "direct"}
+        way = _way_out(entries, made_up, name, label, known)
+        ways.append(way if _helps(way, share) else _least_spending(plan, entries, made_up, share, (name, label, known)))
+    return share, sorted(filter(None, ways), key=lambda way: Fraction(way.changes.get("epsilon", plan.epsilon)))[
+        :MAX_WAYS
+    ]
 
 
 def _offer(much: str, ways: list[WayOut], plan: Plan) -> None:
@@ -176,22 +188,46 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str
         largest = max(widest, key=lambda name: plan.column(name).size)
         rest = tuple(name for name in entries.chosen if name != largest)
         alternatives.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
+        alternatives += _by_one_column(plan, entries)
         alternatives.append(("single", _("Publish each column by itself"), {"layout": "single"}))
     return alternatives
 
 
-def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float) -> WayOut | None:
-    """Return the smallest step of ε that helps, or None; a larger ε never makes more cells noise."""
+def _by_one_column(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return plans that publish each column by one of the first: far fewer tables than every pair of columns has."""
+    columns = entries.chosen
+    if entries.layout == "own" or len(columns) <= MAX_KEYS or plan.amounts(()):
+        return []
+    return [
+        (
+            f"by-{key}",
+            _("Publish each column by {column} only", column=plain(key)),
+            {"layout": "own", "own": tuple((key, name) for name in columns if name != key), "more": ()},
+        )
+        for key in columns[:MAX_KEYS]
+    ]
+
+
+def _least_spending(
+    plan: Plan, entries: Entries, made_up: MadeUp, share: float, way: tuple[str, str, dict[str, Any]] | None = None
+) -> WayOut | None:
+    """Return the smallest step of ε that helps, along with another `way` if given, or None if none helps.
+
+    A larger ε never makes more cells noise.
+    """
+    name, label, changes = way or ("spend", "", {})
     steps = [step for step in rungs(plan.epsilon, HIGHEST) if step > plan.epsilon]
 
     def spend(step: Fraction) -> WayOut | None:
-        text = exact_text(step)
+        amounts = {"more": exactly(step), "now": exactly(plan.epsilon)}
         return _way_out(
             entries,
             made_up,
-            "spend",
-            _("Spend ε = {more} instead of {now}", more=exactly(step), now=exactly(plan.epsilon)),
-            {"epsilon": text},
+            name,
+            _("{way}, and spend ε = {more} instead of {now}", way=label, **amounts)
+            if label
+            else _("Spend ε = {more} instead of {now}", **amounts),
+            {"epsilon": exact_text(step), **changes},
             _(
                 "The smallest step of ε with fewer than half as many such cells. It protects each person less: someone"
                 " who is 50 % sure that a person is in the table can become {then}, instead of {now}.",

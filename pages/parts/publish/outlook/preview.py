@@ -20,6 +20,7 @@ from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
+from pages.parts.publish.rough_size import rows_of_use
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
@@ -64,8 +65,6 @@ def show_preview(plan: Plan, *, own: bool, curve: bool) -> None:
             _show_first(result)
         with words:
             st.markdown(in_words(plan), help=term("mostly-noise"))
-            if own:
-                _ask_for_size(plan)
     if not curve:
         return
     asked = trial.question_of(plan), measure
@@ -131,8 +130,6 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
         else:
             of, result = last
             st.markdown(in_words(plan), help=term("mostly-noise"))
-            if own:
-                _ask_for_size(plan)
             _show_figure(result)
             if trial.question_of(of) != trial.question_of(plan):
                 st.caption(
@@ -143,36 +140,6 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
                 )
     with st.container(border=True):
         show_strategies(plan)
-
-
-def _ask_for_size(plan: Plan) -> None:
-    """Say that the size of the table is assumed, and offer to enter it; show nothing once it is stated."""
-    if plan.rows_about is not None:
-        return
-    text = _(
-        "**How many cells are mostly noise rests on an assumed size.** You have not said roughly how many rows your "
-        "table has."
-    )
-    least = None if is_adaptive(plan) else _rows_beyond_noise(plan, _table_to_show(plan))
-    more = (
-        _("With fewer rows, more cells are mostly noise.")
-        if least is None
-        else _("With fewer than about {rows} rows, the average cell is smaller than its noise.", rows=number(least))
-    )
-    st.warning(f"{text} {more}", icon=":material/groups:")
-    st.button(
-        _("Say roughly how many rows"),
-        key=visit().key("say-size"),
-        icon=":material/edit:",
-        on_click=visit().open_step,
-        args=("unit",),
-    )
-
-
-def _rows_beyond_noise(plan: Plan, table: tuple[str, ...]) -> int | None:
-    """Return of how many rows the average cell is as large as its noise, to one digit; None if noise hardly matters."""
-    cell = visit().once("cell", (plan, table), lambda: float(predict_table(plan, table)["half_width_95"].iloc[0]))
-    return int(float(f"{cell * plan.cells(table):.1g}")) if cell >= EXACT else None
 
 
 def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
@@ -283,23 +250,21 @@ def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
 
 def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
     """Say how many cells would be mostly noise if counts have intervals of ±`cell`."""
+    if plan.rows_about is None:
+        return _noise_by_size(plan, table)
     cells, unit = plan.cells(table), noun(plan)
     noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
-    places = {"noisy": number(noisy), "cells": number(cells), "rows": number(plan.rows_about or ASSUMED_ROWS)}
-    match bool(noisy), bool(plan.rows_about):
-        case True, True:
-            return _(
-                "**{noisy} of {cells} cells** would be mostly noise in a table of about {rows} {unit}.",
-                **places,
-                unit=unit,
-            )
-        case True, False:
-            return _(
-                "**{noisy} of {cells} cells** would be mostly noise in a table of an assumed {rows} {unit}.",
-                **places,
-                unit=unit,
-            )
-        case False, True:
-            return _("No cell would be mostly noise in a table of about {rows} {unit}.", **places, unit=unit)
-        case _any:
-            return _("No cell would be mostly noise in a table of an assumed {rows} {unit}.", **places, unit=unit)
+    if not noisy:
+        return _("No cell would be mostly noise in a table of about {rows} {unit}.",
+                 rows=number(plan.rows_about), unit=unit)  # fmt: skip
+    return _("**{noisy} of {cells} cells** would be mostly noise in a table of about {rows} {unit}.",
+             noisy=number(noisy), cells=number(cells), rows=number(plan.rows_about), unit=unit)  # fmt: skip
+
+
+def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:
+    """Say from which size on at most half of the cells of a table are mostly noise, as its size is not stated."""
+    least = rows_of_use(plan, [table])
+    if least is None:
+        return _("Noise would hardly matter in it.")
+    return _("With fewer than about **{least} {unit}** in the table, most of its cells would be mostly noise; the "
+             "picture assumes {rows}.", least=number(least), unit=noun(plan), rows=number(ASSUMED_ROWS))  # fmt: skip

@@ -158,7 +158,8 @@ def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
     above = {value: column["above"].get(value) for value in listed(column)} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "of", "step", "zone")), column.get("format", "")
-    common = column.get("other", True), column.get("missing", True), column.get("source", "typed")
+    other = column["kind"] != "amount" and column.get("other", True)  # which an amount never has
+    common = other, column.get("missing", True), column.get("source", "typed")
     markers = tuple(column.get("missing_as", ())), tuple(column.get("affixes", ()))
     bins = str(column["bins"]) if has_found_bins(column) else ""
     return column["kind"], *lists, above, bins, *ends, *common, markers

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.array_types import Bools, Columns
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import mostly_noise_shares
+from dpengine.results.result import Result
 from pages.parts.shared.epsilon_ladder import rungs
 from tests.pages.visits import labelled, settled, texts, visit, visit_of
 
@@ -23,7 +26,10 @@ def planned(columns: int, **entries: object) -> AppTest:
     values = [str(k) for k in range(8)]
     declared = {name: {"name": name, "kind": "category", "values": values} for name in names}
     here.entries = here.entries.with_(
-        chosen=tuple(names), declared=declared, several_rows=False, rows_about=20_000, strategy="direct", **entries
+        chosen=tuple(names),
+        declared=declared,
+        several_rows=False,
+        **({"strategy": "direct", "rows_about": 20_000} | entries),
     )
     here.settle("columns", "domain", "unit")
     return settled(page.run())
@@ -93,3 +99,36 @@ def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> Non
     button = labelled(page.button, "Spend ε = ")
     assert button.label.startswith(f"Spend ε = {exact_text(min(helping))} instead of {epsilon}: ")
     assert f": {round(shares[min(helping)] * 1000):,} of 1,000 cells mostly noise" in button.label
+
+
+def test_a_small_table_whose_cells_hardly_exceed_their_noise_is_not_made_to_look_good() -> None:
+    page = planned(3, layout="single")
+    few = "half of the published cells are within ±20 % of their size only from about"
+    assert few not in texts(page)
+    visit_of(page).change(rows_about=140)
+    text = texts(settled(page.run()))
+    assert f"About 140 rows are few for this plan: at ε = 1, {few}" in text
+    assert "asks for more detail" not in text
+
+
+def test_ways_out_between_every_pair_and_single_columns_are_offered_for_an_adaptive_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def all_noise(self: Result, table: Columns) -> Bools:  # by luck, a third of the cells may be none
+        return np.ones([self.plan.column(name).size for name in table], bool)
+
+    monkeypatch.setattr(Result, "mostly_noise", all_noise)
+    page = planned(6, layout="pairs", strategy="adaptive", rows_about=500)
+    assert "as tried out on made-up people" in texts(page), "at once, in the run that draws the made-up release"
+    ways = [button for button in page.button if "cells mostly noise" in button.label]
+    between = next(
+        button for button in ways if button.label.startswith("Publish each column by c0 only, and spend ε = ")
+    )
+    assert "can become at most" in between.help
+    between.click().run()
+    assert not page.exception
+    entries = visit_of(page).entries
+    assert entries.own == tuple(("c0", f"c{k}") for k in range(1, 6))
+    assert (entries.layout, entries.strategy) == ("own", "direct")
+    assert f"and spend ε = {entries.epsilon} instead" in between.label
+    assert "asks for more detail" not in texts(settled(page))

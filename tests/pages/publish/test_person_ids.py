@@ -1,0 +1,49 @@
+"""Columns that name a person or number the rows belong in no table: the page says so before they are published."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.visits import press, settled, visit, visit_of
+
+
+def chosen(header: str, rows: list[str], *names: str) -> AppTest:
+    """The second step with all columns of a table, or only these."""
+    page = visit()
+    page.get("file_uploader")[0].upload("people.csv", "\n".join([header, *rows, ""]).encode()).run()
+    settled(page)
+    page.multiselect[0].set_value(list(names) or header.split(",")).run()
+    return settled(page)
+
+
+def warnings(page: AppTest) -> str:
+    return "".join(each.value for each in page.warning)
+
+
+def test_the_key_of_a_person_is_named_if_all_columns_are_chosen_and_left_out_by_a_click() -> None:
+    page = chosen("client,need", ["C1,food", "C2,debt"])
+    assert "client may say who a person is" in warnings(page)
+    press(page, "Leave it out")
+    assert (page.multiselect[0].value, visit_of(page).entries.chosen) == (["need"], ("need",))
+    assert "may say who" not in warnings(page)
+
+
+def test_a_word_for_people_is_a_column_like_others_once_its_values_are_declared() -> None:
+    page = chosen("student,age", ["yes,20", "no,30"])
+    assert "student may say who a person is" in warnings(page)
+    entries = visit_of(page).entries
+    student = {"name": "student", "kind": "yesno", "source": "typed"}
+    visit_of(page).change(declared=entries.declared | {"student": student | {"kind": "category", "values": ["a"]}})
+    assert "student may say" not in warnings(page.run())
+
+
+def test_a_column_with_another_value_in_nearly_every_row_is_named_whatever_it_is_called() -> None:
+    rows = [f"x{k},{'ab'[k % 2]}" for k in range(60)]
+    page = chosen("q17,kind", rows)
+    assert "q17 has another value in nearly every row. Only you see this." in warnings(page)
+    press(page, "Leave it out")
+    assert page.multiselect[0].value == ["kind"]
+
+
+def test_few_rows_that_differ_by_chance_raise_no_warning() -> None:
+    assert warnings(chosen("q17,kind", [f"x{k},{k}" for k in range(10)])) == ""
