@@ -15,6 +15,7 @@ import argparse
 import statistics
 import sys
 import zlib
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,17 +39,24 @@ MAX_ROWS, MAX_CELLS, MIN_NOISE, TRIALS = 100_000, 60_000, 0.8, 40
 WORST = 1.03  # times the error of the better of direct measurement and independence
 
 
-def draw_plan(rng: np.random.Generator, sizes: dict[str, int], rows: int, wide: int) -> dpe.Plan:
+def draw_plan(
+    rng: np.random.Generator,
+    sizes: dict[str, int],
+    rows: int,
+    wide: int,
+    epsilons: Sequence[str] = EPSILONS,
+    many: Sequence[int] = TABLES,
+) -> dpe.Plan:
     """Return a plan of a few random tables of at most `wide` columns, at a random ε."""
     names, tables = list(sizes), set()
-    for _ in range(rng.choice(TABLES)):
+    for _ in range(rng.choice(many)):
         columns = np.sort(rng.choice(len(names), min(int(rng.integers(1, wide + 1)), len(names)), replace=False))
         if np.prod([sizes[names[k]] for k in columns]) <= MAX_CELLS:
             tables.add(tuple(names[k] for k in columns))
     used = {name: size for name, size in sizes.items() if any(name in table for table in tables)}
     return dpe.Plan(
         dataset="benchmark",
-        epsilon=str(rng.choice(EPSILONS)),
+        epsilon=str(rng.choice(epsilons)),
         rows_about=max(100, round(rows, -2)),
         columns=categories(used),
         tables=sorted(map(list, tables)) or [[names[0]]],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from threading import Event
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -50,7 +51,7 @@ def read(
             job.wait(QUICK)
     if not job.done:
         with st.container(key=f"reading-{name}"):
-            _show_progress(name, job, doing)
+            _show_progress(name, job, doing, Event())
         return None
     try:
         return job.result()
@@ -76,7 +77,7 @@ def glance(
     if fresh and patient:
         job.wait(QUICK / 4)
     if not job.done:
-        _watch(job)
+        _watch(job, Event())
         return None
     try:
         return job.result()
@@ -122,15 +123,18 @@ def show_refusal(error: PrivateReleaseError) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _watch(job: Job[Any]) -> None:
-    if job.done:
+def _watch(job: Job[Any], drawn: Event) -> None:
+    """Draw the page anew once the job is done, but not while it is `drawn` first: a click may still be unheard."""
+    if job.done and drawn.is_set():
         st.rerun()
+    drawn.set()
 
 
 @st.fragment(run_every=EVERY)
-def _show_progress(name: str, job: Job[Any], doing: str) -> None:
-    if job.done:
+def _show_progress(name: str, job: Job[Any], doing: str, drawn: Event) -> None:
+    if job.done and drawn.is_set():
         st.rerun()
+    drawn.set()
     line, stop = st.columns([4, 1], vertical_alignment="center")
     if job.stopping:
         now = _("Stopping")

@@ -61,6 +61,36 @@ def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch:
     assert "20,190 rows (only you see this number)" in texts(page)
 
 
+class _EndsMeanwhile:
+    """A job that runs when it is looked at first, and is done from then on."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    @property
+    def done(self) -> bool:
+        self.looks += 1
+        return self.looks > 1
+
+    def result(self) -> list[str]:
+        return []
+
+
+def test_a_click_is_heard_if_a_reading_ends_while_the_page_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = background_read.begin
+    page = visit()
+    page.get("file_uploader")[0].upload("people.csv", b"age,city\n31,Bern\n44,Basel\n").run()
+    page.multiselect[0].set_value(["age", "city"]).run()
+    monkeypatch.setattr(
+        background_read,
+        "begin",
+        lambda name, *rest, **more: _EndsMeanwhile() if name == "ids" else begin(name, *rest, **more),
+    )
+    labelled(page.button, "Go on to what is known").click().run()
+    assert not page.exception
+    assert not [button for button in page.button if "Go on to what is known" in button.label]
+
+
 def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     with long_read(visit_of(page).table, monkeypatch):
