@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.combine import combine
+from dpengine.results.spans import decimals_of
 from tests.plans import PAY
 
 PATIENCE = 60  # seconds
@@ -54,7 +55,8 @@ def test_a_percentage_is_of_the_chosen_group(at: AppTest) -> None:
     at.selectbox[0].set_value("percent").run()
     at.selectbox[1].select_index(1).run()
     expected = combine(made, {"state": ["CA", "TX"], "sex": "f"}, of={"state": ["CA", "TX"]})
-    assert f"{expected.value:.1f}" in quoted(at)
+    decimals = decimals_of(expected.high - expected.low)
+    assert f"{expected.value:.{decimals}f}" in quoted(at)
     assert "in percent of state: CA or TX" in quoted(at)
 
 
