@@ -28,7 +28,7 @@ from dpengine.synthesis.by_columns import alone, given
 from dpengine.synthesis.repair import Codes, greatest
 from dpengine.synthesis.shared_rows import unique
 
-__all__ = ["by_tables", "followed"]
+__all__ = ["by_tables", "followed", "most_people"]
 
 # Set on every third of 200 random plans for tables of the bank (`benchmarks/mixed_tables.py`, other draws).
 POWER, LIMIT = 0.8, 2.0  # the weight of an error in a cell of m people is (1 + m)^−POWER, up to a limit
@@ -43,14 +43,21 @@ MAX_PLACES = 2**20  # rows × columns; with more people, rows stand for several 
 ROUNDS, LEAVING = 6, 2**15  # rounds in which people leave such rows, and how many leave, at most
 
 
+def most_people(model: Pairwise) -> int:
+    """Return the number of people up to which each of them has a row."""
+    return max(1, MAX_PLACES // len(model.one))
+
+
 def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
     """Return the tables that rows should follow so that the published `tables` are near; none if all pairs or triples.
 
     If tables were measured directly, these are they and the published ones. In a model, all pairs are known, and rows
-    follow these too, unless there are many columns.
+    follow these too, unless there are many columns. If a table of all columns was measured too, rows follow that.
     """
     published = [columns for columns in tables if {*columns} <= model.one.keys()]
-    if not model.wide and _has_all([*published, *model.direct], len(model.one)):
+    if model.whole is not None:
+        published.append(model.whole.columns)
+    elif not model.wide and _has_all([*published, *model.direct], len(model.one)):
         return []
     if not model.direct and len(model.one) > MANY_COLUMNS:
         return []
@@ -60,10 +67,10 @@ def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
 
 
 def _has_all(tables: Sequence[Columns], columns: int) -> bool:
-    """Return whether all pairs of so many columns are in some table, or all sets of three if tables are larger."""
-    size = min(3, max(map(len, tables), default=2))
+    """Return whether `tables` are all pairs of so many columns, or all sets of three."""
+    size = max(2, max(map(len, tables), default=2))
     within = {some for table in tables for some in combinations(sorted(table), size)}
-    return len(within) == math.comb(columns, max(2, size))
+    return size <= 3 and len(within) == math.comb(columns, size)
 
 
 def by_tables(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[Codes, Ints]:
@@ -71,7 +78,7 @@ def by_tables(model: Pairwise, people: int, tables: Sequence[Columns]) -> tuple[
 
     Rows follow the `tables`, each with its columns sorted. Every column is in at least one.
     """
-    rows = min(people, max(1, MAX_PLACES // len(model.one)))
+    rows = min(people, most_people(model))
     codes = _begin(model, rows, maximal(tables))
     places = np.stack([codes[name] for name in model.one])
     _move_worst(model, places, tables, _excess(model, [*model.one], places, np.ones(rows), tables))

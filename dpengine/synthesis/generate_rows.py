@@ -34,7 +34,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
-from dpengine.synthesis.by_tables import by_tables, followed
+from dpengine.synthesis.by_tables import by_tables, followed, most_people
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import (
     Codes,
@@ -135,7 +135,7 @@ def realise(
     """Return whole counts that agree everywhere for a fitted model; tables that are already whole do not change.
 
     Pairs become synthetic rows that are close to them and have their total. If the pairs come with a table of all
-    columns, that table is rounded instead. `tables` are those that will be counted.
+    columns and there are very many people, that table is rounded instead. `tables` are those that will be counted.
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
@@ -145,7 +145,7 @@ def realise(
             return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
         (first,) = rows.tables
         return ConsistentTables(fitted.after(first, int(first.values.sum())))
-    if fitted.whole is not None:
+    if fitted.whole is not None and round(fitted.total) > most_people(fitted):
         expected = fitted.whole.values
         counts = round_to_total(expected, round(float(expected.sum())))
         return ConsistentTables((Marginal(fitted.whole.columns, counts),))

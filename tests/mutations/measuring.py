@@ -1168,6 +1168,13 @@ FAULTS = [
         OF_ROWS + "::test_rows_are_moved_as_columns_are_added_and_at_the_end",
     ),
     Fault(
+        "rows of a table of all columns follow its cells alone",
+        BY_TABLES,
+        "pairs = () if model.direct else",
+        "pairs = () if model.direct or model.whole is not None else",
+        OF_ROWS + "::test_sums_of_a_table_of_all_columns_stay_near_where_most_cells_hold_less_than_a_person",
+    ),
+    Fault(
         "people who share rows never leave them",
         BY_TABLES,
         "range(ROUNDS if rows < people else 0)",

@@ -65,7 +65,7 @@ def test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_a
     distributions = [distribution_of(protocol, x) for x in answers_of(protocol)]
     assert all(sum(each.values()) == 1 for each in distributions)
     worst = max(here[y] / there[y] for here, there in permutations(distributions, 2) for y in here)
-    if isinstance(protocol, CountMeanSketch):  # its hashes may happen to give all answers the same bucket
+    if isinstance(protocol, (CountMeanSketch, HadamardSketch)):  # hashes may give all answers the same bucket
         assert worst <= protocol.ratio
     else:
         assert worst == protocol.ratio
@@ -73,13 +73,16 @@ def test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_a
     assert Fraction(most, 2**128) * protocol.ratio <= 1
 
 
-def test_a_sketch_costs_all_of_its_epsilon_where_two_answers_have_different_buckets() -> None:
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch])
+def test_a_sketch_costs_all_of_its_epsilon_where_two_answers_have_different_buckets(
+    kind: type[CountMeanSketch | HadamardSketch],
+) -> None:
     while True:
-        sketch = CountMeanSketch(2, Fraction(1, 3), functions=1, width=4)
+        sketch = kind(2, Fraction(1, 3), functions=1, width=4)
         if sketch.table[0, 0] != sketch.table[1, 0]:
             break
     here, there = (distribution_of(sketch, x) for x in (0, 1))
-    assert max(here[y] / there[y] for y in here) == sketch.ratio == 4
+    assert max(here[y] / there[y] for y in here) == sketch.ratio > 1
 
 
 @pytest.mark.by_day(5)
