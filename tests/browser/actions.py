@@ -124,7 +124,8 @@ def upload(page: Page, path: Path) -> None:
     """Upload a file, and wait for the choice of its columns."""
     rest(page)
     page.locator("input[type=file]").first.set_input_files(path)
-    expect(page.get_by_text("Columns that matter")).to_be_visible()
+    # There are two for a moment if the page is drawn anew.
+    expect(page.get_by_text("Columns that matter").first).to_be_visible()
 
 
 def plan_clinic(page: Page) -> None:
