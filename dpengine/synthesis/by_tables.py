@@ -59,7 +59,7 @@ def followed(model: Pairwise, tables: Sequence[Columns]) -> list[Columns]:
         published.append(model.whole.columns)
     elif not model.wide and _has_all([*published, *model.direct], len(model.one)):
         return []
-    if not model.direct and len(model.one) > MANY_COLUMNS:
+    if not model.direct and model.whole is None and len(model.one) > MANY_COLUMNS:
         return []
     pairs = () if model.direct else combinations(model.one, 2)
     singles = ((name,) for name in model.one)
