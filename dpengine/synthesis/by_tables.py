@@ -38,7 +38,7 @@ PASSES, BATCHES, SMALL_BATCH = 12, 16, 64  # over all columns, at most; batches 
 ENOUGH = 0.002  # of the rows: a pass that changes fewer values is the last
 MOST_PRICES, LEAST_PART = 2**25, 0.1  # looked at in a pass, by which fewer rows are tried; part of the rows, at least
 AT_ONCE = 2**15  # rows whose cells are held at once
-MANY_COLUMNS = 20  # of a model: rows follow all of its pairs alone
+MANY_COLUMNS = 20  # of a model: with more columns, rows follow its pairs and nothing else, which is quicker
 MAX_PLACES = 2**20  # rows × columns; with more people, rows stand for several of them
 ROUNDS, LEAVING = 6, 2**15  # rounds in which people leave such rows, and how many leave, at most
 
