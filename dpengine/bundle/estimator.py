@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from dpengine.marginals.plan_model import modelled
 from dpengine.spec.plan import Plan
 
 __all__ = ["Estimator", "estimator"]
@@ -25,7 +26,8 @@ def estimator(plan: Plan) -> Estimator:
     The plan alone decides. So `verify` need not load the strategies, which draw noise.
     """
     if plan.in_parts:
-        return Estimator.TOGETHER if plan.beside_ranged else Estimator.PARTS
+        one = len(plan.ranged) == 1 and not plan.resolution.levels and modelled(plan) is None
+        return Estimator.TOGETHER if one else Estimator.PARTS
     if plan.strategy == "adaptive" and plan.ranged:
         return Estimator.BOXES
     return Estimator.MODEL if plan.strategy == "adaptive" and not plan.resolution.levels else Estimator.LEAST_SQUARES

@@ -41,7 +41,7 @@ class Wording:
     found: str = ""
 
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 # Since version 3: which rows are counted, without and with a bound on the rows of a person.
 ALL_ROWS = "Counts, totals and their intervals are of rows."
@@ -357,13 +357,34 @@ _DIVIDED = {
 }
 
 
-def _divided(wording: Wording) -> Wording:
+# Version 8 says that a table for ranges of one column also follows what the tables beside it say of this column.
+_ALSO_COLUMN = {
+    Estimator.TOGETHER: mark(
+        "estimate: of the table for ranges, least squares over all measured boxes of neighbouring cells and, if it has "
+        "one column, over the sums of the other measured marginals for this column, made non-negative. A box that was "
+        "not split further is divided among its cells as the boxes around it suggest, or else evenly. Of the other "
+        "tables, weighted least squares over their measured marginals, which is unbiased and may be negative or "
+        "fractional."
+    ),
+    Estimator.PARTS: mark(
+        "estimate: tables were measured in parts. Of a table for ranges, least squares over all measured boxes of "
+        "neighbouring cells and, if it has one column, over the sums of measured marginals of counts for this column, "
+        "made non-negative. Of tables at several levels of a column, least squares over these levels, and of other "
+        "tables over their measured marginals: both unbiased, maybe negative or fractional. Of tables that a model "
+        "fits, its expected count. Estimates of two parts need not agree."
+    ),
+}
+
+
+def _starting(wording: Wording, first: Mapping[Estimator, str]) -> Wording:
+    """Return a wording whose first line on post-processing is another for some estimators."""
     lines = wording.post_processing
-    return replace(wording, post_processing={**lines, **{k: (each, *lines[k][1:]) for k, each in _DIVIDED.items()}})
+    return replace(wording, post_processing={**lines, **{k: (each, *lines[k][1:]) for k, each in first.items()}})
 
 
 # Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`); version 6, choices of quantiles;
 # version 7 names files of tables with all Latin letters (`promises.table_files`).
 _VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS, 6: _CHOICES}
 _BESIDE = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}
-WORDINGS: Mapping[int, Wording] = {**_BESIDE, **dict.fromkeys((6, 7), _divided(_BESIDE[6]))}
+_SINCE_6 = _starting(_BESIDE[6], _DIVIDED)
+WORDINGS: Mapping[int, Wording] = {**_BESIDE, 6: _SINCE_6, 7: _SINCE_6, 8: _starting(_SINCE_6, _ALSO_COLUMN)}

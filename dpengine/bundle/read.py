@@ -99,7 +99,7 @@ class FileEntry(_Shape):
 class Manifest(_Shape):
     """The entries that every manifest holds, and no other: `counted` and `model_error` since version 3."""
 
-    schema_version: int = Field(ge=1, le=7)
+    schema_version: int = Field(ge=1, le=8)
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
     created: Time
     title: str

@@ -1,8 +1,10 @@
 """Make the parts of a plan agree in whole numbers: boxes, levels, tables that were measured directly, and a model.
 
 All are tables in an order in which each keeps what it shares with earlier ones, at any level (`marginals.nested`). The
-rows of a model come first, then ranges tables, which keep the sums of their boxes. Tables that overlap in a ring are
-fitted by one joint table, if none of them is at several levels. All of this is post-processing.
+rows of a model come first, then ranges tables. What the boxes of a ranges table say of a model's columns, in whole
+numbers, is kept by the rows (`synthesis.kept_counts`): a range is a sum of many cells, and boxes know it far better.
+Tables that overlap in a ring are fitted by one joint table, if none of them is at several levels. All of this is
+post-processing.
 """
 
 from __future__ import annotations
@@ -11,33 +13,59 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.consistency import ConsistentTables, counted_tables, fit_tables, round_boxes, through_one_table
+from dpengine.estimate.consistency import (
+    RAKING_SWEEPS,
+    ConsistentTables,
+    counted_tables,
+    fit_tables,
+    round_boxes,
+    through_one_table,
+    through_pairs,
+)
 from dpengine.estimate.joint_table import fit_joint
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.marginals.fitting import rake
+from dpengine.marginals.fitting import rake, round_to_total
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
-from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.nested import Counted, follow, in_one, tree_order
+from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.spec.categories.resolution import Resolution
 
-__all__ = ["Following", "agree"]
+__all__ = ["Following", "Kept", "agree"]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Whole counts over columns of a model, which its rows are to keep.
+
+    `order` lists their flat cells so that those of a box stand together.
+    """
+
+    counts: Marginal[np.int64]
+    order: Ints
 
 
 @dataclass(frozen=True)
 class Following:
-    """A model of some columns, and tables of expected counts, in order, that must agree with it and each other."""
+    """A model of some columns, and tables of expected counts, in order, that must agree with it and each other.
+
+    Its rows have to keep some counts; tables of boxes with other columns, too, are already `whole`.
+    """
 
     model: Pairwise
     tables: tuple[Marginal[np.float64], ...]
     resolution: Resolution
+    kept: tuple[Kept, ...] = ()
+    whole: tuple[Marginal[np.int64], ...] = ()
 
     def after(self, rows: Counted, total: int) -> tuple[Marginal[np.int64], ...]:
         """Return the tables in whole numbers, given whole counts of the model."""
-        return _in_order(self.resolution, self.tables, [rows], total)
+        return _in_order(self.resolution, self.tables, [rows, *self.whole], total)
 
 
 def agree(
@@ -48,11 +76,13 @@ def agree(
     levels: Sequence[Marginal[np.float64]],
     model: Pairwise | None,
     resolution: Resolution,
+    measured_trees: Sequence[BoxTree] = (),
 ) -> ConsistentTables | Following:
     """Make tables agree: a fixed function of its arguments.
 
-    `values` are those measured for the marginals of `squares`; counts are their sums over `amounts`. `trees` are tables
-    that were measured in boxes, and `levels` expected counts of the finest tables.
+    `values` are those measured for the marginals of `squares`; counts are their sums over `amounts`. `trees` are boxes
+    with what other tables say of them, and `measured_trees` the same without it. `levels` are expected counts of the
+    finest tables.
     """
     estimate = squares.estimator(values)
     total = max(0, round(float(estimate(()))))
@@ -66,23 +96,110 @@ def agree(
               and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip
     earlier = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in expected)]
     if tree_order(resolution, [*earlier, *direct]) is None and (joint := in_one(resolution, earlier, direct)):
-        fitted = {
-            joint: fit_joint(joint, {each: fitted[each] for each in direct}, {n: single[n] for n in joint}, total)
-        }
-        direct = [joint]
+        if model is None and not levels:
+            model, direct = through_pairs(squares, estimate, direct, total), []
+        else:
+            alone = {name: single[name] for name in joint}
+            fitted = {joint: fit_joint(joint, {each: fitted[each] for each in direct}, alone, total)}
+            direct = [joint]
     for table in direct:
         expected.append(Marginal(table, _with_margins(fitted[table], table, expected)))
     if model is not None:
         order = tree_order(resolution, [tuple(model.one), *(each.columns for each in expected)])
         assert order is not None, "checked before anything is spent"
         by_columns = {each.columns: each for each in expected}
-        return Following(model, tuple(by_columns[columns] for columns in order[1:]), resolution)
+        boxed = [_boxed(*each, model) for each in zip(trees, measured_trees, strict=True)]
+        boxes = _whole_boxes(boxed, tuple(model.one), resolution)
+        for of_boxes, _order in boxed:
+            if of_boxes.columns in boxes:
+                shared = boxes[of_boxes.columns][1].counts.columns
+                model = _with_sums(model, Marginal(shared, _over(resolution, of_boxes, shared)), total)
+        return Following(
+            model,
+            tuple(by_columns[columns] for columns in order[1:] if columns not in boxes),
+            resolution,
+            tuple(kept for _counts, kept in boxes.values()),
+            tuple(counts for columns, (counts, kept) in boxes.items() if kept.counts.columns != columns),
+        )
     order = tree_order(resolution, [each.columns for each in expected])
     if order is None:
         return through_one_table({each.columns: each.values for each in expected}, single, total)
     by_columns = {each.columns: each for each in expected}
     first = [*round_boxes(trees[0]).tables] if trees else []
     return ConsistentTables(_in_order(resolution, [by_columns[each] for each in order[len(first) :]], first, total))
+
+
+def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[np.float64], Ints]:
+    """Return expected counts of a table of boxes, and its cells in an order in which each measured box is contiguous.
+
+    If the model has all of its columns, the people of an unsplit box are divided among its cells as in the model.
+    """
+    columns = tree.boxes.columns
+    if not {*columns} <= {*model.one}:
+        return Marginal(columns, tree.table), tree.order
+    leaves = measured.leaves[np.argsort(measured.starts[measured.leaves])]
+    box = np.repeat(np.arange(leaves.size), measured.cells[leaves])
+    likely = model.table(columns).ravel()[measured.order] + EMPTY
+    counts = np.empty(likely.size)
+    counts[measured.order] = likely * (tree.expected[leaves] / np.bincount(box, likely))[box]
+    return Marginal(columns, counts.reshape(tree.boxes.shape)), measured.order
+
+
+def _whole_boxes(
+    boxed: Sequence[tuple[Marginal[np.float64], Ints]], columns: Columns, resolution: Resolution
+) -> dict[Columns, tuple[Marginal[np.int64], Kept]]:
+    """Return tables of boxes in whole numbers, and what rows with `columns` are to keep of them.
+
+    `boxed` are expected counts, and their cells in order. Tables that share no column with the rows are left out, and
+    those at a coarser level than a row's. So are those that would close a ring with others: all of these follow the
+    rows.
+    """
+    by_columns = {table.columns: (table, order) for table, order in boxed}
+    along_tree: list[Columns] = []
+    for names in by_columns:
+        shared = resolution.shared(names, columns)
+        if shared and {*shared} <= {*columns}:
+            along_tree = tree_order(resolution, [*along_tree, names]) or along_tree
+    whole: list[Marginal[np.int64]] = []
+    found = {}
+    for names in along_tree:
+        table, order = by_columns[names]
+        total = round(float(table.values.sum()))
+        if any(resolution.shared(names, each.columns) for each in whole):
+            counts = follow(resolution, table, whole, total)
+        else:
+            values = np.empty(order.size, dtype=np.int64)
+            values[order] = round_to_total(table.values.ravel()[order], total)
+            counts = Marginal(names, values.reshape(table.values.shape))
+        whole.append(counts)
+        shared = resolution.shared(names, columns)
+        sums = Marginal(shared, _over(resolution, counts, shared))
+        found[names] = counts, Kept(sums, order if shared == names else np.arange(sums.values.size))
+    return found
+
+
+def _over(resolution: Resolution, table: Marginal[Number], columns: Columns) -> npt.NDArray[Number]:
+    """Return the sums of a table over `columns` that it determines."""
+    finer = resolution.finer_columns(columns, table.columns)
+    assert finer is not None, "columns that both tell"
+    return resolution.coarsen(table.project(finer).values, finer, columns)
+
+
+def _with_sums(model: Pairwise, sums: Marginal[np.float64], total: int) -> Pairwise:
+    """Return a model of `total` people whose columns and pairs have the `sums` of a table of some of its columns."""
+    scale = total / model.total if model.total else 0.0
+    one = {name: counts * scale for name, counts in model.one.items()}
+    one |= {name: sums.project((name,)).values for name in sums.columns}
+    two = {}
+    for (a, b), counts in model.two.items():
+        if {a, b} <= {*sums.columns}:
+            two[a, b] = sums.project((a, b)).values
+        elif {a, b} & {*sums.columns}:
+            two[a, b] = rake(counts + EMPTY, [((0,), one[a]), ((1,), one[b])], RAKING_SWEEPS)
+        else:
+            two[a, b] = counts * scale
+    known = (sums.columns,) if model.direct and len(sums.columns) > 1 else ()
+    return replace(model, total=float(total), one=one, two=two, direct=(*model.direct, *known))
 
 
 def _in_order(

@@ -39,10 +39,18 @@ from dpengine.marginals.noisy_pair import EMPTY
 from dpengine.marginals.pairwise import Pairwise, fit_one_table, refit_pairs
 from dpengine.marginals.shrinkage import shrink
 from dpengine.marginals.smoothing import MAX_SMOOTHED, smooth, smooth_columns
-from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.categories.resolution import Resolution
+from dpengine.spec.limits import MAX_JOINT_CELLS
 
-__all__ = ["ConsistentTables", "counted_tables", "fit_tables", "make_consistent", "round_boxes", "through_one_table"]
+__all__ = [
+    "ConsistentTables",
+    "counted_tables",
+    "fit_tables",
+    "make_consistent",
+    "round_boxes",
+    "through_one_table",
+    "through_pairs",
+]
 
 RAKING_SWEEPS = 10  # of one table to its single columns
 JOINT_SWEEPS = 12  # of a joint table, at least; with many cells, moves come nearer than more sweeps
@@ -111,7 +119,7 @@ def make_consistent(
     if order is not None:
         return ConsistentTables(_round_along(order, fit_tables(squares, estimate, tables, total, single), total))
     if not _through_one(squares, tables, total):
-        return _through_pairs(squares, estimate, tables, total)
+        return through_pairs(squares, estimate, tables, total)
     fitted = fit_tables(squares, estimate, tables, total, single)
     return through_one_table(fitted, single, total)
 
@@ -151,7 +159,7 @@ def fit_tables(
     return {columns: _fit(squares, estimate(columns), columns, single, total) for columns in tables}
 
 
-def _through_pairs(
+def through_pairs(
     squares: LeastSquares, estimate: Callable[[Columns], Floats], tables: Sequence[Columns], total: int
 ) -> Pairwise:
     """Return a model of all pairs within `tables`, and of those with more columns, each with what the pairs say of it.

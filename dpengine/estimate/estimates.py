@@ -29,11 +29,13 @@ from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.source_part import allocated_to
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
+from dpengine.marginals.known_cells import with_known_column
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.nested import NO_LEVELS
 from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.marginals.plan_levels import measures_levels
+from dpengine.marginals.plan_model import modelled
 from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
 from dpengine.measure.strategy import resolved
 from dpengine.spec.categories.resolution import Resolution
@@ -376,15 +378,16 @@ def _estimates_of_parts(plan: Plan, measured: Measurements) -> EstimatesOfParts:
         LevelEstimates(part, tuple(one for at, one in by_part if at == k)) for k, part in enumerate(parts.levels)
     )
     rest = tuple(one for at, one in by_part if at is None)
-    modelled = parts.rest is not None and not parts.ranged
-    direct = tuple(one for one in rest if _has_amount(plan, one)) if modelled else rest
-    boxes = tuple(HierarchicalEstimates(BoxTree(each), plan.resolution) for each in measured.trees)
+    counts, of_model = tuple(one for one in rest if not _has_amount(plan, one)), modelled(plan)
     model = None
-    if parts.rest is not None and modelled:
-        counts = tuple(one for one in rest if not _has_amount(plan, one))
-        known = tuple(one for each in levels for one in _known(each, parts.rest))
-        model = ModelledEstimates(parts.rest, replace(measured, marginals=counts), known)
-    return EstimatesOfParts(plan, boxes, levels, UnbiasedEstimates(plan, direct), model)
+    if of_model is not None:
+        known = tuple(one for each in levels for one in _known(each, of_model))
+        model = ModelledEstimates(of_model, replace(measured, marginals=counts), known)
+    direct = rest if model is None else tuple(one for one in rest if _has_amount(plan, one))
+    trees = [BoxTree(with_known_column(each, counts)) for each in measured.trees]
+    boxes = tuple(HierarchicalEstimates(tree, plan.resolution) for tree in trees)
+    unbiased = UnbiasedEstimates(plan, direct)
+    return EstimatesOfParts(plan, boxes, levels, unbiased, model, tuple(map(BoxTree, measured.trees)))
 
 
 def _known(levels: LevelEstimates, rest: Plan) -> Iterator[Measurement]:

@@ -24,7 +24,7 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.source_part import source_part
-from dpengine.marginals.box_tree import ROUNDING, TAIL
+from dpengine.marginals.box_tree import ROUNDING, TAIL, BoxTree
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
@@ -47,10 +47,12 @@ class EstimatesOfParts:
     levels: tuple[LevelEstimates, ...]
     direct: UnbiasedEstimates
     model: ModelledEstimates | None = None
+    trees: tuple[BoxTree, ...] = ()  # of the boxes by themselves, for independent totals
 
     def source_part(self, table: Columns) -> tuple[str, int]:
         """Return the part from which a table is estimated."""
-        return source_part(self.plan, [one.allocation.columns for one in self.direct.marginals], table)
+        model = None if self.model is None else self.model.plan
+        return source_part(self.plan, model, [one.allocation.columns for one in self.direct.marginals], table)
 
     def _source_of(
         self, table: Columns
@@ -73,7 +75,7 @@ class EstimatesOfParts:
     @cached_property
     def _totals(self) -> list[tuple[float, float]]:
         of_model = [self.model.total] if self.model is not None else []
-        return [*(each.tree.unbiased_total() for each in self.boxes), *(each.total for each in self.levels), *of_model]
+        return [*(tree.unbiased_total() for tree in self.trees), *(each.total for each in self.levels), *of_model]
 
     @cached_property
     def _values(self) -> list[Floats]:
@@ -117,4 +119,4 @@ class EstimatesOfParts:
         total = max(0, round(float(self._squares.estimate((), self._values))))
         levels = [each.expected(total) for each in self.levels]
         model = None if self.model is None else self.model.fitted
-        return agree(self._squares, self._values, amounts, trees, levels, model, self.plan.resolution)
+        return agree(self._squares, self._values, amounts, trees, levels, model, self.plan.resolution, self.trees)

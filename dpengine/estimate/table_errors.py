@@ -11,6 +11,7 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
+from dpengine.marginals.plan_model import modelled
 from dpengine.spec.plan import Plan
 
 __all__ = ["table_error", "table_errors"]
@@ -47,7 +48,7 @@ def _errors_of_tally(
 def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:
     """Return the errors of tables that follow from levels or from direct measurements."""
     columns = [each.columns for each in allocations]
-    direct = direct_marginals(plan, columns)
+    direct, model = direct_marginals(plan, columns), modelled(plan)
     measured = [each for each in allocations if each.columns in direct]
 
     @cache
@@ -56,7 +57,7 @@ def _errors_of_parts(plan: Plan, allocations: tuple[Allocation, ...]) -> Callabl
         return LevelErrors(plan.parts.levels[index], within)
 
     def error(table: Columns) -> ErrorDistribution:
-        kind, index = source_part(plan, direct, table)
+        kind, index = source_part(plan, model, direct, table)
         if kind == "levels":
             return of_levels(index).error(table)
         return error_of_terms(measured)(least_squares(plan, measured).noise(table))

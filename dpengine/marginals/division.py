@@ -13,8 +13,11 @@ from dpengine.array_types import Columns
 from dpengine.marginals.graphs import maximal
 from dpengine.spec.plan import Plan
 
-__all__ = ["divided_by_cells", "root_of_cells", "shares_of_amounts", "shares_of_parts", "weight_within"]
+__all__ = [
+    "ASSUMED_ROWS", "divided_by_cells", "root_of_cells", "shares_of_amounts", "shares_of_parts", "weight_within",
+]  # fmt: skip
 
+ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 RANGE = 27  # cells, measured one by one, that have the noise of a range: 12 to 160 of them (benchmarks/weights.py)
 
 
@@ -41,19 +44,21 @@ def shares_of_amounts(plan: Plan) -> dict[Columns, Fraction]:
     return dict(zip(soft, shares, strict=False))
 
 
-def shares_of_parts(plan: Plan, cells_of_levels: Sequence[float], direct: Sequence[Columns]) -> list[Fraction]:
+def shares_of_parts(
+    plan: Plan, cells_of_levels: Sequence[float], direct: Sequence[Columns], model: Plan | None
+) -> list[Fraction]:
     """Return the shares of ε of each ranges table, each set of levels, each direct table, and the model, if any.
 
     `cells_of_levels` are those that have the variance of all tables of such a set (`marginals.level_division`), and
-    `direct` the tables that are measured directly.
+    `direct` the tables that are measured directly. `model` is the plan of those on which a model draws.
     """
-    rest, parts = plan.parts.rest, plan.parts
+    parts = plan.parts
     roots = [root_of_cells(RANGE * weight_within(plan, table) * plan.cells(table)) for table in parts.ranged]
     roots += [root_of_cells(_least_weight(plan, part) * cells)
               for part, cells in zip(parts.levels, cells_of_levels, strict=True)]  # fmt: skip
     roots += [root_of_cells(weight_within(plan, table) * plan.cells(table)) for table in direct]
-    if rest is not None and not parts.ranged:
-        each = (weight_within(plan, table) * plan.cells(table) for table in maximal(rest.marginals))
+    if model is not None:
+        each = (weight_within(plan, table) * plan.cells(table) for table in maximal(model.marginals))
         roots.append(sum(map(root_of_cells, each)))
     return [plan.for_tables * root / sum(roots) for root in roots]
 

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
+from dpengine.marginals.division import ASSUMED_ROWS
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurements
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.allocation import allocate_amounts, check_rings
 from dpengine.measure.measure import add_noise
 from dpengine.measure.model_error import blank_audit
-from dpengine.measure.quantile_choice import ASSUMED_ROWS
 from dpengine.measure.rows_and_noise import is_sparse, noise_in_a_table
 from dpengine.measure.strategy_base import Private
 from dpengine.measure.workload import Workload

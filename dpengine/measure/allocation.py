@@ -21,13 +21,12 @@ from dpengine.marginals.division import divided_by_cells, shares_of_amounts
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.marginals.total_variance import VarianceOfShares, root_of_tally, total_variance
-from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.limits import MAX_JOINT_CELLS, MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
 __all__ = [
-    "MAX_JOINT_CELLS",
     "allocate",
     "allocate_amounts",
     "allocate_apart",
@@ -39,7 +38,6 @@ __all__ = [
     "needs_a_model",
 ]
 
-MAX_JOINT_CELLS = 2_000_000  # cells of a table of all columns through which others agree
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 

@@ -2,9 +2,10 @@
 
 ε is divided between the parts as it is between tables: by the cube roots of weighted cells (`measure.allocation`). A
 ranges table is measured in boxes with its share (`measure.box_measurement`); its cells get more weight, since a range
-has the noise of many cells. Tables at several levels of a column are measured as levels (`measure.levels`). The rest is
-measured directly if there are ranges tables, and otherwise by a model (`measure.adaptive`). Tables with amounts are
-always measured directly. A row spends the share of each part once, and the shares add up to ε exactly.
+has the noise of many cells. Tables at several levels of a column are measured as levels (`measure.levels`). A model
+(`measure.adaptive`) draws on the rest, unless this is measured directly beside ranges tables (`marginals.plan_model`).
+Tables with amounts are always measured directly. A row spends the share of each part once, and the shares add up to ε
+exactly.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from dpengine.marginals.division import root_of_cells, shares_of_parts, weight_w
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation, Measurements
 from dpengine.marginals.nested import in_one, tree_order
-from dpengine.marginals.plan_levels import measured_at
+from dpengine.marginals.plan_model import agreeing, measured_directly, modelled
 from dpengine.measure.adaptive import measure_adaptively
-from dpengine.measure.allocation import MAX_JOINT_CELLS, allocate, check_rings
+from dpengine.measure.allocation import allocate, check_rings
 from dpengine.measure.box_measurement import blank_boxes
 from dpengine.measure.box_strategy import boxes_of
 from dpengine.measure.levels import allocate_levels, cells_of_levels, variances_of_levels
@@ -32,6 +33,7 @@ from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE, Private
 from dpengine.measure.workload import Workload
 from dpengine.noise import moments
 from dpengine.noise.moments import MAX_SCALE
+from dpengine.spec.limits import MAX_JOINT_CELLS
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
@@ -44,7 +46,7 @@ class InParts(Private):
     @property
     def why(self) -> str:
         columns = _(" and ").join(str(part.resolution.column) for part in self._levels)
-        if self.workload is not None:
+        if self.workload is not None and not self._ranged:
             return _(
                 "Adaptive: levels of {columns} are measured; of the other columns, which pairs to measure is chosen "
                 "privately.",
@@ -60,7 +62,8 @@ class InParts(Private):
             ),
             *(_("So is {table}.", table=" × ".join(table)) for table in self._ranged[1:]),
             *([_("Levels of {columns} are measured, each with a share.", columns=columns)] if columns else []),
-            *([_("The other tables are measured as they are.")] if self._direct else []),
+            *([_("Of the other tables, which pairs to measure is chosen privately.")] if self.workload else []),
+            *([_("The other tables are measured as they are.")] if self._direct and not self.workload else []),
         ]
         return " ".join(sentences)
 
@@ -73,22 +76,23 @@ class InParts(Private):
         return self.plan.parts.levels
 
     @cached_property
+    def model(self) -> Plan | None:
+        """The plan of the tables on which a model draws; None if all of the rest is measured directly."""
+        return modelled(self.plan)
+
+    @cached_property
     def _direct(self) -> list[Columns]:
-        """The tables that are measured directly: those with amounts and, beside ranges tables, all of the rest."""
-        with_amounts = [table for table in self.plan.supports if self.plan.has_amount(table)]
-        rest = self.plan.parts.rest
-        return maximal([*with_amounts, *(rest.supports if rest is not None and self._ranged else ())])
+        return measured_directly(self.plan, self.model)
 
     @cached_property
     def workload(self) -> Workload | None:
-        """The workload of the model of the rest; None if the rest is measured directly."""
-        rest = self.plan.parts.rest
-        return None if rest is None or self._ranged else Workload.of(rest)
+        """The workload of the model, if there is one."""
+        return None if self.model is None else Workload.of(self.model)
 
     @cached_property
     def shares(self) -> list[Fraction]:
         """The shares of ε of each ranges table, each set of levels, each direct table, and the model."""
-        return shares_of_parts(self.plan, [*map(cells_of_levels, self._levels)], self._direct)
+        return shares_of_parts(self.plan, [*map(cells_of_levels, self._levels)], self._direct, self.model)
 
     @cached_property
     def _parts(self) -> tuple[list[Allocation], list[Allocation], Fraction]:
@@ -108,16 +112,15 @@ class InParts(Private):
     def plan_id(self) -> str:
         """The identity follows from the cost of each table: sums of these are free, and pairs are chosen later."""
         boxes, direct, _rest = self._parts
-        if len(boxes) == 1 and not self._levels:
+        if len(boxes) == 1 and not self._levels and self.model is None:
             return self.plan.identity(
                 "ranges", self._ranged[0], *((each.columns, str(each.epsilon)) for each in direct)
             )
-        rest = self.plan.parts.rest
-        modelled = ["adaptive", *maximal(rest.marginals)] if rest is not None and self.workload else []
+        of_model = [] if self.model is None else ["adaptive", *maximal(self.model.marginals)]
         ranges = (("ranges", each.columns, str(each.epsilon)) for each in boxes)
         levels = (["levels", *sorted(map(sorted, part.marginals))] for part in self._levels)
         each = ((each.columns, str(each.epsilon)) for each in direct)
-        return self.plan.identity(*ranges, *levels, *each, modelled, *self.plan.weights_payload)
+        return self.plan.identity(*ranges, *levels, *each, of_model, *self.plan.weights_payload)
 
     def _check_tables(self) -> None:
         boxes, direct, rest = self._parts
@@ -132,16 +135,16 @@ class InParts(Private):
         self._check_agreement()
 
     def _check_agreement(self) -> None:
-        """Refuse tables that could agree only through a too large table."""
-        earlier, direct = self._counted
+        """Refuse tables that could agree only through a too large table, or not at all."""
         plan, resolution = self.plan, self.plan.resolution
+        earlier, direct = agreeing(plan, self.model)
         if tree_order(resolution, [*earlier, *direct]) is not None:
             return
         joint = in_one(resolution, earlier, direct)
-        if joint is not None and plan.cells(joint) <= MAX_JOINT_CELLS:
-            return
+        if joint is not None and not self._levels:
+            return  # rows agree with all of them
         names = {name for table in (*earlier, *direct) for name in table}
-        if joint is None and (self.workload is not None or {*resolution.finest(sorted(names))} != names):
+        if joint is None and (self.model is not None or {*resolution.finest(sorted(names))} != names):
             raise PlanError(
                 _(
                     "these tables overlap in a ring through levels of {columns}, so they cannot be made to agree: put "
@@ -150,28 +153,17 @@ class InParts(Private):
                 )
             )
         cells = plan.cells(tuple(names) if joint is None else joint)
-        if cells > MAX_JOINT_CELLS:
-            raise PlanError(
-                _(
-                    "these tables overlap in a ring, so beside a table for ranges they can agree only through one "
-                    "table of {cells} cells (at most {most}): put the table for ranges into a plan of its own, or "
-                    "use fewer columns or wider bins",
-                    cells=number(cells, ".2g"),
-                    most=number(MAX_JOINT_CELLS),
-                )
+        if cells <= MAX_JOINT_CELLS:
+            return
+        raise PlanError(
+            _(
+                "these tables overlap in a ring, so beside a table for ranges they can agree only through one "
+                "table of {cells} cells (at most {most}): put the table for ranges into a plan of its own, or "
+                "use fewer columns or wider bins",
+                cells=number(cells, ".2g"),
+                most=number(MAX_JOINT_CELLS),
             )
-
-    @property
-    def _counted(self) -> tuple[list[Columns], list[Columns]]:
-        """The tables of counts that are made to agree: those of models, boxes, levels, and direct ones."""
-        plan, rest = self.plan, self.plan.parts.rest
-        every = [measured_at(part)[-1] for part in self._levels]
-        modelled = [rest.counted] if rest is not None and self.workload is not None else []
-        counted = [tuple(name for name in table if not plan.has_amount((name,))) for table in self._direct]
-        known = [*modelled, *every]
-        apart = [each for each in maximal(counted) if each and each not in self._ranged
-                 and not any(plan.resolution.finer_columns(each, one) is not None for one in known)]  # fmt: skip
-        return [*modelled, *self._ranged, *every], apart
+        )
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = iter(counts)
@@ -180,8 +172,8 @@ class InParts(Private):
         marginals = tuple(add_noise(next(exact), each) for each in direct)
         if self.workload is None:
             return Measurements(marginals, boxes=trees[0] if trees else None, more_boxes=tuple(trees[1:]))
-        modelled = dict(zip(self.workload.marginals, exact, strict=True))
-        measured = measure_adaptively(self.workload, modelled, rest, self.plan.unit.rows)
+        of_model = dict(zip(self.workload.marginals, exact, strict=True))
+        measured = measure_adaptively(self.workload, of_model, rest, self.plan.unit.rows)
         return replace(
             measured,
             marginals=(*marginals, *measured.marginals),
@@ -216,14 +208,14 @@ def variances_of_parts(plan: Plan) -> dict[Columns, float]:
     parts, variances = InParts(plan), dict[Columns, float]()
     for part, share in zip(plan.parts.levels, parts.shares[len(plan.ranged) :], strict=False):
         variances |= variances_of_levels(part, share)
-    rest = plan.parts.rest
-    if rest is None or parts.workload is None:
+    model = parts.model
+    if model is None:
         return variances
-    tables = maximal(rest.marginals)
+    tables = maximal(model.marginals)
     roots = [root_of_cells(weight_within(plan, table) * plan.cells(table)) for table in tables]
     scales = [plan.unit.rows * sum(roots) / (parts.shares[-1] * root) for root in roots]
     summed = {table: plan.cells(table) * moments.variance(scale) for table, scale in zip(tables, scales, strict=True)}
     return variances | {
         table: min(summed[each] for each in tables if {*table} <= {*each}) / plan.cells(table)
-        for table in rest.marginals
+        for table in model.marginals
     }

@@ -28,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpengine.array_types import Floats, Ints
+from dpengine.marginals.division import ASSUMED_ROWS
 from dpengine.marginals.measurement import Allocation, ChosenQuantiles, Measurement, QuantileShare
 from dpengine.noise.selection import permute_and_flip
 from dpengine.spec.domain import Amount
@@ -40,7 +41,6 @@ __all__ = ["SHARE", "Contest", "choose_quantiles", "contests", "divide_for_quant
 # Of the ε of a table with an amount, if quantiles of it are chosen. The rest serves more than counts that nobody asked
 # for: it finds the range of candidates and the interval. With 4/5, quantiles are hardly nearer, and intervals wider.
 SHARE = Fraction(7, 10)
-ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 # Expected people of a cell per unit of 1/ε of one quantile; with fewer, intervals widen more than a choice gains.
 ENOUGH = 300
 LINES = 0.1  # of an interval between knots: the typical error of linear interpolation in a quantile's rank

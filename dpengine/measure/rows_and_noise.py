@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import chain
 
 from dpengine.array_types import Columns
+from dpengine.marginals.division import ASSUMED_ROWS
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate_by_cells, allocate_directly, needs_a_model
-from dpengine.measure.quantile_choice import ASSUMED_ROWS
 from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
 from dpengine.noise.moments import mean_absolute
 from dpengine.spec.plan import Plan

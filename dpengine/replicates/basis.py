@@ -17,6 +17,7 @@ from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.source_part import allocated_to, source_part
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.plan_model import modelled
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -53,12 +54,12 @@ class Basis:
         for k, part in enumerate(plan.parts.levels):
             measured = tuple(each for each in self.allocations if place[each] == k)
             bases["levels", k] = replace(alone, plan=part, allocations=measured)
-        modelled = plan.parts.rest if plan.parts.rest is not None and not plan.ranged else None
+        model = modelled(plan)
         amounts = tuple(each for each in rest if plan.has_amount(each.columns))
-        bases["direct", 0] = replace(alone, allocations=rest if modelled is None else amounts)
-        if modelled is not None:
+        bases["direct", 0] = replace(alone, allocations=rest if model is None else amounts)
+        if model is not None:
             counts = tuple(each for each in rest if each not in amounts)
-            bases["model", 0] = replace(self, plan=modelled, allocations=counts, trees=())
+            bases["model", 0] = replace(self, plan=model, allocations=counts, trees=())
         return bases
 
     def part_of(self, table: Columns) -> Basis:
@@ -67,7 +68,8 @@ class Basis:
             return self
         if table:
             direct = [each.columns for each in self.parts["direct", 0].allocations]
-            return self.parts[source_part(self.plan, direct, table)]
+            model = self.parts["model", 0].plan if ("model", 0) in self.parts else None
+            return self.parts[source_part(self.plan, model, direct, table)]
         kinds = [kind for kind, part in self.parts.items() if part.tree is not None or part.allocations]
         order = ("direct", "levels", "model", "boxes")
         return self.parts[min(kinds, key=lambda kind: order.index(kind[0]))]

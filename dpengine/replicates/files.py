@@ -24,6 +24,7 @@ from dpengine.estimate.model_intervals import mean_errors
 from dpengine.export import Published, published
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.plan_model import modelled
 from dpengine.replicates.basis import Basis, basis_of, check_tallies
 from dpengine.replicates.draw import DRAWS, replicate, replicate_amounts
 from dpengine.results.published_columns import NUMBERS, published_name
@@ -170,8 +171,8 @@ def basis_from(release: Published) -> Basis:
         if entry.purpose is None and entry.merged_to is None
     )
     errors = None
-    modelled = plan.parts.rest if plan.in_parts else plan if estimator(plan) is Estimator.MODEL else None
-    if modelled is not None and max(map(len, modelled.marginals)) > 1:
+    model = modelled(plan) if plan.in_parts else plan if estimator(plan) is Estimator.MODEL else None
+    if model is not None and max(map(len, model.marginals)) > 1:
         if checked.model_error is None:
             raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.division import ASSUMED_ROWS
 from dpengine.marginals.fitting import round_to_total
-from dpengine.measure.quantile_choice import ASSUMED_ROWS
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan

@@ -16,6 +16,7 @@ from dpengine.translation.catalogue import _, number
 __all__ = [
     "MAX_COLUMN_CELLS",
     "MAX_FOUND",
+    "MAX_JOINT_CELLS",
     "MAX_TABLES",
     "MAX_TABLE_CELLS",
     "MAX_TABLE_COLUMNS",
@@ -30,6 +31,7 @@ MAX_DECLARED_CELLS = 2_000_000  # of all columns together
 MAX_FOUND = 10_000  # values of a column that are found privately
 MAX_TABLES = 10_000
 MAX_TABLE_CELLS = 4_000_000
+MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
 MAX_TABLE_COLUMNS = 32
 
 

@@ -61,11 +61,6 @@ class WithParts:
         plan = self._plan
         return plan.strategy == "adaptive" and bool(plan.ranged or plan.resolution.levels) and plan.parts.several
 
-    @property
-    def beside_ranged(self) -> bool:
-        """Whether there is one ranges table beside others, and no table at several levels."""
-        return len(self.ranged) == 1 and self.parts.rest is not None and not self._plan.resolution.levels
-
 
 def parts_of(plan: Plan) -> Parts:
     """Return the parts of `plan`.

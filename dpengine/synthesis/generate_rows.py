@@ -35,6 +35,7 @@ from dpengine.quasi_random import shuffled
 from dpengine.spec.categories.resolution import Resolution
 from dpengine.synthesis.by_columns import alone, by_columns, fits, given
 from dpengine.synthesis.by_tables import by_tables, followed, most_people
+from dpengine.synthesis.kept_counts import keep_counts
 from dpengine.synthesis.nearest import nearest_counts
 from dpengine.synthesis.repair import (
     Codes,
@@ -142,6 +143,9 @@ def realise(
     if isinstance(fitted, Following):
         rows = realise(fitted.model, tables)
         if isinstance(rows, SyntheticRows):
+            if fitted.kept and rows.weights.size:
+                kept = keep_counts(rows.domain, rows.codes, rows.weights, fitted.kept, fitted.model)
+                rows = SyntheticRows(rows.domain, *kept)
             return ConsistentTables(fitted.after(rows, int(rows.table(()))), rows)
         (first,) = rows.tables
         return ConsistentTables(fitted.after(first, int(first.values.sum())))

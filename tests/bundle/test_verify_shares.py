@@ -39,6 +39,10 @@ OPTIMISED = {"tables": [["sex", "ward"], ["ward", "age"], ["sex"]], "strategy": 
 LEVELS = {"tables": [["place@state", "sex"], ["place", "sex"], ["sex"]]}
 TALLIED = {"unit": {"id": "who", "rows": 2}, "tables": [["sex"], {"columns": ["ward"], "distinct": True}]}
 RANGES = {"tables": [{"columns": ["age"], "ranges": True}, ["sex", "ward"]], "strategy": "adaptive"}
+BESIDE_MODEL = {
+    "tables": [{"columns": ["age"], "ranges": True}, ["sex", "ward"], ["ward", "age"], ["age", "sex"]],
+    "strategy": "adaptive", "rows_about": 100, "epsilon": "1/10",
+}  # fmt: skip
 IN_PARTS = {
     "tables": [["place@state", "sex"], ["place", "sex"], ["area@land"], ["area", "age"], ["sex", "ward"]],
     "strategy": "adaptive",
@@ -87,13 +91,10 @@ def of_levels(
     return search
 
 
-def of_parts(part: Fraction) -> Callable[[Plan, Sequence[float], Sequence[tuple[str, ...]]], list[Fraction]]:
+def of_parts(part: Fraction) -> Callable[..., list[Fraction]]:
     honest = parts.shares_of_parts
 
-    def shares(plan: Plan, cells: Sequence[float], direct: Sequence[tuple[str, ...]]) -> list[Fraction]:
-        return moved(honest(plan, cells, direct), part)
-
-    return shares
+    return lambda *given: moved(honest(*given), part)
 
 
 def of_tallies(part: Fraction) -> Callable[[Plan], tuple[Fraction, ...]]:
@@ -116,6 +117,7 @@ def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
         (TALLIED, tally_strategy, "divide_over_tallies", of_tallies, "among tables of rows and of persons so that"),
         (RANGES, parts, "shares_of_parts", of_parts, "of ε, age has .* in every version"),
         (IN_PARTS, parts, "shares_of_parts", of_parts, "of ε, levels of .* has .* in every version"),
+        (BESIDE_MODEL, parts, "shares_of_parts", of_parts, "of ε, age has .* in every version"),
     ],
 )
 def test_other_shares_are_refused(

@@ -149,8 +149,8 @@ def test_a_table_that_two_parts_contain_is_read_from_the_one_without_ranges() ->
 
 
 def test_what_cannot_be_measured_beside_ranges_is_refused_in_words() -> None:
-    wide = letters_plan([200] * 4, [{"columns": ["a"], "ranges": True}, ["a", "b"], ["b", "c"], ["c", "d"], ["d", "b"]])
+    wide = [{"columns": list(pair), "ranges": True} for pair in ("ab", "bc", "cd", "da")]
     with pytest.raises(PlanError, match="overlap in a ring, so beside a table for ranges"):
-        decide(wide).check()
+        decide(letters_plan([200] * 4, wide)).check()
     with pytest.raises(PlanError, match="too small for ranges beside"):
         decide(plan_of([AGES, ["sex"]], epsilon="0.00105")).check()

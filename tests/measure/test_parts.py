@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -43,10 +44,22 @@ TABLES: dict[str, list[Any]] = {
     + [["sex", "trade"], ["trade", "age"]],
     "all at once": [AGES, {"columns": ["hours", "sex"], "ranges": True}, ["place@land", "sex"],
                     {"columns": ["sex", "trade"], "mean": ["pay"]}, {"columns": ["place"], "sum": ["pay"]}],
+    "a model beside ranges": [AGES, *map(list, combinations(["age", "sex", "trade", "hours"], 2))],
+    "a model beside ranges with other columns": [
+        {"columns": ["age", "hours"], "ranges": True}, *map(list, combinations(["age", "sex", "trade", "place"], 2))
+    ],
+    "a model beside two for ranges, one at a level": [
+        AGES, {"columns": ["hours", "sex"], "ranges": True},
+        *map(list, combinations(["age@20-year", "hours", "trade", "place"], 2)),
+        ["sex", "trade"],
+        {"columns": ["trade"], "mean": ["pay"]},
+    ],
     "levels beside a model": [["place"], ["place@land", "sex"], ["sex", "trade"], ["trade", "edu"], ["edu", "sex"]],
     "levels of two columns apart": [["place"], ["place@land", "sex"], ["age"], ["age@20-year"]],
     "levels beside a table": [["place"], ["place@land", "sex"], {"columns": ["sex", "edu"], "mean": ["pay"]}],
 }  # fmt: skip
+
+MODELLED = [name for name in TABLES if name.startswith("a model beside")]
 
 
 @cache
@@ -108,7 +121,7 @@ def _summed(made: Result, table: Columns, columns: Columns, shared: Columns) -> 
     return made.plan.resolution.coarsen(sums, columns, shared)
 
 
-@pytest.mark.parametrize("name", ["all at once", "levels beside a table"])
+@pytest.mark.parametrize("name", ["all at once", "levels beside a table", *MODELLED])
 def test_no_row_moves_all_parts_together_by_more_than_epsilon(name: str) -> None:
     """Each row moves each measured marginal by one cell; boxes and models add up to their share along any cell."""
     plan = plan_of(name)
@@ -196,6 +209,35 @@ def test_a_ring_through_levels_is_refused_in_words() -> None:
     plan = Plan(**plan_of("all at once").to_dict() | {"tables": tables, "strategy": "adaptive"})
     with pytest.raises(PlanError, match="overlap in a ring through levels of age"):
         decide(plan).check()
+
+
+def test_a_model_draws_on_tables_beside_ranges_where_they_would_have_much_noise() -> None:
+    strategies = {epsilon: decide(plan_of("a model beside ranges", epsilon)) for epsilon in ("1/3", "50")}
+    assert all(isinstance(each, InParts) for each in strategies.values())
+    assert [each.model is not None for each in strategies.values()] == [True, False]  # type: ignore[attr-defined]
+    for each, said in zip(strategies.values(), ("is chosen privately", "are measured as they are"), strict=True):
+        assert each.why.endswith(f"{said}.")
+    few = Plan(**plan_of("a model beside ranges").to_dict() | {"tables": [AGES, ["sex", "trade"]]})
+    assert decide(few).model is None, "a single table is measured"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("epsilon", ["1/3", "50"])
+def test_ranges_beside_a_model_keep_their_boxes(epsilon: str) -> None:
+    """Each box of a table for ranges keeps its expected count to within two people, also where rows are generated."""
+    made = preview(plan_of("a model beside ranges", epsilon))
+    tree, counts = made.estimates.trees[0], made.counts(("age",))  # type: ignore[attr-defined]
+    known = made.estimates.boxes[0].tree  # type: ignore[attr-defined]
+    expected = replace(known, total=float(counts.sum())).expected
+    for leaf in tree.leaves:
+        first, last = tree.boxes.first[leaf, 0], tree.boxes.last[leaf, 0]
+        assert abs(counts[first:last].sum() - expected[leaf]) < 2
+
+
+def test_the_total_counts_nothing_twice() -> None:
+    """The total's variance is that of independent totals: of the boxes alone, and of the model."""
+    estimates = preview(plan_of("a model beside ranges")).estimates
+    of_boxes, of_model = estimates.trees[0].unbiased_total()[1], estimates.model.total[1]  # type: ignore[attr-defined]
+    assert estimates._squares.variance(()) == pytest.approx(1 / (1 / of_boxes + 1 / of_model))  # type: ignore[attr-defined]
 
 
 def test_intervals_hold_and_errors_are_as_predicted() -> None:

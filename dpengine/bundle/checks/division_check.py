@@ -27,6 +27,7 @@ from dpengine.marginals.division import divided_by_cells, shares_of_amounts, sha
 from dpengine.marginals.level_division import PARTS, is_least, weighted_cells
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measured_at, measures_levels, of_counts
+from dpengine.marginals.plan_model import modelled
 from dpengine.marginals.total_variance import VarianceOfShares, root_of_tally
 from dpengine.spec.plan import Plan
 
@@ -88,7 +89,7 @@ def wrong_parts(plan: Plan, whole: Sequence[Allocation], boxes: Sequence[tuple[C
         spent = sum((each.epsilon for each in of_part), Fraction(0))
         cells.append(weighted_cells(part, {each.columns: float(spent / each.epsilon) for each in of_part}))
     direct = direct_marginals(plan, [each.columns for each in whole])
-    shares = shares_of_parts(plan, cells, direct)
+    shares = shares_of_parts(plan, cells, direct, modelled(plan))
     stated = {frozenset(table): epsilon for table, epsilon in boxes}
     given = [stated[frozenset(table)] for table in plan.parts.ranged]
     given += [sum((each.epsilon for each in of_part), Fraction(0)) for of_part in levels]

@@ -28,6 +28,7 @@ from dpengine.marginals.measurement import (
     Search,
 )
 from dpengine.marginals.plan_levels import measures_levels, of_counts
+from dpengine.marginals.plan_model import modelled
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 
@@ -153,7 +154,7 @@ def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
         if not measures_levels(part, [each for each, at in zip(whole, place, strict=True) if at == k]):
             name = part.resolution.column
             yield f"manifest.json: what is measured is not the levels of {name}, each with the columns beside them"
-    rest = plan.parts.rest if plan.in_parts and plan.ranged else None
+    rest = plan.parts.rest if plan.in_parts and modelled(plan) is None else None
     wanted = [*(table for table in plan.supports if plan.has_amount(table)), *(rest.supports if rest else ())]
     direct = [each for each, at in zip(whole, place, strict=True)
               if at is None and (rest is not None or plan.has_amount(each.columns))]  # fmt: skip
@@ -167,7 +168,7 @@ def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
 
 def _wrong_boxes(checked: Manifest, ranged: Sequence[Columns], rows: int) -> list[str]:
     """Check that the tables for ranges were measured in boxes, and nothing else was."""
-    boxes = [entry for entry in checked.measurements if entry.purpose not in (None, SEARCH)]
+    boxes = [entry for entry in checked.measurements if entry.purpose not in (None, SEARCH) and entry.columns]
     measured = [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes]
     if not ranged or measured == [(table, rows, DISCRETE_LAPLACE) for table in ranged]:
         return []
@@ -217,8 +218,8 @@ def measured_columns(checked: Manifest, plan: Plan) -> list[Columns]:
 
 def _kinds(checked: Manifest, plan: Plan) -> dict[Columns, tuple[str, int]]:
     """Return, for each table except the total, the part of a plan from which it is estimated."""
-    direct = direct_marginals(plan, measured_columns(checked, plan))
-    return {table: source_part(plan, direct, table) for table in plan.marginals}
+    direct, model = direct_marginals(plan, measured_columns(checked, plan)), modelled(plan)
+    return {table: source_part(plan, model, direct, table) for table in plan.marginals}
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> Allocation | str:

@@ -77,3 +77,4 @@ def _of_columns(plan: Plan, name: str) -> Iterator[str]:
         ]
         yield " ".join(sentences)
         yield " ".join([*sentences, "The other tables are measured as they are."])
+        yield " ".join([*sentences, "Of the other tables, which pairs to measure is chosen privately."])

@@ -11,8 +11,8 @@ from dpengine.array_types import Columns, Ints
 from dpengine.errors import ReleaseError
 from dpengine.estimate.amounts import AmountTable, join
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.spec.domain import Column
+from dpengine.spec.limits import MAX_JOINT_CELLS
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
