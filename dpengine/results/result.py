@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,6 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.translation.catalogue import _
 from dpengine.version import VERSION
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,9 +19,6 @@ from dpengine.sources.loaded import Loaded, in_memory, of_rows
 from dpengine.sources.read_options import ARROW, EXCEL, STATISTICAL, TEXT, ReadOptions
 from dpengine.sources.table import TextFile
 from dpengine.translation.catalogue import _, mark
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["open_file"]
 
