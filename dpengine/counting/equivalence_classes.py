@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
@@ -67,9 +66,7 @@ def class_sizes(
     with _local(table).connection() as connection:
         classes = connection.sql(class_query).to_arrow_table()
         texts = tuple(text for (text,) in connection.execute(value_query).fetchall())
-    entries = classes.column("entries").combine_chunks()
-    if isinstance(entries, pa.ChunkedArray):  # no chunk, or too many rows for one
-        entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
+    entries = arrow.one_chunk(classes.column("entries"))
     sizes = np.asarray(arrow.to_numpy(classes.column("size")), dtype=np.int64)
     if sensitive is None:
         none = np.zeros(0, dtype=np.int64)
