@@ -251,8 +251,9 @@ class Declared(BaseModel):
 
 def changed(value: Value, **changes: Any) -> Value:
     """Return a copy with changed fields, which are not checked; a `model_copy` would keep what the old ones made."""
-    fields = {name: getattr(value, name) for name in type(value).model_fields}
-    return type(value).model_construct(**fields | changes)
+    kind: Any = type(value)
+    made: Value = kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields} | changes)
+    return made
 
 
 ShortLine = Annotated[Line, at_most(1_000)]
