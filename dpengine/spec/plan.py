@@ -278,7 +278,7 @@ class Plan(WithTallies, WithParts, Declared):
     @cached_property
     def released(self) -> tuple[str, ...]:
         """Names of the columns of a release, in declared order; a column with levels at each level in use."""
-        chains, at = self.resolution.chains, {self.resolution.declared((name,))[0]: name for name in self._used}
+        chains, at = self.resolution.chains, {self.resolution.column_of(name): name for name in self._used}
         return tuple(each for name in self.used for each in chains.get(name, (at[name],)))
 
     @cached_property
