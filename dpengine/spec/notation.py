@@ -25,7 +25,7 @@ from dpengine.spec.categories.universe_text import is_among_text, read_among, wr
 from dpengine.spec.date_text import TO, is_part, is_span, read_part, read_pattern, read_span, write_dates
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
-from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
+from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, spaced, write_amount
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.standard_lists import standard_lists
@@ -156,9 +156,8 @@ def _split(text: str) -> list[str]:
 
 
 def _edges(text: str) -> list[str]:
-    """Read edges and runs of them; if there are semicolons, 1,5 is one number."""
-    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
-    words = re.sub(r"[–—]", " to ", text.lower()).split()
+    """Read edges and runs of them."""
+    words = spaced(text).split()
     edges: list[str] = []
     while words:
         if words[1:2] == ["to"]:

@@ -218,7 +218,7 @@ class Category(ColumnBase):
     def with_values(self, values: tuple[str, ...]) -> Category:
         """Return the column with the values that were found; without any, as it was declared."""
         assert self.among is not None, "a column whose values are found"
-        among = self.among.with_found(values)
+        among = self.among.model_copy(update={"found": values})
         return changed(self, among=among, values=among.values)
 
     def __hash__(self) -> int:
