@@ -21,7 +21,7 @@ from dpengine.counting.count import row_count
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.local_sql import grouped, identity
 from dpengine.errors import PlanError, TableError
-from dpengine.sources.mixed import member_types
+from dpengine.sources.mixed import members
 from dpengine.sources.table import LocalTable, Table
 from dpengine.translation.catalogue import _
 
@@ -131,18 +131,18 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     """Return SQL for the values of `columns` to group by, and for the person's ID."""
     if not columns:
         raise PlanError(_("name at least one column"))
-    types = {field.name: field.type for field in table.columns}
-    place = {field.name: i for i, field in enumerate(table.columns)}
+    places = table.places
     needed = dict.fromkeys((*columns, *(() if person is None else (person,))))
-    lacking = [name for name in needed if name not in types]
-    faults, cells = [missing_columns(lacking, list(types))] if lacking else [], {}
+    lacking = [name for name in needed if name not in places]
+    faults, cells = [missing_columns(lacking, list(places))] if lacking else [], {}
     for name in needed:
         if name in lacking:
             continue
-        if not all(family_of(each) for each in member_types(types[name]) or [types[name]]):
+        kind = table.columns[places[name]].type
+        if not all(map(family_of, members("c", kind).values())):
             faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
         else:
-            cells[name] = place[name], types[name]
+            cells[name] = places[name], kind
     if faults:
         raise TableError(faults)
     return [_cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])

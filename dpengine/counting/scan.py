@@ -111,7 +111,7 @@ class LocalRows:
         """Return the digest that the same rows have in another engine."""
         with self.table.connection() as connection:
             rows, *sums = connection.execute(text_sums(self.table.columns, "rows", LOCAL)).fetchall()[0]
-        return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
+        return digest_of_text_sums(self.table.places, rows, [[each] for each in sums])
 
     def row_count(self) -> int:
         """Return the exact number of rows."""
@@ -129,22 +129,17 @@ class LocalRows:
         """Raise `TableError` if a file has changed since it was opened."""
         self.table.check_unchanged()
 
-    def _names(self) -> list[str]:
-        return [column.name for column in self.table.columns]
-
-    def _places(self) -> dict[str, int]:
-        return {column.name: i for i, column in enumerate(self.table.columns)}
-
     def _place_and_type(self, name: str) -> tuple[int, str]:
-        place = self._places()[name]
+        place = self.table.places[name]
         return place, self.table.columns[place].type
 
     def _read(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
     ) -> tuple[bytes, list[Ints]]:
         """Return what is asked for of the digest and the counts, from one scan: in pieces, unless rows need SQL."""
-        columns = [] if joints is None else [(self._places()[each.table_column], each) for each in joints.columns]
-        hashed = [place for _name, place in sorted(self._places().items())] if digest else []
+        places = self.table.places
+        columns = [] if joints is None else [(places[each.table_column], each) for each in joints.columns]
+        hashed = [place for _name, place in sorted(places.items())] if digest else []
         with plain_errors():
             try:
                 of_kind = (kind.pieces_of(self.table, columns, hashed, self._codes_of_texts) for kind in _KINDS)
@@ -171,7 +166,8 @@ class LocalRows:
         self._scan([*codings, *hashed], [*totals, *sums], progress, pieces)
         for each in sums:
             self.table.histograms = each.histograms
-        return b"".join(each.digest(self._names()) for each in sums), [one for each in totals for one in each.counts]
+        digests = (each.digest(self.table.places) for each in sums)
+        return b"".join(digests), [one for each in totals for one in each.counts]
 
     def _codes_of_texts(self, column: BatchCoding, place: int, entries: Any) -> Codes:
         """Return the codes of some texts of a column, by SQL."""

@@ -93,7 +93,7 @@ def coded(
 
     The query is that of `coded_rows`, with the `person` that the column of this name tells.
     """
-    place = {column.name: k for k, column in enumerate(local.columns)}
+    place = local.places
     names = [column.table_column for column in columns] + ([] if person is None else [person])
     types = [local.columns[place[name]].type for name in names]
     codings = [
