@@ -26,7 +26,8 @@ from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
 __all__ = [
-    "Encode", "KnownTexts", "Pieces", "by_entry", "coding_of_few", "has_few", "hashed_few", "known_codes", "known_words",
+    "Encode", "KnownTexts", "Pieces", "by_entry", "coding_of_few", "has_few", "hashed_few", "known_codes",
+    "known_words",
 ]  # fmt: skip
 
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
