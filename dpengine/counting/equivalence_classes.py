@@ -140,7 +140,10 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
             continue
         kind = table.columns[places[name]].type
         if not all(map(family_of, members("c", kind).values())):
-            faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
+            fault = _(
+                "column {name} holds values that cannot be grouped; write them as text or numbers", name=repr(name)
+            )
+            faults.append(fault)
         else:
             cells[name] = places[name], kind
     if faults:
