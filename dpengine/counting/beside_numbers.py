@@ -11,16 +11,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from dpengine.counting.sample_rows import first_rows
-from dpengine.sources.mixed import holds_texts
-from dpengine.sources.table import LocalTable, Table
+from dpengine.counting.sample_rows import first_texts
+from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Number
 from dpengine.spec.numeric.affixes import stands_after, stands_before
 
 __all__ = ["affixes_found", "columns_without_numbers", "thousands_found"]
 
-_ROWS = 2_000  # that are looked at
 _LEAST, _ONE_IN = 3, 50  # cells that hold a text beside a number: as many at least, and one in so many
 _MOST, _LONGEST = 5, 20  # texts, and letters of one
 _BESIDE = re.compile(r"(?P<before>[^0-9]*?)[+-]?[0-9](?:[0-9.,' \u00a0\u202f]*[0-9])?(?P<after>[^0-9]*)")
@@ -39,7 +37,7 @@ def affixes_found(table: Table, names: Collection[str]) -> dict[str, list[str]]:
     Texts that few cells hold, that are long or that hold digits are not among them, since they may say something about
     a person. A table that stays in its database is not looked at.
     """
-    found = {name: _frequent(cells) for name, cells in _texts(table).items() if name in names}
+    found = {name: _frequent(cells) for name, cells in first_texts(table).items() if name in names}
     return {name: affixes for name, affixes in found.items() if affixes}
 
 
@@ -49,7 +47,7 @@ def thousands_found(table: Table, columns: Iterable[Number | Amount]) -> dict[st
     Such a column reads 1.200 as 1.2, which may well lie within its bins, so that nobody would notice. This is for the
     eyes of the owner only, who knows what the mark stands for. A table that stays in its database is not looked at.
     """
-    texts, found = _texts(table), {}
+    texts, found = first_texts(table), {}
     for column in columns:
         mark = "," if column.format == "1.234,5" else "."
         written, grouped = _GROUPED[mark]
@@ -79,16 +77,7 @@ def columns_without_numbers(table: Table) -> list[str]:
 
     A table that stays in its database is not looked at.
     """
-    return [name for name, cells in _texts(table).items() if cells and _hold_no_numbers(cells)]
-
-
-def _texts(table: Table) -> dict[str, list[str]]:
-    """Return the cells of the first rows that are not blank, by column, of all columns of texts."""
-    places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
-    if not isinstance(table, LocalTable) or not places:
-        return {}
-    rows = first_rows(table, _ROWS)
-    return {table.columns[i].name: [row[i] for row in rows if row[i]] for i in places}
+    return [name for name, cells in first_texts(table).items() if cells and _hold_no_numbers(cells)]
 
 
 def _hold_no_numbers(cells: Sequence[str]) -> bool:

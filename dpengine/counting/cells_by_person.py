@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import coded_rows
-from dpengine.counting.encoding.local_sql import code_of, identity
 from dpengine.counting.scan import prepared_connection
-from dpengine.counting.single_query import local_table
+from dpengine.counting.single_query import coded, local_table
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Unit
@@ -25,13 +23,8 @@ def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tup
     rows that stay in their database.
     """
     local = local_table(table, columns, Unit(id=person, rows=1))
-    place = {column.name: k for k, column in enumerate(local.columns)}
-    names = [*(column.table_column for column in columns), person]
-    types = [local.columns[place[name]].type for name in names]
-    codings = [code_of(column, k, types[k]) for k, column in enumerate(columns)]
-    values = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names))
-    coded = coded_rows(codings, identity(len(columns), types[-1]), f"(SELECT {values} FROM rows) AS rows")
-    cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({coded}) AS a) AS b GROUP BY person"
+    codings, rows = coded(local, columns, person)
+    cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({rows}) AS a) AS b GROUP BY person"
     with prepared_connection(local, codings) as connection:
         numbers = connection.execute(f"SELECT n, count(*) FROM ({cells}) AS c GROUP BY n ORDER BY n").fetchall()
     pairs = np.array(numbers, dtype=np.int64).reshape(-1, 2)

@@ -181,7 +181,7 @@ def distinct_texts(table: Table, column: str, *, limit: int) -> list[str]:
 
     Each is private until the owner declares it to be publicly known. Raises `TableError` if there is no such column.
     """
-    names = [field.name for field in table.columns]
-    if column not in names:
-        raise TableError(missing_columns([column], names))
-    return _rows(table).distinct_texts(names.index(column), limit)
+    places = table.places
+    if column not in places:
+        raise TableError(missing_columns([column], list(places)))
+    return _rows(table).distinct_texts(places[column], limit)

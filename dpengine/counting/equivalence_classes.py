@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
@@ -22,7 +21,7 @@ from dpengine.counting.count import row_count
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.local_sql import grouped, identity
 from dpengine.errors import PlanError, TableError
-from dpengine.sources.mixed import member_types
+from dpengine.sources.mixed import members
 from dpengine.sources.table import LocalTable, Table
 from dpengine.translation.catalogue import _
 
@@ -67,9 +66,7 @@ def class_sizes(
     with _local(table).connection() as connection:
         classes = connection.sql(class_query).to_arrow_table()
         texts = tuple(text for (text,) in connection.execute(value_query).fetchall())
-    entries = classes.column("entries").combine_chunks()
-    if isinstance(entries, pa.ChunkedArray):  # no chunk, or too many rows for one
-        entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
+    entries = arrow.one_chunk(classes.column("entries"))
     sizes = np.asarray(arrow.to_numpy(classes.column("size")), dtype=np.int64)
     if sensitive is None:
         none = np.zeros(0, dtype=np.int64)
@@ -134,18 +131,21 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     """Return SQL for the values of `columns` to group by, and for the person's ID."""
     if not columns:
         raise PlanError(_("name at least one column"))
-    types = {field.name: field.type for field in table.columns}
-    place = {field.name: i for i, field in enumerate(table.columns)}
+    places = table.places
     needed = dict.fromkeys((*columns, *(() if person is None else (person,))))
-    lacking = [name for name in needed if name not in types]
-    faults, cells = [missing_columns(lacking, list(types))] if lacking else [], {}
+    lacking = [name for name in needed if name not in places]
+    faults, cells = [missing_columns(lacking, list(places))] if lacking else [], {}
     for name in needed:
         if name in lacking:
             continue
-        if not all(family_of(each) for each in member_types(types[name]) or [types[name]]):
-            faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
+        kind = table.columns[places[name]].type
+        if not all(map(family_of, members("c", kind).values())):
+            fault = _(
+                "column {name} holds values that cannot be grouped; write them as text or numbers", name=repr(name)
+            )
+            faults.append(fault)
         else:
-            cells[name] = place[name], types[name]
+            cells[name] = places[name], kind
     if faults:
         raise TableError(faults)
     return [_cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, TypeAlias
@@ -158,7 +158,7 @@ class RowSums:
             self._sums += np.array([rows, first, hashes.sum()], dtype=np.uint64)
             self.histograms = self.histograms + np.array(histograms)
 
-    def digest(self, names: Sequence[str]) -> bytes:
+    def digest(self, names: Iterable[str]) -> bytes:
         """Return the digest of a table whose columns have these names; `columns` are sorted by name."""
         return hashlib.sha256(json.dumps([sorted(names), *self._sums.tolist()]).encode()).digest()
 

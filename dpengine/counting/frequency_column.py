@@ -13,7 +13,6 @@ from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["frequency_column"]
 
-_ROWS = 2_000  # that are examined
 _WHOLE = re.compile(r"\+?[0-9]{1,15}(\.0*)?")
 _COUNTS = re.compile(
     r"(the )?(n|counts?|freqs?|frequenc(y|ies)|cases|persons?|people|population|pop|inhabitants|residents|respondents|"
@@ -34,13 +33,10 @@ def frequency_column(table: Table) -> str | None:
     named = [i for i, field in enumerate(table.columns) if _COUNTS.fullmatch(field.name.strip())]
     if not isinstance(table, LocalTable) or not named or len(table.columns) == 1:
         return None
-    rows = first_rows(table, _ROWS)
+    rows = first_rows(table)
     for place in named:
         times, others = [row[place] for row in rows], {(*row[:place], *row[place + 1 :]) for row in rows}
-        if (
-            1 < len(rows) == len(others)
-            and all(map(_WHOLE.fullmatch, times))
-            and any(float(each) > 1 for each in times)
-        ):
+        whole = all(map(_WHOLE.fullmatch, times)) and any(float(each) > 1 for each in times)
+        if whole and 1 < len(rows) == len(others):
             return table.columns[place].name
     return None

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dpengine.counting.sample_rows import first_rows
-from dpengine.sources.mixed import holds_texts
+from dpengine.counting.sample_rows import first_texts
 from dpengine.sources.several_answers import BETWEEN
-from dpengine.sources.table import LocalTable, Table
+from dpengine.sources.table import Table
 
 __all__ = ["columns_of_several_answers"]
 
-_ROWS = 2_000  # that are examined
 _MAX_ANSWERS = 40
 _MIN_TIMES = 4  # that each answer is given, on average
 _MAX_SINGLE = 20  # cells for each one that holds several answers
@@ -30,12 +28,8 @@ def columns_of_several_answers(table: Table) -> list[str]:
     recur, in more combinations than there are parts, and in different numbers. A table that stays in its database is
     not looked at.
     """
-    places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
-    if not isinstance(table, LocalTable) or not places:
-        return []
-    rows = first_rows(table, _ROWS)
-    columns = {table.columns[i].name: [row[i] for row in rows if row[i]] for i in places}
-    return [name for name, cells in columns.items() if any(_are_lists(cells, letter) for letter in BETWEEN)]
+    columns = first_texts(table).items()
+    return [name for name, cells in columns if any(_are_lists(cells, letter) for letter in BETWEEN)]
 
 
 def _are_lists(cells: Sequence[str], letter: str) -> bool:

@@ -153,7 +153,7 @@ class RemoteRows:
         answer = self.table.ask(query, types)
         first = arrow.from_numpy(np.flatnonzero(_in_set(answer, joints, joints.axes[0])))
         rows, *sums = (answer.column(name).take(first).to_pylist() for name in TEXT_SUMS)
-        return digest_of_text_sums(self._names(), sum(filter(None, rows)), sums), _counts_of(answer, joints)
+        return digest_of_text_sums(self.table.places, sum(filter(None, rows)), sums), _counts_of(answer, joints)
 
     def _materialised(self, coded: str, counted: str, joints: JointTables) -> tuple[str, dict[str, str]]:
         """Write a query that materialises the codes and hashes of all rows, and then adds them up and groups them.
@@ -212,9 +212,6 @@ class RemoteRows:
         query = f"SELECT {', '.join([*outputs, *sums])} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})"
         return query, dict.fromkeys([*(f"g{axis}" for axis in used), *map(_name, [(), *products])], "int64")
 
-    def _names(self) -> list[str]:
-        return [column.name for column in self.table.columns]
-
     def _cells(self) -> dict[str, tuple[str, str]]:
         return {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
 
@@ -237,7 +234,7 @@ class RemoteRows:
         """Return the digest of the content, computed where the rows are (`text_digest.text_sums`)."""
         answer = self.table.ask(text_sums(self.table.columns, self.table.rows, self.table.dialect), TEXT_SUMS)
         rows, *sums = (answer.column(name).to_pylist()[0] for name in TEXT_SUMS)
-        return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
+        return digest_of_text_sums(self.table.places, rows, [[each] for each in sums])
 
     def digest_of_texts(self) -> bytes:
         """Return `digest`, which an engine always computes from texts; an earlier result is used again."""

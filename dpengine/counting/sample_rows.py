@@ -9,15 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from dpengine.sources.cells import cell_text
-from dpengine.sources.table import LocalTable, TextFile
+from dpengine.sources.mixed import holds_texts
+from dpengine.sources.table import LocalTable, Table, TextFile
 
-__all__ = ["first_rows", "last_rows"]
+__all__ = ["first_rows", "first_texts", "last_rows"]
 
+_ROWS = 2_000  # that are looked at
 _HEAD, _TAIL = 1 << 20, 1 << 16  # bytes of a text file in which rows are looked for
 
 
-def first_rows(table: LocalTable, most: int) -> list[list[str]]:
-    """Return up to `most` of the first rows; of a table that only the engine can read, any rows.
+def first_texts(table: Table) -> dict[str, list[str]]:
+    """Return the cells of the first rows that are not blank, by column, of all columns of texts.
+
+    A table that stays in its database is not looked at.
+    """
+    places = [i for i, field in enumerate(table.columns) if holds_texts(field.type)]
+    if not isinstance(table, LocalTable) or not places:
+        return {}
+    rows = first_rows(table)
+    return {table.columns[i].name: [row[i] for row in rows if row[i]] for i in places}
+
+
+def first_rows(table: LocalTable) -> list[list[str]]:
+    """Return the first rows, at most `_ROWS`; of a table that only the engine can read, any rows.
 
     Of a text file, only the first megabyte is read.
     """
@@ -26,13 +40,13 @@ def first_rows(table: LocalTable, most: int) -> list[list[str]]:
             next(raw)  # the names
             head = raw.read(_HEAD)
         whole = head if len(head) < _HEAD else head[: head.rfind(b"\n")]
-        return _of_lines(whole, table.text, len(table.columns))[:most]
+        return _of_lines(whole, table.text, len(table.columns))[:_ROWS]
     if table.frame is not None:
-        return _of_values(_rows_of(table.frame.slice(0, most)))
+        return _of_values(_rows_of(table.frame.slice(0, _ROWS)))
     if table.parquet is not None:
-        return _of_parquet(table.parquet, most)
+        return _of_parquet(table.parquet)
     with table.connection() as connection:
-        rows = connection.execute(f"SELECT * FROM rows LIMIT {most:d}").fetchall()
+        rows = connection.execute(f"SELECT * FROM rows LIMIT {_ROWS:d}").fetchall()
     return _of_values(map(list, rows))
 
 
@@ -48,12 +62,12 @@ def last_rows(table: LocalTable, most: int) -> list[list[str]]:
     return _of_values(_rows_of(table.frame.slice(max(0, table.frame.num_rows - most))))
 
 
-def _of_parquet(path: Path, most: int) -> list[list[str]]:
+def _of_parquet(path: Path) -> list[list[str]]:
     """Return the first rows of a Parquet file."""
     import pyarrow.parquet as pq  # loaded by then
 
     with pq.ParquetFile(path) as file:
-        batch = next(file.iter_batches(batch_size=most), None)
+        batch = next(file.iter_batches(batch_size=_ROWS), None)
     return [] if batch is None else _of_values(_rows_of(batch))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -79,11 +79,7 @@ class LocalRows:
     ) -> list[Ints]:
         """Count the joint tables exactly; `key` chooses what is `kept` of each person."""
         if plan.unit.id is None:
-            if (counts := self._in_pieces(joints, digest=False, progress=progress)) is not None:
-                return counts[1]
-            totals = Totals(self._codings(joints), joints)
-            self._scan(totals.columns, [totals], progress)
-            return totals.counts
+            return self._read(joints, digest=False, progress=progress)[1]
         # The choice among a person's rows depends on their codes, so the engine needs all codes.
         codings = [code_of(column, *self._place_and_type(column.table_column)) for column in joints.columns]
         number, type_name = self._place_and_type(plan.unit.id)
@@ -105,28 +101,17 @@ class LocalRows:
 
     def digest(self) -> bytes:
         """Return the digest of the content (`fingerprint`)."""
-        if (in_pieces := self._in_pieces(None)) is not None:
-            return in_pieces[0]
-        sums = RowSums(self._hashed_columns())
-        self._scan(sums.columns, [sums])
-        self.table.histograms = sums.histograms
-        return sums.digest(self._names())
+        return self._read(None)[0]
 
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
-        if (in_pieces := self._in_pieces(joints)) is not None:
-            return in_pieces
-        codings = self._codings(joints)
-        totals, sums = Totals(codings, joints), RowSums(self._hashed_columns(_listed(codings)))
-        self._scan([*totals.columns, *sums.columns], [totals, sums])
-        self.table.histograms = sums.histograms
-        return sums.digest(self._names()), totals.counts
+        return self._read(joints)
 
     def digest_of_texts(self) -> bytes:
         """Return the digest that the same rows have in another engine."""
         with self.table.connection() as connection:
             rows, *sums = connection.execute(text_sums(self.table.columns, "rows", LOCAL)).fetchall()[0]
-        return digest_of_text_sums(self._names(), rows, [[each] for each in sums])
+        return digest_of_text_sums(self.table.places, rows, [[each] for each in sums])
 
     def row_count(self) -> int:
         """Return the exact number of rows."""
@@ -144,47 +129,45 @@ class LocalRows:
         """Raise `TableError` if a file has changed since it was opened."""
         self.table.check_unchanged()
 
-    def _names(self) -> list[str]:
-        return [column.name for column in self.table.columns]
-
-    def _places(self) -> dict[str, int]:
-        return {column.name: i for i, column in enumerate(self.table.columns)}
-
     def _place_and_type(self, name: str) -> tuple[int, str]:
-        place = self._places()[name]
+        place = self.table.places[name]
         return place, self.table.columns[place].type
 
-    def _codings(self, joints: JointTables) -> list[BatchCoding]:
-        return [coding_of(column, *self._place_and_type(column.table_column)) for column in joints.columns]
-
-    def _hashed_columns(self, listed: Mapping[int, Sequence[str]] = {}) -> list[HashedColumn]:
-        places = self._places()
-        columns = [(places[name], self.table.columns[places[name]].type) for name in sorted(places)]
-        return hashed_columns(columns, listed)
-
-    def _in_pieces(
+    def _read(
         self, joints: JointTables | None, *, digest: bool = True, progress: Callable[[float], None] = lambda part: None
-    ) -> tuple[bytes, list[Ints]] | None:
-        """Return the requested digest and counts, found in pieces; None if rows need SQL."""
-        places = self._places()
-        columns = [(places[column.table_column], column) for column in joints.columns] if joints is not None else []
-        hashed = [places[name] for name in sorted(places)] if digest else []
+    ) -> tuple[bytes, list[Ints]]:
+        """Return what is asked for of the digest and the counts, from one scan: in pieces, unless rows need SQL."""
+        places = self.table.places
+        columns = [] if joints is None else [(places[each.table_column], each) for each in joints.columns]
+        hashed = [place for _name, place in sorted(places.items())] if digest else []
         with plain_errors():
             try:
                 of_kind = (kind.pieces_of(self.table, columns, hashed, self._codes_of_texts) for kind in _KINDS)
-                pieces = next(filter(None, of_kind), None)
-                if pieces is None:
-                    return None
-                totals = [] if joints is None else [Totals(pieces.codings, joints)]
-                sums = [RowSums(pieces.hashed)] if digest else []
-                self._scan([*pieces.codings, *pieces.hashed], [*totals, *sums], progress, pieces.batches)
-            except (pa.ArrowException, OSError):  # for example a line with too few cells: the engine reports its number
-                return None
+                if (pieces := next(filter(None, of_kind), None)) is not None:
+                    return self._added_up(joints, pieces.codings, pieces.hashed, progress, pieces.batches)
+            except (pa.ArrowException, OSError):
+                pass  # for example a line with too few cells: the engine reports its number
+        types = [column.type for column in self.table.columns]
+        codings = [coding_of(column, place, types[place]) for place, column in columns]
+        words = hashed_columns([(place, types[place]) for place in hashed], _listed(codings))
+        return self._added_up(joints, codings, words, progress)
+
+    def _added_up(
+        self,
+        joints: JointTables | None,
+        codings: Sequence[BatchCoding],
+        hashed: Sequence[HashedColumn],
+        progress: Callable[[float], None],
+        pieces: Iterator[Any] | None = None,
+    ) -> tuple[bytes, list[Ints]]:
+        """Return the digest of the `hashed` columns, if there are any, and the counts; rows are those of `_scan`."""
+        totals = [] if joints is None else [Totals(codings, joints)]
+        sums = [RowSums(hashed)] if hashed else []
+        self._scan([*codings, *hashed], [*totals, *sums], progress, pieces)
         for each in sums:
             self.table.histograms = each.histograms
-        return b"".join(each.digest(self._names()) for each in sums), [
-            table for each in totals for table in each.counts
-        ]
+        digests = (each.digest(self.table.places) for each in sums)
+        return b"".join(digests), [one for each in totals for one in each.counts]
 
     def _codes_of_texts(self, column: BatchCoding, place: int, entries: Any) -> Codes:
         """Return the codes of some texts of a column, by SQL."""

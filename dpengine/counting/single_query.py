@@ -24,7 +24,7 @@ from dpengine.spec.plan import Unit
 from dpengine.spec.query import Condition
 from dpengine.translation.catalogue import _
 
-__all__ = ["Selection", "check", "histogram", "local_table", "matching", "sums"]
+__all__ = ["Selection", "check", "coded", "histogram", "local_table", "matching", "sums"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,25 @@ def local_table(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> L
     return table
 
 
+def coded(
+    local: LocalTable, columns: Sequence[Column | Grid], person: str | None, conditions: Sequence[str] | None = None
+) -> tuple[list[Coding], str]:
+    """Return the codings of `columns`, some perhaps of one column of the table, and a query for their codes.
+
+    The query is that of `coded_rows`, with the `person` that the column of this name tells.
+    """
+    place = local.places
+    names = [column.table_column for column in columns] + ([] if person is None else [person])
+    types = [local.columns[place[name]].type for name in names]
+    codings = [
+        grid_code_of(column, k, types[k]) if isinstance(column, Grid) else code_of(column, k, types[k])
+        for k, column in enumerate(columns)
+    ] or [Coding((), "0", True)]
+    cells = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
+    told = None if person is None else identity(len(columns), types[-1])
+    return codings, coded_rows(codings, told, f"(SELECT {cells} FROM rows) AS rows", conditions)
+
+
 def _by_group(
     table: Table, selection: Selection, of: Sequence[Column | Grid], sums: str, width: int, *, complete: bool = True
 ) -> list[tuple[int, ...]]:
@@ -117,21 +136,11 @@ def _select(
     unit = selection.unit
     columns = [*of, *selection.by, *(condition.column for condition in selection.where)]
     local = local_table(table, columns, unit)
-    place = {column.name: i for i, column in enumerate(local.columns)}
-    names = [column.table_column for column in columns] + ([] if unit.id is None else [unit.id])
-    types = [local.columns[place[name]].type for name in names]
-    codings = [
-        grid_code_of(column, k, types[k]) if isinstance(column, Grid) else code_of(column, k, types[k])
-        for k, column in enumerate(columns)
-    ]
     where = len(of) + len(selection.by)
     conditions = [f"k{k} >= 0" for k in range(0 if complete else len(of), where)]
     conditions += [among(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, where)]
-    codings = codings or [Coding((), "0", True)]
-    cells = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
-    person = None if unit.id is None else identity(len(columns), types[-1])
-    rows = coded_rows(codings, person, f"(SELECT {cells} FROM rows) AS rows", conditions)
-    if person is not None:
+    codings, rows = coded(local, columns, unit.id, conditions)
+    if unit.id is not None:
         rows = bounded_rows(rows, len(codings), Kept(unit.rows), selection.truncation_key, LOCAL)
     with prepared_connection(local, codings) as connection:
         groups = f"GROUP BY {', '.join(group)}" if group else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.sources.mixed import member_types, text_of
@@ -61,7 +61,7 @@ def hash_words(dialect: Dialect) -> list[str]:
     return words
 
 
-def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:
+def digest_of_text_sums(names: Iterable[str], rows: int, sums: Sequence[Sequence[str | None]]) -> bytes:
     """Return the digest of a table whose columns have these names, from the answer to `text_sums`.
 
     `sums` holds the sums of each word, over parts of the rows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -58,8 +58,8 @@ class Totals:
         axes: Sequence[int],
         shape: Sequence[int],
         shared: Mapping[int, tuple[Ints, Ints]],
-    ) -> Iterator[tuple[npt.NDArray[Any], Ints | None]]:
-        """Yield the cells between which each row is shared, with its units in them; None for one unit in one cell."""
+    ) -> list[tuple[npt.NDArray[Any], Ints | None]]:
+        """Return the cells between which each row is shared, with its units in them; None for one unit in one cell."""
         corners: list[tuple[npt.NDArray[Any], Ints | None]] = [(cells, None)]
         for place, axis in enumerate(axes):
             if axis in shared:
@@ -70,7 +70,7 @@ class Totals:
                     for cell, weights in corners
                     for move, part in self._amounts[axis].corners(np.zeros_like(units), units)
                 ]
-        yield from corners
+        return corners
 
 
 def _flat_index(cells: npt.NDArray[Any], codes: Sequence[Codes], shape: Sequence[int]) -> None:

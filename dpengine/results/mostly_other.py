@@ -23,11 +23,12 @@ def mostly_other(result: Result) -> list[str]:
     if plan.tallied:
         return []
     most = int(result.cells(())["high"].sum())
-    declared = [column for column in map(plan.column, plan.counted) if column.other and not _is_found(column)]
     return [
         column.name
-        for column in declared
-        if 2 * result.cells((column.name,))["low"].ravel()[column.labels.index(OTHER)] > most
+        for column in map(plan.column, plan.counted)
+        if column.other
+        and not (isinstance(column, Category) and column.share)
+        and 2 * result.cells((column.name,))["low"].ravel()[column.labels.index(OTHER)] > most
     ]
 
 
@@ -44,7 +45,3 @@ def mostly_left_out(result: Result) -> list[str]:
         return []
     columns = map(plan.column, plan.counted)
     return [column.name for column in columns if not (column.other and column.missing)]
-
-
-def _is_found(column: object) -> bool:
-    return isinstance(column, Category) and column.origin == "found"

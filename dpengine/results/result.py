@@ -6,9 +6,9 @@ import platform
 import uuid
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,6 @@ from dpengine.spec.plan import Plan
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.translation.catalogue import _
 from dpengine.version import VERSION
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
@@ -88,14 +85,12 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
                for one in measured.marginals if name in one.allocation.columns]
         for name in sorted(plan.amounts(()))
     }  # fmt: skip
-    count = partial(_counts, plan, model)
+
+    def count(table: Columns) -> Ints:
+        return model.table(table, plan.resolution)
+
     fitted = (fit_amount(plan.amount(name), filter(None, of), count, soft) for name, of in tables.items())
     return tuple(table for group in fitted for table in group)
-
-
-def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns) -> Ints:
-    """Return the counts of `table` from a model; coarser levels are sums of the finest."""
-    return model.table(table, plan.resolution)
 
 
 def _provenance(plan: Plan) -> dict[str, Any]:
@@ -257,7 +252,8 @@ class Result(SyntheticView, PublishedTables):
         return self.estimates.half_width(table) if stated is None else stated.half_width
 
     def counts(self, table: Columns) -> Ints:
-        return _counts(self.plan, (self.model, *self.apart)[self.plan.tally_of(table)], table)
+        model = (self.model, *self.apart)[self.plan.tally_of(table)]
+        return model.table(table, self.plan.resolution)  # coarser levels are sums of the finest
 
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells of `table` cannot be distinguished from empty ones: those whose interval reaches 0."""

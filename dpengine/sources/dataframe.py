@@ -32,8 +32,9 @@ def widen(table: pa.Table) -> pa.Table:
     declare.
     """
     for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) and _is_widened(field.type.value_type):
-            field = pa.field(field.name, field.type.value_type)
+        inner = field.type.value_type if pa.types.is_dictionary(field.type) else pa.null()
+        if pa.types.is_timestamp(inner) or pa.types.is_decimal256(inner):
+            field = pa.field(field.name, inner)
             table = table.set_column(i, field, table.column(i).cast(field.type))
         if pa.types.is_float16(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
@@ -42,10 +43,6 @@ def widen(table: pa.Table) -> pa.Table:
         elif pa.types.is_timestamp(field.type) and field.type.unit in _TICKS:
             table = table.set_column(i, field.name, _in_microseconds(table.column(i)))
     return table
-
-
-def _is_widened(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(type_) or pa.types.is_decimal256(type_))
 
 
 def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:

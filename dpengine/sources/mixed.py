@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["OBJECTS", "ZONED", "holds_texts", "may_have_zone", "member", "member_types", "mixed_type", "text_of"]
+__all__ = [
+    "OBJECTS", "ZONED", "holds_texts", "may_have_zone", "member", "member_types", "members", "mixed_type", "text_of",
+    "text_of_member",
+]  # fmt: skip
 
 # The members of a column of Python objects, or of cells of a workbook: an instant among them is a time in UTC.
 OBJECTS = ("BOOLEAN", "BIGINT", "DECIMAL(38,0)", "DOUBLE", "TIMESTAMP", "VARCHAR")
@@ -44,13 +47,23 @@ def member_types(type_name: str) -> list[str]:
     return types if mixed_type(types) == type_name else []
 
 
+def members(cell: str, type_name: str) -> dict[str, str]:
+    """Return SQL for the members of a cell of a mixed column, with their types; of another column, the cell itself.
+
+    >>> members("c0", "STRUCT(cell_0 DATE, cell_1 VARCHAR)"), members("c0", "DATE")
+    ({'c0.cell_0': 'DATE', 'c0.cell_1': 'VARCHAR'}, {'c0': 'DATE'})
+    """
+    types = member_types(type_name)
+    return {f"{cell}.{member(k)}": each for k, each in enumerate(types)} if types else {cell: type_name}
+
+
 def holds_texts(type_name: str) -> bool:
     """Whether cells of a column of this type are, or may be, texts.
 
     >>> holds_texts("VARCHAR"), holds_texts("STRUCT(cell_0 DATE, cell_1 VARCHAR)"), holds_texts("DATE")
     (True, True, False)
     """
-    return "VARCHAR" in (member_types(type_name) or [type_name])
+    return "VARCHAR" in members("c", type_name).values()
 
 
 def may_have_zone(type_name: str) -> bool:
@@ -59,21 +72,19 @@ def may_have_zone(type_name: str) -> bool:
     >>> [may_have_zone(each) for each in ("VARCHAR", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE")]
     [True, True, False, False]
     """
-    types = member_types(type_name) or [type_name]
-    return tuple(types) != OBJECTS and not {"VARCHAR", ZONED}.isdisjoint(types)
+    types = (*members("c", type_name).values(),)
+    return types != OBJECTS and not {"VARCHAR", ZONED}.isdisjoint(types)
 
 
-def text_of(cell: str, type_name: str, *, mixed: bool = False) -> str:
-    """Write a cell as text; one of a mixed column, or a member of it (`mixed`), as `cells.cell_text` writes it."""
-    types = member_types(type_name)
-    if mixed:
-        return _plain_text(cell, type_name)
-    if not types:
+def text_of(cell: str, type_name: str) -> str:
+    """Write a cell as text; one of a mixed column as `cells.cell_text` writes it."""
+    if not member_types(type_name):
         return cell if type_name == "VARCHAR" else f"{cell}::VARCHAR"
-    return f"coalesce({', '.join(_plain_text(f'{cell}.{member(k)}', each) for k, each in enumerate(types))})"
+    return f"coalesce({', '.join(text_of_member(*each) for each in members(cell, type_name).items())})"
 
 
-def _plain_text(cell: str, type_name: str) -> str:
+def text_of_member(cell: str, type_name: str) -> str:
+    """Write a member of a mixed column as text."""
     text = f"{cell}::VARCHAR"
     match type_name.partition(" ")[0]:
         case "FLOAT" | "DOUBLE":

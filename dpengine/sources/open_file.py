@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,9 +20,6 @@ from dpengine.sources.read_options import ARROW, EXCEL, STATISTICAL, TEXT, ReadO
 from dpengine.sources.table import TextFile
 from dpengine.translation.catalogue import _, mark
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["open_file"]
 
 SEPARATED = {
@@ -36,7 +33,6 @@ OTHERWISE = mark("{encoding}, cells separated by {delimiter}")
 
 def open_file(engine: Engine, path: Path, options: ReadOptions) -> Loaded:
     """Open a file. Raises `TableError` if its kind is unknown, or it cannot be read as the `options` say."""
-    folder = engine.folder
     label = (options.name or path.name).lower()
     packed = label.endswith(".gz")
     suffix = Path(label.removesuffix(".gz")).suffix
@@ -50,12 +46,12 @@ def open_file(engine: Engine, path: Path, options: ReadOptions) -> Loaded:
     if suffix in parquet.ENDINGS:
         return _open_parquet(engine, path, options)
     if suffix in ARROW:
-        answer = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
+        answer = _read("arrow", engine, path)
         return of_rows(engine, answer["names"], read_copy(Path(answer["place"])))
     if suffix in STATISTICAL:
         return _open_statistical(engine, path, suffix, options)
     if suffix in duckdb_file.ENDINGS:
-        return Loaded(duckdb_file.open_database(engine.connection(), folder, path, options.table), files=(path,))
+        return Loaded(duckdb_file.open_database(engine.connection(), engine.folder, path, options.table), files=(path,))
     if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
         return of_rows(engine, *_read_by_plugin(reader, path))
     raise TableError(
@@ -63,20 +59,22 @@ def open_file(engine: Engine, path: Path, options: ReadOptions) -> Loaded:
     )
 
 
+def _read(function: str, engine: Engine, path: Path, **arguments: Any) -> Any:
+    """Return what a function of `untrusted` returns for a file and the engine's folder."""
+    folder = engine.folder
+    return isolated.read(function, [path], folder, path=str(path), folder=str(folder), **arguments)
+
+
 def _open_workbook(engine: Engine, path: Path, suffix: str, options: ReadOptions) -> Loaded:
-    answer = isolated.read(
-        "workbook", [path], engine.folder,
-        path=str(path), folder=str(engine.folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
+    answer = _read(
+        "workbook", engine, path, suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
         names_given=options.names_given, last=options.skip_last,
     )  # fmt: skip
     return of_rows(engine, answer["names"], read_copy(Path(answer["place"])), typed=False)
 
 
 def _open_statistical(engine: Engine, path: Path, suffix: str, options: ReadOptions) -> Loaded:
-    answer = isolated.read(
-        "statistical", [path], engine.folder,
-        path=str(path), folder=str(engine.folder), suffix=suffix, encoding=options.encoding,
-    )  # fmt: skip
+    answer = _read("statistical", engine, path, suffix=suffix, encoding=options.encoding)
     labels, names = tuple(answer["columns"]), [column["name"] for column in answer["columns"]]
     how = mark("{program}, texts in {encoding}"), {"program": answer["program"], "encoding": answer["encoding"]}
     return of_rows(engine, names, read_copy(Path(answer["place"])), read_how=how, labels=labels)
@@ -85,19 +83,13 @@ def _open_statistical(engine: Engine, path: Path, suffix: str, options: ReadOpti
 def _open_parquet(engine: Engine, path: Path, options: ReadOptions) -> Loaded:
     """Open a Parquet file; one that Arrow reads is tried by DuckDB only once that is started."""
 
-    def trial(*, to_arrow: bool) -> bool:
-        read_by_arrow: bool = isolated.read(
-            "parquet_file", [path], engine.folder,
-            path=str(path), folder=str(engine.folder), in_full=options.in_full, to_arrow=to_arrow,
-        )  # fmt: skip
-        return read_by_arrow
-
     def prepare(connection: Any) -> None:
-        trial(to_arrow=False)
+        _read("parquet_file", engine, path, in_full=options.in_full, to_arrow=False)
         parquet.open_parquet(connection, engine.folder, place)
 
     place = path.resolve()
-    if trial(to_arrow=True) and (described := parquet.described(place)) is not None:
+    by_arrow = _read("parquet_file", engine, path, in_full=options.in_full, to_arrow=True)
+    if by_arrow and (described := parquet.described(place)) is not None:
         names, types, rows = described
         engine.prepare = prepare
         return Loaded(names, files=(path,), rows=rows, parquet=place, types=types)
@@ -106,21 +98,16 @@ def _open_parquet(engine: Engine, path: Path, options: ReadOptions) -> Loaded:
 
 
 def _open_text(engine: Engine, path: Path, packed: bool, options: ReadOptions) -> Loaded:
-    answer = isolated.read(
-        "text_table", [path], engine.folder,
-        path=str(path), folder=str(engine.folder), packed=packed, encoding=options.encoding,
-        delimiter=options.delimiter, in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
-        last=options.skip_last,
+    answer = _read(
+        "text_table", engine, path, packed=packed, encoding=options.encoding, delimiter=options.delimiter,
+        in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given, last=options.skip_last,
     )  # fmt: skip
     place, columns, delimiter = Path(answer["place"]), len(answer["names"]), answer["delimiter"]
     how = {"quote": answer["quote"], "plain_lines": answer["plain_lines"]}
 
     def prepare(connection: Any) -> None:
         if answer["untried"]:
-            isolated.read(
-                "rows_by_engine", [place], engine.folder,
-                path=str(place), folder=str(engine.folder), columns=columns, delimiter=delimiter, **how,
-            )  # fmt: skip
+            _read("rows_by_engine", engine, place, columns=columns, delimiter=delimiter, **how)
         connection.execute(f"CREATE VIEW rows AS SELECT * FROM {relation(place, columns, delimiter, **how)}")
 
     engine.prepare = prepare

@@ -59,25 +59,19 @@ def check_names(names: Sequence[str]) -> None:
             )
         )
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
-    faults: list[str | Fault] = [
-        Fault(("header",), _("column {position} has no name; name it or remove it", position=i)) for i in blank
-    ]
+    faults = [_("column {position} has no name; name it or remove it", position=i) for i in blank]
     if len(blank) > 1:
         places = ", ".join(map(number, blank[:_MAX_NAMED])) + (", …" if len(blank) > _MAX_NAMED else "")
-        text = _("{n} columns have no name ({places}): name or remove them, or, if the names stand further down, skip "
-                 "the rows above them", n=number(len(blank)), places=places)  # fmt: skip
-        faults = [Fault(("header",), text)]
-    repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
+        faults = [_("{n} columns have no name ({places}): name or remove them, or, if the names stand further down, "
+                    "skip the rows above them", n=number(len(blank)), places=places)]  # fmt: skip
     faults += [
-        Fault(("header",), _("{times} columns are named {name!r}; rename all but one", times=times, name=name))
-        for name, times in repeated
-    ]
+        _("{times} columns are named {name!r}; rename all but one", times=times, name=name)
+        for name, times in Counter(names).items() if times > 1 and name.strip()
+    ]  # fmt: skip
     if len(faults) > _MAX_FAULTS:
-        faults[_MAX_FAULTS:] = [
-            Fault(("header",), _("and {rest} more columns are like these", rest=number(len(faults) - _MAX_FAULTS)))
-        ]
+        faults[_MAX_FAULTS:] = [_("and {rest} more columns are like these", rest=number(len(faults) - _MAX_FAULTS))]
     if faults:
-        raise TableError(faults)
+        raise TableError(Fault(("header",), text) for text in faults)
 
 
 def one_line(name: str) -> str:

@@ -119,6 +119,11 @@ class Table(ABC):
         self.close()
 
     @property
+    def places(self) -> dict[str, int]:
+        """The place of each column among `columns`, by its name."""
+        return {column.name: place for place, column in enumerate(self.columns)}
+
+    @property
     def reading(self) -> str:
         """Description of how the cells of a text file were separated; the caller may state it instead."""
         text, places = self.read_how

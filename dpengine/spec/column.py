@@ -8,17 +8,26 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Literal, Self, TypedDict
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from dpengine.spec.declared import Declared, Line, Name, Text, Texts, at_most
 from dpengine.translation.catalogue import _
 
-__all__ = ["MISSING", "OTHER", "ColumnBase", "ColumnOptions"]
+__all__ = ["MISSING", "OTHER", "ColumnBase", "ColumnName", "ColumnOptions"]
 
 OTHER = "(other)"
 MISSING = "(missing)"
 
 Source = Literal["typed", "codebook", "standard", "confirmed"]
+
+
+def _check_name(name: str) -> str:
+    if not name.strip():
+        raise ValueError(_("a column needs its name, as in the table's header"))
+    return name
+
+
+ColumnName = Annotated[Name, AfterValidator(_check_name)]
 
 
 class ColumnOptions(TypedDict, total=False):
@@ -35,20 +44,13 @@ class ColumnOptions(TypedDict, total=False):
 class ColumnBase(Declared):
     """A column with its cells: the declared ones in order, then *other*, then *missing*."""
 
-    name: Name
+    name: ColumnName
     label: Annotated[Line, at_most(200)] = Field(default="", description="what readers see instead of the name")
     description: Annotated[Text, at_most(2_000)] = Field(default="", description="what the column says, for readers")
     other: bool = True
     missing: bool = True
     missing_as: Texts = Field(default=(), description="texts that mean 'missing', such as ? or -99")
     source: Source = "typed"
-
-    @field_validator("name")
-    @classmethod
-    def _check_name(cls, name: str) -> str:
-        if not name.strip():
-            raise ValueError(_("a column needs its name, as in the table's header"))
-        return name
 
     @property
     def table_column(self) -> str:

@@ -111,13 +111,18 @@ class Date(ColumnBase):
 
     @cached_property
     def groupings(self) -> dict[str, tuple[str, ...]]:
-        starts = [self.period(k)[0] for k in range(self.ordinal(self.first), self.ordinal(self.last) + 1)]
-        longer = {level: self.model_copy(update={"by": level}) for level in self.levels} if self.levels else {}
+        starts = [self.period(k)[0] for k in self.ordinals]
+        longer = {level: self.model_copy(update={"by": level}) for level in self.levels}
         return {level: tuple(each._label(each.ordinal(day)) for day in starts) for level, each in longer.items()}
 
     @property
     def declared_size(self) -> int:
-        return self.ordinal(self.last) - self.ordinal(self.first) + 1
+        return len(self.ordinals)
+
+    @property
+    def ordinals(self) -> range:
+        """The numbers of the declared periods."""
+        return range(self.ordinal(self.first), self.ordinal(self.last) + 1)
 
     def ordinal(self, day: date) -> int:
         """Return the number of the period that holds `day`; numbers follow each other without gaps."""
@@ -143,7 +148,7 @@ class Date(ColumnBase):
 
     @cached_property
     def declared(self) -> tuple[str, ...]:
-        return tuple(self._label(k) for k in range(self.ordinal(self.first), self.ordinal(self.last) + 1))
+        return tuple(map(self._label, self.ordinals))
 
     def _label(self, ordinal: int) -> str:
         if self.by == "day":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 from pydantic_core import PydanticKnownError
@@ -31,8 +31,11 @@ __all__ = [
     "Whole",
     "alike",
     "at_most",
+    "changed",
     "readable_faults",
 ]
+
+Value = TypeVar("Value", bound="Declared")
 
 KINDS = ("number", "category", "yesno", "date", "time", "amount")
 STATISTICS = ("count", "proportion", "sum", "mean", "variance", "quantile", "mode")
@@ -244,6 +247,13 @@ class Declared(BaseModel):
         # Marks __init__ as equal to the library's own, so that a nested value reports its faults
         # with the path to it (plan → column 3 → edges) instead of stopping at the first.
         __init__.__pydantic_base_init__ = True
+
+
+def changed(value: Value, **changes: Any) -> Value:
+    """Return a copy with changed fields, which are not checked; a `model_copy` would keep what the old ones made."""
+    kind: Any = type(value)
+    made: Value = kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields} | changes)
+    return made
 
 
 ShortLine = Annotated[Line, at_most(1_000)]

@@ -25,13 +25,13 @@ from dpengine.spec.categories.universe_text import is_among_text, read_among, wr
 from dpengine.spec.date_text import TO, is_part, is_span, read_part, read_pattern, read_span, write_dates
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
-from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
+from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, spaced, write_amount
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.numeric.found_bins_text import is_bins_text, read_bins_text, write_bins_text
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["CODES", "is_standard", "read", "write"]
+__all__ = ["CODES", "YES_NO", "is_standard", "read", "write"]
 
 ELLIPSES = ("…", "...")
 MAX_TYPED = 20_000  # edges of a run that a person types; the page reads and writes them each time that it is drawn
@@ -43,7 +43,7 @@ _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.I
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
 _COMMA_EDGES = re.compile(r"(?=.*[0-9],[0-9])\s*[+-]?[0-9]+(?:,[0-9]+)?\s*(?:;\s*[+-]?[0-9]+(?:,[0-9]+)?\s*)+;?")
 CODES = re.compile(r"([0-9]{1,9})\s*\.\.\s*([0-9]{1,9})")
-_YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
+YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
 
 
 def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
         case "time":
             fields = read_part(body) | ({"format": read_pattern(written)} if written else {})
         case _:
-            if text and {item.casefold() for item in _split(text)} not in _YES_NO:
+            if text and {item.casefold() for item in _split(text)} not in YES_NO:
                 raise ValueError(_("yes or no has no other values: choose the kind category to list them"))
             fields = {}
     return {"kind": kind} | fields
@@ -144,7 +144,7 @@ def _kind_of(text: str, kind: str) -> str:
     items = {item.casefold() for item in _split(text)}
     if kind == "category" or any(map(CODES.fullmatch, items)):
         return "category"
-    if items in _YES_NO and (kind != "number" or items != {"1", "0"}):
+    if items in YES_NO and (kind != "number" or items != {"1", "0"}):
         return "yesno"
     if kind == "yesno" or not any(character.isdigit() for character in text):
         return "category"
@@ -156,9 +156,8 @@ def _split(text: str) -> list[str]:
 
 
 def _edges(text: str) -> list[str]:
-    """Read edges and runs of them; if there are semicolons, 1,5 is one number."""
-    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
-    words = re.sub(r"[–—]", " to ", text.lower()).split()
+    """Read edges and runs of them."""
+    words = spaced(text).split()
     edges: list[str] = []
     while words:
         if words[1:2] == ["to"]:

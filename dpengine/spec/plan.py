@@ -23,7 +23,7 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.declared import About, Declared, Language, Line, Text, Whole
+from dpengine.spec.declared import About, Declared, Language, Line, Text, Whole, changed
 from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.amount_squares import with_squares
@@ -278,7 +278,7 @@ class Plan(WithTallies, WithParts, Declared):
     @cached_property
     def released(self) -> tuple[str, ...]:
         """Names of the columns of a release, in declared order; a column with levels at each level in use."""
-        chains, at = self.resolution.chains, {self.resolution.declared((name,))[0]: name for name in self._used}
+        chains, at = self.resolution.chains, {self.resolution.column_of(name): name for name in self._used}
         return tuple(each for name in self.used for each in chains.get(name, (at[name],)))
 
     @cached_property
@@ -323,9 +323,7 @@ class Plan(WithTallies, WithParts, Declared):
         """Return the plan with the columns of these names replaced."""
         if all(self._by_name[name] is column for name, column in columns.items()):
             return self
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        changed = tuple(columns.get(column.name, column) for column in self.columns)
-        return type(self).model_construct(**fields | {"columns": changed})
+        return changed(self, columns=tuple(columns.get(column.name, column) for column in self.columns))
 
     def at(self, epsilon: object) -> Plan:
         """Return the same plan at another ε. Raises `PlanError`."""

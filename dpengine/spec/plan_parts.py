@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from dpengine.array_types import Columns
+from dpengine.spec.declared import changed
 from dpengine.spec.published_table import PublishedTable, read_table
 
 if TYPE_CHECKING:
@@ -115,5 +116,4 @@ def _only(plan: Plan, tables: Iterable[Columns | PublishedTable]) -> Plan:
         read_table(table.model_copy(update={"ranges": False})) if isinstance(table, PublishedTable) else table
         for table in tables
     )
-    fields = {name: getattr(plan, name) for name in type(plan).model_fields}
-    return type(plan).model_construct(**fields | {"tables": tuple(plain), "strategy": "direct"})
+    return changed(plan, tables=tuple(plain), strategy="direct")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from dpengine.spec.declared import changed
 from dpengine.spec.published_table import PublishedTable, read_table
 from dpengine.translation.catalogue import _
 
@@ -112,11 +113,9 @@ def _counting_rows(table: PublishedTable) -> PublishedTable | tuple[str, ...]:
 
 def _only(plan: Plan, tables: Iterable[Any], rows: int) -> Plan:
     """Return `plan` with only some of its tables and `rows` rows per person; the rough size shrinks accordingly."""
-    fields = {name: getattr(plan, name) for name in type(plan).model_fields}
     unit = plan.unit.model_copy(update={"rows": rows})
     about = plan.rows_about and max(1, plan.rows_about * rows // plan.unit.rows)
-    changes = {"tables": tuple(tables), "unit": unit, "rows_about": about, "strategy": "direct"}
-    return type(plan).model_construct(**fields | changes)
+    return changed(plan, tables=tuple(tables), unit=unit, rows_about=about, strategy="direct")
 
 
 def check_distinct(plan: Plan) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack, get_args
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dpengine.spec.categories import tree
-from dpengine.spec.column import ColumnBase, ColumnOptions
-from dpengine.spec.declared import Line, Name
+from dpengine.spec.column import ColumnBase, ColumnName, ColumnOptions
+from dpengine.spec.declared import Line
 from dpengine.spec.zones import OF_ZONE, Zone, check_format
 from dpengine.translation.catalogue import _, mark
 
@@ -62,7 +62,7 @@ class Time(ColumnBase):
     """
 
     kind: Literal["time"] = "time"
-    of: Name | None = Field(default=None, description="the table's column, if its name is not that of this one")
+    of: ColumnName | None = Field(default=None, description="the table's column, if its name is not that of this one")
     by: TimeUnit
     format: Line | None = None
     zone: Zone | None = Field(default=None, description=OF_ZONE)
@@ -77,11 +77,6 @@ class Time(ColumnBase):
             zone: str | None = ..., levels: Mapping[str, Mapping[str, str | int]] = ...,
             kind: Literal["time"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
-
-    @field_validator("of")
-    @classmethod
-    def _check_of(cls, of: str | None) -> str | None:
-        return of if of is None else cls._check_name(of)
 
     @model_validator(mode="after")
     def _check_format(self) -> Time:

@@ -159,7 +159,7 @@ def headings_of(plan: Plan) -> Callable[[Columns], str]:
     def named(name: str) -> str:
         column = plan.column(name)
         if level := level_in_words(plan, name):
-            declared = plan.column(plan.resolution.declared((name,))[0])
+            declared = plan.column(plan.resolution.column_of(name))
             return level if isinstance(declared, Category) and not declared.label else f"{declared.heading} ({level})"
         return column.heading if times[column.heading] < 2 else f"{column.heading} ({column.name})"
 
@@ -176,7 +176,7 @@ def level_in_words(plan: Plan, name: str) -> str:
     >>> level_in_words(plan, "county"), level_in_words(plan, "county@state")
     ('county in state', 'state')
     """
-    levels, column = plan.resolution.chain(name), plan.column(plan.resolution.declared((name,))[0])
+    levels, column = plan.resolution.chain(name), plan.column(plan.resolution.column_of(name))
     if name not in levels or not isinstance(column, Category | Date | Time):
         return ""
     finest = column.levels[-1] if isinstance(column, Category) else column.by

@@ -79,13 +79,15 @@ Zone = Annotated[Line, AfterValidator(_check_zone)]
 def _meant(name: str, names: Sequence[str]) -> list[str]:
     """Return the zones that may be meant: those of this city, or written almost so."""
     wanted = name.strip().replace(" ", "_").casefold()[:100]
+    city = wanted.rpartition("/")[2]
     by_form = {each.casefold(): each for each in names}
     by_city = {each.casefold().rpartition("/")[2]: each for each in reversed(names) if "/" in each}
-    if exact := by_form.get(wanted) or by_city.get(wanted.rpartition("/")[2]):
+    if exact := by_form.get(wanted) or by_city.get(city):
         return [exact]
-    near = [by_form[each] for each in get_close_matches(wanted, by_form, n=_MAX_MATCHES, cutoff=_ALIKE)]
-    near += [
-        by_city[each] for each in get_close_matches(wanted.rpartition("/")[2], by_city, n=_MAX_MATCHES, cutoff=_ALIKE)
+    near = [
+        known[each]
+        for known, given in ((by_form, wanted), (by_city, city))
+        for each in get_close_matches(given, known, n=_MAX_MATCHES, cutoff=_ALIKE)
     ]
     return list(dict.fromkeys(near))[:_MAX_MATCHES]
 

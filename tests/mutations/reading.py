@@ -392,7 +392,7 @@ FAULTS = [
     ),
     Fault(
         "several answers in a cell of a workbook are not noticed",
-        "dpengine/counting/multiple_answers.py",
+        "dpengine/counting/sample_rows.py",
         "if holds_texts(field.type)]",
         'if field.type == "VARCHAR"]',
         "tests/counting/test_multiple_answers.py::test_files_are_looked_at_as_well",

@@ -233,3 +233,8 @@ def test_a_statistic_that_is_no_statistic_is_answered_with_what_to_write(statist
 def test_kinds_of_statistics_are_those_that_a_question_takes() -> None:
     kinds = (each.model_fields["kind"].default for each in get_args(get_args(Statistic)[0]))
     assert tuple(kinds) == STATISTICS
+
+
+def test_a_question_file_is_given_as_its_path() -> None:
+    with pytest.raises(PlanError, match="the question file is given as its path"):
+        Question.load(5)  # type: ignore[arg-type]

@@ -123,8 +123,7 @@ def period_boundaries(column: Date) -> Boundaries:
     >>> period_boundaries(year)
     Boundaries(bounds=(738946, 739252, 739433), codes=(2, 0, 1, 2), missing=3)
     """
-    first = column.ordinal(column.first)
-    starts = [column.period(first + k)[0].toordinal() for k in range(len(column.declared))]
+    starts = [column.period(k)[0].toordinal() for k in column.ordinals]
     codes = (column.other_code, *range(len(starts)), column.other_code)
     return Boundaries((*starts, column.last.toordinal() + 1), codes, column.missing_code)
 

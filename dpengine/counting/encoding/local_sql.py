@@ -32,7 +32,7 @@ from dpengine.counting.encoding.coding import (
 from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_text, normalised
 from dpengine.counting.encoding.local_dates import text_code, typed_coding
 from dpengine.sources.databases.dialects import LOCAL
-from dpengine.sources.mixed import member, member_types, text_of
+from dpengine.sources.mixed import member_types, members, text_of, text_of_member
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time, YesNo
 from dpengine.spec.numeric.bin_codes import number_codes
 from dpengine.spec.numeric.grid import Grid
@@ -55,8 +55,8 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
     tag = str(index)
     if isinstance(column, Time):  # another column of the plan may read this one otherwise
         tag = f"{index}_{column.by}"
-    if types := member_types(type_name):
-        cells, types_by_place = _members(column, index, types, tag)
+    if member_types(type_name):
+        cells, types_by_place = _readable_members(column, index, type_name, tag)
         return _by_member(column, cells, [_code_of(column, k, each) for k, each in types_by_place.items()])
     coding = _code_of(column, tag, type_name)
     return coding if tag == str(index) else replace(coding, layers=({f"c{tag}": f"c{index}"} | coding.layers[0],))
@@ -64,25 +64,25 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
 
 def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
     """Return the coding of the table's column ``c{index}``, which has the given type, by its point on a grid."""
-    if types := member_types(type_name):
-        cells, types_by_place = _members(grid, index, types, str(index))
+    if member_types(type_name):
+        cells, types_by_place = _readable_members(grid, index, type_name, str(index))
         return _by_member(
             grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in types_by_place.items()]
         )
     return _number(grid, str(index), family_of(type_name) or "text")
 
 
-def _members(
-    column: Column | Grid, index: int, types: Sequence[str], tag: str
+def _readable_members(
+    column: Column | Grid, index: int, type_name: str, tag: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return SQL of the members of a mixed column, ``c{tag}_0`` and so on, and their types by ``{tag}_0``, ….
 
     Members that cannot be read as the column is declared are texts.
     """
     cells, readable = {}, {}
-    for k, each in enumerate(types):
-        cell, is_read = f"c{index}.{member(k)}", reads(column, family_of(each) or "text")
-        cells[f"c{tag}_{k}"] = cell if is_read else text_of(cell, each, mixed=True)
+    for k, (cell, each) in enumerate(members(f"c{index}", type_name).items()):
+        is_read = reads(column, family_of(each) or "text")
+        cells[f"c{tag}_{k}"] = cell if is_read else text_of_member(cell, each)
         readable[f"{tag}_{k}"] = each if is_read else "VARCHAR"
     return cells, readable
 
@@ -131,9 +131,8 @@ def identity(index: int, type_name: str) -> str:
 
     The same number is the same person in every type, and as text: 1, 1.0 and '1.0'.
     """
-    types = member_types(type_name)
-    cells = {f"c{index}.{member(k)}": each for k, each in enumerate(types)} if types else {f"c{index}": type_name}
-    return f"coalesce({', '.join(_identity(cell, family_of(each) or 'text') for cell, each in cells.items())})"
+    texts = (_identity(cell, family_of(each) or "text") for cell, each in members(f"c{index}", type_name).items())
+    return f"coalesce({', '.join(texts)})"
 
 
 def _identity(cell: str, family: Family) -> str:
@@ -149,9 +148,8 @@ def key_text(index: int, type_name: str, *, points: bool) -> str:
 
     Without `points`, 7.0 is 7 in texts too, as for a column that declares 7 and not 7.0.
     """
-    types = member_types(type_name)
-    cells = {f"c{index}.{member(k)}": each for k, each in enumerate(types)} if types else {f"c{index}": type_name}
-    texts = (_key_text(cell, family_of(each) or "text", points) for cell, each in cells.items())
+    cells = members(f"c{index}", type_name).items()
+    texts = (_key_text(cell, family_of(each) or "text", points) for cell, each in cells)
     return f"coalesce({', '.join(texts)})"
 
 

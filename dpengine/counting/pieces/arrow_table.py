@@ -14,14 +14,13 @@ import pyarrow as pa
 from dpengine import arrow
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns, words_of_texts
-from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, hashed_few
+from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
 __all__ = ["pieces_of"]
 
 _ROWS = 1 << 15  # of a piece, at most
-_FEW = 64  # different texts, or an eighth of the rows: in the first, the middle and the last piece
 
 
 def pieces_of(
@@ -77,7 +76,8 @@ def _kind(table: LocalTable, cells: pa.ChunkedArray, place: int) -> str:
         return "" if pa.types.is_date64(value_type) else kind
     if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         return ""
-    return "few" if all(map(_has_few, _sample(cells))) else "texts"
+    few = all(has_few(_encoded(arrow.one_chunk(each))) for each in _sample(cells))
+    return "few" if few else "texts"
 
 
 def _sample(cells: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
@@ -85,10 +85,6 @@ def _sample(cells: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
     last = max(0, len(cells) - _ROWS)
     for start in sorted({0, last // 2, last}):
         yield cells.slice(start, _ROWS)
-
-
-def _has_few(cells: pa.ChunkedArray) -> bool:
-    return len(_encoded(arrow.one_chunk(cells)).dictionary) <= max(_FEW, len(cells) // 8)
 
 
 def _encoded(cells: Any) -> Any:

@@ -26,11 +26,13 @@ from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
 
 __all__ = [
-    "Encode", "KnownTexts", "Pieces", "by_entry", "coding_of_few", "hashed_few", "known_codes", "known_words",
+    "Encode", "KnownTexts", "Pieces", "by_entry", "coding_of_few", "has_few", "hashed_few", "known_codes",
+    "known_words",
 ]  # fmt: skip
 
 Encode = Callable[[BatchCoding, int, Any], Codes]  # the codes of texts of a column, by SQL, given its place
 
+_FEW, _ROWS_OF_EACH = 64, 8  # different texts, or one in so many rows
 _MAX_KNOWN = 1 << 16  # texts of a column whose results are kept
 _MAX_RECENT = 4  # lists of texts: one for each thread of a scan
 _NAN = ["nan", "NaN"]  # as programs write it: missing
@@ -136,6 +138,11 @@ def coding_of_few(table: LocalTable, place: int, column: Column, encode: Encode)
     """Return the coding of a column of few distinct texts, whose arrays are dictionary-encoded."""
     known, by_sql = known_codes(table, place, column, encode)
     return BatchCoding({}, ("",), partial(_codes_of_few, known, column.missing_place), by_sql.complete)
+
+
+def has_few(texts: Any) -> bool:
+    """Return whether a dictionary-encoded array has so few different texts that each is better looked up once."""
+    return len(texts.dictionary) <= max(_FEW, len(texts) // _ROWS_OF_EACH)
 
 
 def known_words() -> KnownTexts:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, coding_of
 from dpengine.counting.fingerprint import FIXED_WIDTH, HashedColumn, hashed_columns
-from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, hashed_few
+from dpengine.counting.pieces.known_texts import Encode, Pieces, coding_of_few, has_few, hashed_few
 from dpengine.sources.files import parquet
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column
@@ -31,7 +31,6 @@ __all__ = ["pieces_of"]
 
 _MIN_GROUP = 1 << 14  # rows of a group, on average: each group has its own dictionaries
 _MIN_GROUPS, _PARTS = 8, 16  # of a file that is counted in parts
-_FEW = 64  # different texts, or an eighth of the first piece's rows
 
 
 def pieces_of(
@@ -48,7 +47,7 @@ def pieces_of(
     batches = pieces(None)
     first = next(batches, None)
     texts = {place for place in order if table.columns[place].type == "VARCHAR"}
-    if first is None or not all(_has_few(first.column(f"c{place}")) for place in texts):
+    if first is None or not all(has_few(first.column(f"c{place}")) for place in texts):
         batches.close()
         return None
     codings = [_coding(table, place, column, encode) for place, column in columns]
@@ -96,10 +95,6 @@ def _parts(path: Path) -> list[range]:
 def _ordered(batch: Any, places: Sequence[int]) -> Any:
     columns = [batch.column(f"c{place}") for place in places]
     return pa.RecordBatch.from_arrays(columns, names=[str(k) for k in range(len(columns))])
-
-
-def _has_few(texts: Any) -> bool:
-    return len(texts.dictionary) <= max(_FEW, len(texts) // 8)
 
 
 def _coding(table: LocalTable, place: int, column: Column, encode: Encode) -> BatchCoding | None:

@@ -35,6 +35,7 @@ from dpengine.counting.pieces.known_texts import (
     Pieces,
     by_entry,
     coding_of_few,
+    has_few,
     hashed_few,
     known_codes,
     known_words,
@@ -50,7 +51,6 @@ __all__ = ["pieces_of"]
 _SAMPLE = 1 << 20  # bytes
 _ROWS = 1 << 15  # of a piece, about
 _BYTES = 1 << 16, 1 << 23  # of a piece
-_FEW = 64  # different texts, or an eighth of the sample's rows
 
 
 def pieces_of(
@@ -118,10 +118,9 @@ def _kinds(table: LocalTable) -> tuple[memoryview, list[str]]:
     """Return the first lines and each column's kind, inferred from them: few texts, numerals or texts."""
     sample = next(_contents(table, _SAMPLE), memoryview(b""))
     parsed = _parse(table, sample, dict.fromkeys(range(len(table.columns)), "texts"))
-    few = max(_FEW, parsed.num_rows // 8)
     kinds = []
     for column in map(arrow.one_chunk, parsed.columns):
-        if len(column.dictionary_encode().dictionary) <= few:
+        if has_few(column.dictionary_encode()):
             kinds.append("few")
         else:
             kinds.append("numerals" if len(Numerals(column).odd) * 2 < len(column) else "texts")

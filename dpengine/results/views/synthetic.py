@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.errors import ReleaseError
 from dpengine.estimate.amounts import AmountTable, join
 from dpengine.estimate.consistency import ConsistentTables
+from dpengine.measure.direct_strategy import MAX_SYNTHETIC
 from dpengine.spec.domain import Column
 from dpengine.spec.limits import MAX_JOINT_CELLS
 from dpengine.spec.plan import Plan
@@ -23,10 +25,6 @@ from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-from abc import ABC, abstractmethod
-
-from dpengine.measure.direct_strategy import MAX_SYNTHETIC
 
 __all__ = ["SyntheticView"]
 

@@ -19,7 +19,7 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, Shee
 from dpengine.errors import Fault, TableError
 from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
-from dpengine.sources.files.shown_cells import check_shown
+from dpengine.sources.files.shown_cells import FORMULA, check_shown
 from dpengine.sources.files.text import completed, invented, is_suspicious
 from dpengine.sources.relation import check_names
 from dpengine.translation.catalogue import _, number, some_of
@@ -31,7 +31,7 @@ _MAX_CELLS, _MAX_CELLS_PER_BYTE = 1 << 24, 16  # between the first cell and the 
 _ENCRYPTED = 1  # a flag of members of archives
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 _BATCH = 50_000  # rows
-_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _PIECE = 1 << 20  # bytes
 
 
@@ -112,8 +112,7 @@ def texts_of_sheet(path: Path, most: int) -> list[list[str]]:
 
 def _has_formula(path: Path) -> bool:
     with zipfile.ZipFile(path) as archive:
-        sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
-        return any(_FORMULA.search(archive.read(name)) for name in sheets)
+        return any(FORMULA.search(archive.read(name)) for name in filter(_SHEET.fullmatch, archive.namelist()))
 
 
 def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
@@ -171,7 +170,7 @@ def _check_container(path: Path) -> None:
             raise TableError(_("the workbook unpacks to far more than its size; export the sheet as CSV instead"))
         most = _MAX_CELLS + _MAX_CELLS_PER_BYTE * path.stat().st_size
         for member in members:
-            if re.fullmatch(r"xl/worksheets/[^/]+\.xml", member.filename):
+            if _SHEET.fullmatch(member.filename):
                 _check_extent(archive, member, most)
             elif member.filename == "content.xml":
                 _check_xml(archive, member)

@@ -19,7 +19,7 @@ from python_calamine import CalamineSheet
 from dpengine.errors import TableError
 from dpengine.translation.catalogue import _
 
-__all__ = ["check_shown"]
+__all__ = ["FORMULA", "check_shown"]
 
 Area = tuple[int, int, int, int]  # first row, first column, last row, last column, from 0 on
 
@@ -27,7 +27,7 @@ _PIECE = 1 << 20  # bytes
 _OVERLAP = 1 << 16  # bytes: more than a cell with a formula of 8,192 letters, the longest that Excel takes
 _RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _RELATED_STRICT = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
-_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 # A cell with a formula and no value; a result that is an empty text has the type str.
 _WITHOUT_VALUE = re.compile(
     rb"""<(?:\w+:)?c(?![^>]*\st=["']str["'])(?:\s[^>]*)?>\s*<(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)\s*"""
@@ -73,7 +73,7 @@ def _not_computed(archive: zipfile.ZipFile, name: str) -> bool:
         before = b""
         for piece in iter(lambda: file.read(_PIECE), b""):
             text = before + piece
-            if _FORMULA.search(text) and (all_to_compute or _WITHOUT_VALUE.search(text)):
+            if FORMULA.search(text) and (all_to_compute or _WITHOUT_VALUE.search(text)):
                 return True
             before = text[-_OVERLAP:]
     return False

@@ -84,9 +84,7 @@ def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | Non
             if head.startswith(magic):
                 raise TableError(_("this is {what}, not a text table; give the file its right ending", what=_(what)))
         raw.seek(0)
-        order, marked = next(
-            ((order, name) for order, name in _BYTE_ORDER_MARKS if head.startswith(order)), (b"", None)
-        )
+        order, marked = _mark_of(head)
         codec = codec or marked
         if codec is not None and codec != "utf-8":
             return _write(folder, _decode(raw, codec), packed_size)
@@ -102,10 +100,13 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
     It follows from the first bytes of the file. Raises `TableError` for an unknown encoding.
     """
     with _open(path, packed) as raw:
-        head = raw.read(4)
-    marked = next((name for order, name in _BYTE_ORDER_MARKS if head.startswith(order)), None)
-    codec = _codec(encoding) or marked
+        codec = _codec(encoding) or _mark_of(raw.read(4))[1]
     return codec.upper() if codec not in (None, "utf-8") else mark("UTF-8 (lines that are not, as Windows-1252)")
+
+
+def _mark_of(head: bytes) -> tuple[bytes, str | None]:
+    """Return the byte order mark with which a file begins, and the encoding that it means; b"" and None without any."""
+    return next(((order, name) for order, name in _BYTE_ORDER_MARKS if head.startswith(order)), (b"", None))
 
 
 def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None, last: int = 0) -> Path:

@@ -137,10 +137,8 @@ def arrow(path: str, folder: str) -> dict[str, Any]:
 
 def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> dict[str, Any]:
     """Copy the rows of a file of SPSS, Stata or SAS; return the path of the copy and the column descriptions."""
-    from dpengine.sources.files.statistical import (
-        PROGRAMS,
-        copy_rows,
-    )  # importing its reader takes longer than all the others
+    # Importing its reader takes longer than all the others.
+    from dpengine.sources.files.statistical import PROGRAMS, copy_rows
 
     copy = Path(folder, "rows.arrow")
     with plain_errors():

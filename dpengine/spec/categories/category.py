@@ -13,7 +13,7 @@ from dpengine import shapes as outlines
 from dpengine.spec.categories import tree as trees
 from dpengine.spec.categories.universe import Universe
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
-from dpengine.spec.declared import Line, Text, Texts, at_most
+from dpengine.spec.declared import Line, Text, Texts, at_most, changed
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _
@@ -218,10 +218,8 @@ class Category(ColumnBase):
     def with_values(self, values: tuple[str, ...]) -> Category:
         """Return the column with the values that were found; without any, as it was declared."""
         assert self.among is not None, "a column whose values are found"
-        among = self.among.with_found(values)
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        # A copy would keep the labels of the old values.
-        return type(self).model_construct(**fields | {"among": among, "values": among.values})
+        among = self.among.model_copy(update={"found": values})
+        return changed(self, among=among, values=among.values)
 
     def __hash__(self) -> int:
         return hash((self.name, self.values, *self.words))  # a dict has no hash of its own

@@ -78,7 +78,7 @@ class Resolution:
 
     def chain(self, name: str) -> Columns:
         """Return the names at which the column of `name` is used, if they are several."""
-        return self.chains.get(self.declared((name,))[0], ())
+        return self.chains.get(self.column_of(name), ())
 
     def _parent_of(self, name: str) -> Column | None:
         """Return the declared column that has `name` as a coarser level."""
@@ -86,9 +86,13 @@ class Resolution:
         column = self.columns.get(declared) if level else None
         return column if column is not None and level in column.groupings else None
 
+    def column_of(self, name: str) -> str:
+        """Return the declared column of which `name` is a level, or which it names."""
+        return parent.name if (parent := self._parent_of(name)) else name
+
     def declared(self, table: Iterable[str]) -> Columns:
         """Return the declared columns in which the rows of `table` are counted."""
-        return tuple(parent.name if (parent := self._parent_of(name)) else name for name in table)
+        return tuple(map(self.column_of, table))
 
     def finest(self, table: Iterable[str]) -> Columns:
         """Return the columns of the finest used table that has `table` as a sum."""
@@ -110,10 +114,10 @@ class Resolution:
             return table
         by_column: dict[str, list[str]] = {}
         for name in columns:
-            by_column.setdefault(self.declared((name,))[0], []).append(name)
+            by_column.setdefault(self.column_of(name), []).append(name)
         determining: list[str] = []
         for name in table:
-            able = [each for each in by_column.get(self.declared((name,))[0], ()) if self._is_finer(each, name)]
+            able = [each for each in by_column.get(self.column_of(name), ()) if self._is_finer(each, name)]
             if not able:
                 return None
             determining.append(able[0])
@@ -123,7 +127,7 @@ class Resolution:
         """Return whether `fine` is the level `coarse` of the same column, or a finer one."""
         if fine == coarse or split_name(fine)[0] == fine:
             return True
-        levels = [*self.columns[self.declared((fine,))[0]].groupings]
+        levels = [*self.columns[self.column_of(fine)].groupings]
         return split_name(coarse)[1] in levels[: levels.index(split_name(fine)[1])]
 
     def shared(self, one: Iterable[str], other: Iterable[str]) -> Columns:
@@ -131,7 +135,7 @@ class Resolution:
         other = tuple(other)
         finest = []
         for name in one:
-            of = [each for each in other if self.declared((each,)) == self.declared((name,))]
+            of = [each for each in other if self.column_of(each) == self.column_of(name)]
             if any(self._is_finer(each, name) for each in of):
                 finest.append(name)
             elif of:
@@ -208,7 +212,7 @@ class Resolution:
         """Raise ValueError if counting a measured table, at the finest level, needs too many cells."""
         if self.chains or not any(self._parent_of(name) for name in self.used):
             return
-        declared = {name: self.declared((name,))[0] for name in self.used}
+        declared = {name: self.column_of(name) for name in self.used}
         finer = math.prod(self.columns[fine].size / self.columns[name].size for name, fine in declared.items())
         sizes = [math.prod(self.columns[name].size for name in table) for table in tables]
         joint = math.prod(self.columns[name].size for name in self.used)  # measured if it is small enough

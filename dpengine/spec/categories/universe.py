@@ -280,10 +280,6 @@ class Universe(Declared):
     def _first_keys(self) -> tuple[str, ...]:
         return tuple(map(self.key, range(min(self.most, self.keys))))
 
-    def with_found(self, values: tuple[str, ...]) -> Universe:
-        """Return the same universe with these found values, or with none yet."""
-        return self.model_copy(update={"found": values})
-
     def values_at(self, places: Iterable[int]) -> tuple[str, ...]:
         """Return the keys at these places, in increasing order, as values of a column.
 

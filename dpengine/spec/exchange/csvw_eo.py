@@ -238,8 +238,7 @@ def _column(column: Column, rows: int) -> dict[str, Any]:
             kind, cells = "double", _bounds(column.low, column.high)
         case Date():
             kind = "date"
-            periods = [column.period(k) for k in range(column.ordinal(column.first), column.ordinal(column.last) + 1)]
-            ends = [*(first for first, _last in periods), column.last]
+            ends = [*(column.period(k)[0] for k in column.ordinals), column.last]
             cells = {"minimum": column.first.isoformat(), "maximum": column.last.isoformat()}
             cells |= _partitions(((str(low), str(high)) for low, high in pairwise(ends)), column, rows)
         case Category() if column.share:

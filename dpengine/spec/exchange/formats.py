@@ -25,7 +25,16 @@ def read(content: bytes, suffix: str) -> ReadCodebook:
         return ddi.read(content)
     if len(content) > MAX_BYTES:
         raise PlanError(_("this file is too long: at most {most} MB are read", most=MAX_BYTES // 10**6))
-    return read_json(parsed(content))
+    document = parsed(content)
+    if not is_described(document):
+        raise PlanError(
+            _(
+                "this JSON is no codebook that is known here: it describes columns as CSVW-EO (tableSchema), as a "
+                "Table Schema (fields), or as a Data Package (resources)"
+            )
+        )
+    of_fields = "resources" in document or isinstance(document.get("fields"), list)
+    return table_schema.read(document) if of_fields else csvw_eo.read(document)
 
 
 def parsed(content: bytes) -> Any:
@@ -46,17 +55,3 @@ def is_described(document: object) -> bool:
         return False
     keys = {key.rpartition(":")[2] for key in document}
     return bool(keys & {"tableSchema", "tables", "resources"}) or isinstance(document.get("fields"), list)
-
-
-def read_json(document: object) -> ReadCodebook:
-    """Return the codebook in a JSON document. Raises `PlanError` for an unknown format."""
-    if not isinstance(document, dict) or not is_described(document):
-        raise PlanError(
-            _(
-                "this JSON is no codebook that is known here: it describes columns as CSVW-EO (tableSchema), as a "
-                "Table Schema (fields), or as a Data Package (resources)"
-            )
-        )
-    if "resources" in document or isinstance(document.get("fields"), list):
-        return table_schema.read(document)
-    return csvw_eo.read(document)

@@ -11,11 +11,11 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.spec.column import MISSING, OTHER
 from dpengine.spec.exchange.draft import Draft, ReadCodebook, bounded, dated, texts
+from dpengine.spec.notation import YES_NO
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["read"]
 
-_YES_NO = [{"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"}]
 _MARKS = {(".", ","): "1,234.5", (",", "."): "1.234,5"}
 
 
@@ -109,6 +109,6 @@ def _cells(field: Mapping[str, Any], limits: Mapping[str, Any], values: list[str
 def _booleans(field: Mapping[str, Any]) -> dict[str, Any]:
     """Return yes and no, or the two words that a field has for true and false."""
     pair = [texts(field.get(key)) for key in ("trueValues", "falseValues")]
-    if not all(pair) or {each.casefold() for words in pair for each in words} in _YES_NO:
+    if not all(pair) or {each.casefold() for words in pair for each in words} in YES_NO:
         return {"kind": "yesno"}
     return {"kind": "category", "values": [value for words in pair for value in words]}

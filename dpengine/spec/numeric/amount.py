@@ -25,11 +25,11 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from dpengine.array_types import Ints
-from dpengine.exact import DecimalLike, decimal
+from dpengine.exact import DecimalLike
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.numeric.affixes import Affixes
-from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.numeric.grid import Finite, Grid, read_finite
 from dpengine.translation.catalogue import _, localised, number
 
 __all__ = ["MAX_GRAIN", "Amount"]
@@ -54,9 +54,9 @@ class Amount(ColumnBase):
     degree: ClassVar[int] = 1  # copies of the value that are shared between cells (`spec.numeric.amount_squares`)
 
     kind: Literal["amount"] = "amount"
-    low: Decimal = Field(alias="from")
-    high: Decimal = Field(alias="to")
-    step: Decimal = Decimal(1)
+    low: Finite = Field(alias="from")
+    high: Finite = Field(alias="to")
+    step: Finite = Decimal(1)
     knots: tuple[Decimal, ...] = Field(default=(), max_length=MAX_KNOTS)
     format: NumberFormat = "1234.5"
     affixes: Affixes = ()
@@ -79,18 +79,10 @@ class Amount(ColumnBase):
         bounds = {} if {"from", "low"} & fields.keys() else {"from": knots[0]}
         return fields | bounds | ({} if {"to", "high"} & fields.keys() else {"to": knots[-1]})
 
-    @field_validator("low", "high", "step", mode="before")
-    @classmethod
-    def _read_number(cls, value: Any) -> Any:
-        try:
-            return decimal(value)
-        except ValueError:
-            raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
-
     @field_validator("knots", mode="before")
     @classmethod
     def _read_knots(cls, values: Any) -> Any:
-        return tuple(map(cls._read_number, values)) if isinstance(values, list | tuple) else values
+        return tuple(map(read_finite, values)) if isinstance(values, list | tuple) else values
 
     @model_validator(mode="after")
     def _check_knots(self) -> Amount:

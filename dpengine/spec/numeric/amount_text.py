@@ -11,7 +11,7 @@ from typing import Any
 from dpengine.exact import decimal
 from dpengine.translation.catalogue import _
 
-__all__ = ["even_knots", "is_amount_text", "read_amount", "write_amount"]
+__all__ = ["even_knots", "is_amount_text", "read_amount", "spaced", "write_amount"]
 
 _NUMBER = r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?"
 _TEXT = re.compile(
@@ -29,7 +29,7 @@ def read_amount(text: str) -> dict[str, Any]:
     >>> read_amount("0, 10, 50, 100 by 10")["knots"], read_amount("0 to 100 by 10 in 5 parts")["knots"]
     (['0', '10', '50', '100'], ['0', '20', '40', '60', '80', '100'])
     """
-    match = _TEXT.fullmatch(_plain(text))
+    match = _TEXT.fullmatch(spaced(text))
     if match is None or (match[5] and match[3]):
         raise ValueError(_("write the lowest and the highest value and a step, such as 0 to 200000 by 100"))
     listed = match[3].split() if match[3] else [match[1], match[2]]
@@ -83,10 +83,10 @@ def is_amount_text(text: str) -> bool:
     >>> is_amount_text("0 to 80"), is_amount_text("us-states")
     (True, False)
     """
-    return _TEXT.fullmatch(_plain(text)) is not None
+    return _TEXT.fullmatch(spaced(text)) is not None
 
 
-def _plain(text: str) -> str:
+def spaced(text: str) -> str:
     """Return the text in lower case, with numbers separated by blanks; if there are semicolons, 1,5 is one number."""
     text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
     return " ".join(re.sub(r"[–—]", " to ", text.lower()).split())

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dpengine import arrow
 from dpengine.exact import DecimalLike, decimal
@@ -24,10 +24,21 @@ from dpengine.spec.declared import Declared, NumberFormat, Text
 from dpengine.spec.numeric.affixes import Affixes
 from dpengine.translation.catalogue import _, localised, mark
 
-__all__ = ["Grid"]
+__all__ = ["Finite", "Grid", "read_finite"]
 
 _ROUNDING = 2.0**-50  # times the steps from zero to a bound: more than the floating-point error of a place
 _EXACT = 2**53  # up to here a 64-bit float holds every whole number
+
+
+def read_finite(value: Any) -> Decimal:
+    """Read a number that a person states. Raises ValueError."""
+    try:
+        return decimal(value)
+    except ValueError:
+        raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
+
+
+Finite = Annotated[Decimal, BeforeValidator(read_finite)]
 
 
 class Grid(Declared):
@@ -43,11 +54,11 @@ class Grid(Declared):
     """
 
     name: Text
-    low: Decimal
-    high: Decimal
-    step: Decimal = Decimal(1)
+    low: Finite
+    high: Finite
+    step: Finite = Decimal(1)
     missing_as: tuple[Text, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
-    absent: Decimal | None = None
+    absent: Finite | None = None
     format: NumberFormat = "1234.5"
     affixes: Affixes = ()
     kind: Literal["number"] = "number"
@@ -59,14 +70,6 @@ class Grid(Declared):
             missing_as: Sequence[str] = ..., absent: DecimalLike | None = ..., format: NumberFormat = ...,
             affixes: Sequence[str] = ..., kind: Literal["number"] = ...,
         ) -> None: ...  # fmt: skip
-
-    @field_validator("low", "high", "step", "absent", mode="before")
-    @classmethod
-    def _read_number(cls, value: Any) -> Any:
-        try:
-            return None if value is None else decimal(value)
-        except ValueError:
-            raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
 
     @model_validator(mode="after")
     def _check(self) -> Grid:

@@ -22,7 +22,7 @@ from pydantic import (
 
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.column import ColumnBase, ColumnOptions
-from dpengine.spec.declared import NumberFormat
+from dpengine.spec.declared import NumberFormat, changed
 from dpengine.spec.numeric.affixes import Affixes
 from dpengine.spec.numeric.bin_words import words_of_bins
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
@@ -139,7 +139,7 @@ class Number(ColumnBase):
         """Return the column with the edges that were found for its bins; without any, as it was declared."""
         assert self.bins is not None, "a column whose bins are found"
         bins = self.bins.model_copy(update={"found": edges})
-        return self._changed(bins=bins, edges=edges or even_edges(self.steps.edges, bins.count))
+        return changed(self, bins=bins, edges=edges or even_edges(self.steps.edges, bins.count))
 
     @cached_property
     def steps(self) -> Number:
@@ -148,11 +148,7 @@ class Number(ColumnBase):
         assert self.high is not None, "a column whose bins are found"
         assert self.step is not None, "a column whose bins are found"
         edges = step_edges(self.name, self.low, self.high, self.step)
-        return self._changed(bins=None, low=None, high=None, step=None, whole=False, edges=edges)
-
-    def _changed(self, **changes: Any) -> Number:
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_construct(**fields | changes)  # a copy would keep the labels of the old edges
+        return changed(self, bins=None, low=None, high=None, step=None, whole=False, edges=edges)
 
     @property
     def declared(self) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ class Question(Declared):
     @classmethod
     def load(cls, path: str | Path) -> Question:
         """Read a question file. Raises `PlanError` with every fault found."""
-        return cls.loads(strict_yaml.read(Path(path), mark("question")))
+        return cls.loads(strict_yaml.read(strict_yaml.path_of(path, mark("question")), mark("question")))
 
     def _values(self, *, exclude_none: bool = False) -> dict[str, Any]:
         """Return plain values; without groups, in the form of versions that had none."""
