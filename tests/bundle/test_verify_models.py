@@ -12,7 +12,7 @@ import pytest
 from dpengine import Plan, preview
 from dpengine.array_types import Floats, Ints
 from dpengine.bundle import write
-from dpengine.bundle.checks.model_check import ModelBounds, wrong_intervals
+from dpengine.bundle.checks.model_check import ModelBounds, StatedError, wrong_intervals
 from dpengine.bundle.checks.strategy_check import is_stated
 from dpengine.bundle.verify import verify
 from dpengine.estimate import estimates
@@ -302,3 +302,17 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     published_as = np.round(fitted, 3)
     honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
     assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()
+
+
+def test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused() -> None:
+    """The noise of the columns alone changes no cell by as much as a person, and the model is off by dozens."""
+    columns = [{"name": name, "kind": "number", "edges": list(range(11)), "other": False, "missing": False}
+               for name in ("a", "b")]  # fmt: skip
+    plan = Plan.model_validate({"dataset": "d", "epsilon": 1, "columns": columns, "tables": [["a", "b"]]})
+    measured = [(Allocation((name,), Fraction(1, 2), 1), (10,)) for name in ("a", "b")]
+    estimate, count = np.full((10, 10), 100.0), np.full((10, 10), 100)
+    for factor, wide, refused in ((1.0, 30.0, True), (1.0, 105.0, False), (0.1, 30.0, False), (0.0, 3.0, False)):
+        bounds = ModelBounds(plan, measured, StatedError((factor, 0.75), 1.0))
+        least = bounds.half_widths(("a", "b"), estimate)[0]
+        wrong = [*wrong_intervals(count, estimate, *published(estimate, np.full((10, 10), wide), count), None, least)]
+        assert bool(wrong) == refused, (factor, wide, wrong)

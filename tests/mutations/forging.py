@@ -13,6 +13,9 @@ CHOICES = "dpengine/bundle/checks/choice_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 
+CHARGE = "pages/parts/verify/charge.py"
+OF_LEDGER = "dpengine/cli/verify.py"
+LEFT_OUT = "dpengine/results/mostly_other.py"
 MECHANISM = "dpengine/mechanism.py"
 
 CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_and_mechanism_chooses_rows_anew"
@@ -23,6 +26,13 @@ OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
 OF_MODELS = (
     "tests/bundle/test_verify_models.py::"
     "test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
+)
+
+ON_THE_PAGE = "tests/pages/test_verify_page.py::test_a_release_says_which_charge_of_the_visitors_ledger_paid_for_it"
+BY_COMMAND = "tests/test_cli_verify.py"
+BUDGETS = "tests/test_cli_ledger.py::test_names_of_the_same_data_are_listed_as_one_budget"
+ROWS_LEFT_OUT = (
+    "tests/results/test_mostly_other.py::test_columns_may_leave_out_rows_if_surely_fewer_than_half_are_counted"
 )
 
 FAULTS = [
@@ -119,7 +129,7 @@ FAULTS = [
         MODELS,
         "(NEARLY * believed[0], believed[1])",
         "(0.0, believed[1])",
-        OF_MODELS,
+        "tests/bundle/test_verify_models.py::test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused",
     ),
     # The clocks of zones
     Fault(
@@ -267,5 +277,91 @@ FAULTS = [
         "        return project(estimate, round(total))",
         "tests/estimate/test_consistency.py::"
         "test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many",
+    ),
+    # Which charge paid for a release, and what was charged
+    Fault(
+        "the page takes a release that another key signed for one that the ledger charged",
+        CHARGE,
+        "if signer != own:",
+        "if signer is None:",
+        ON_THE_PAGE,
+    ),
+    Fault(
+        "the page says that a dataset has spent what one release cost",
+        CHARGE,
+        "exactly(ledger.spent(entry.dataset))",
+        "exactly(entry.epsilon)",
+        ON_THE_PAGE,
+    ),
+    Fault(
+        "the command takes a bundle that another key signed for one that the ledger charged",
+        OF_LEDGER,
+        "if key is None or signer != fingerprint(key.public_key()):",
+        "if key is None or signer is None:",
+        BY_COMMAND,
+    ),
+    Fault(
+        "the command does not compare a bundle's price with the charge",
+        OF_LEDGER,
+        'if entry.epsilon != rational(manifest["guarantee"]["epsilon"]):',
+        "if False:",
+        BY_COMMAND,
+    ),
+    Fault(
+        "the command says that a dataset has spent what one release cost",
+        OF_LEDGER,
+        '"spent": exact_text(ledger.spent(entry.dataset))',
+        '"spent": exact_text(entry.epsilon)',
+        BY_COMMAND,
+    ),
+    Fault(
+        "a key that was compared with none is that of the ledger",
+        OF_LEDGER,
+        '"the key of the ledger" if charge is not None else None',
+        '"the key of the ledger"',
+        BY_COMMAND,
+    ),
+    Fault(
+        "a dataset shares a budget with itself in other letters",
+        "dpengine/cli/ledger.py",
+        "if same_name(entry.dataset) != own}",
+        "if entry.dataset != dataset}",
+        BUDGETS,
+    ),
+    Fault(
+        "each charge of a shared budget was made under another name",
+        "dpengine/cli/ledger.py",
+        'if entry["dataset"] in others else ""',
+        'if others else ""',
+        BUDGETS,
+    ),
+    Fault(
+        "a stored answer is said to be charged again",
+        "dpengine/cli/ask.py",
+        'exact_text(question.epsilon) if drawn else "0"',
+        "exact_text(question.epsilon)",
+        "tests/test_cli_ask.py::test_a_question_is_priced_before_and_paid_once",
+    ),
+    Fault(
+        "noise alone is taken for rows that are left out",
+        LEFT_OUT,
+        '2 * int(result.cells(())["high"].sum()) >= plan.rows_about',
+        '2 * int(result.cells(())["low"].sum()) >= plan.rows_about',
+        ROWS_LEFT_OUT,
+        quick=True,
+    ),
+    Fault(
+        "rows beyond a person's bound are taken for ones that no cell holds",
+        LEFT_OUT,
+        "if plan.rows_about is None or plan.unit.id is not None:",
+        "if plan.rows_about is None:",
+        ROWS_LEFT_OUT,
+    ),
+    Fault(
+        "values of few people are taken for ones that are written in another way",
+        LEFT_OUT,
+        "if column.other and not _is_found(column)",
+        "if column.other",
+        "tests/results/test_mostly_other.py::test_values_of_few_people_are_in_other_where_values_are_found",
     ),
 ]
