@@ -153,6 +153,13 @@ FAULTS = [
         "return stated is None or re.fullmatch",
         CLOCKS,
     ),
+    Fault(
+        "verify looks for a zone in the first column alone",
+        VERIFY,
+        "zones_of(map(plan.column, plan.released))",
+        "zones_of(map(plan.column, plan.released[:1]))",
+        CLOCKS,
+    ),
     # Who counts, by which key, and mechanisms of others
     Fault(
         "which rows of a person count is the same for all data",
