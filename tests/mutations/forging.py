@@ -60,6 +60,13 @@ FAULTS = [
         OTHER_SHARES,
     ),
     Fault(
+        "verify takes shares of levels that no version gives, between those that it takes",
+        DIVISION,
+        "any(part.denominator > 1 for part in parts) or ",
+        "",
+        "tests/bundle/test_verify_shares.py::test_shares_of_levels_are_whole_thousandths",
+    ),
+    Fault(
         "verify takes any shares of levels within a part",
         DIVISION,
         "yield from _wrong_levels(part, of_part)",
@@ -79,6 +86,27 @@ FAULTS = [
         "if len(plan.tallies) < 2:",
         "if True:",
         OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes shares of a search that are too large for small tables",
+        DIVISION,
+        "np.abs(slope / (-2 * variance) - 1) <= OF_A_SEARCH",
+        "slope / (-2 * variance) - 1 <= OF_A_SEARCH",
+        "tests/bundle/test_verify_shares.py::test_a_small_share_that_is_twice_as_large_is_no_result_of_a_search",
+    ),
+    Fault(
+        "verify takes any shares of tables that are measured beside boxes",
+        DIVISION,
+        "given += [each.epsilon for each in whole if each.columns in direct]",
+        "given += shares[len(given) :][: len(direct)]",
+        "tests/bundle/test_verify_shares.py::test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan",
+    ),
+    Fault(
+        "verify takes shares of tables of rows and of persons that are only about right",
+        DIVISION,
+        "ROUNDED = 0.002",
+        "ROUNDED = 0.05",
+        "tests/bundle/test_verify_shares.py::test_shares_of_rows_and_of_persons_are_taken_up_to_rounding_alone",
     ),
     Fault(
         "verify takes any shares of parts",
