@@ -23,6 +23,7 @@ CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_
 
 OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
 OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
+FITS = "tests/bundle/test_verify_models.py::test_each_fact_of_a_choice_and_of_an_audit_fits_its_purpose"
 OF_MODELS = (
     "tests/bundle/test_verify_models.py::"
     "test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
@@ -158,6 +159,70 @@ FAULTS = [
         "(NEARLY * believed[0], believed[1])",
         "(0.0, believed[1])",
         "tests/bundle/test_verify_models.py::test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused",
+    ),
+    Fault(
+        "verify takes a private choice that was merged",
+        CHOICES,
+        "if entry.merged_to is not None or entry.cells_per_person is not None:",
+        "if False:",
+        FITS,
+    ),
+    Fault(
+        "verify takes an audit of some columns",
+        CHOICES,
+        "entry.cells in AUDIT_EDGES and not entry.columns",
+        "entry.cells in AUDIT_EDGES",
+        FITS,
+    ),
+    Fault(
+        "verify takes an audit of any sensitivity",
+        CHOICES,
+        "(GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
+        "1 == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
+        FITS,
+    ),
+    Fault(
+        "verify takes a choice among pairs of any sensitivity",
+        CHOICES,
+        "fits &= not one or entry.sensitivity == GRAIN * rows",
+        "fits &= True",
+        FITS,
+    ),
+    Fault(
+        "verify takes a private choice of some columns",
+        CHOICES,
+        "drawn = entry.cells == 0 and not entry.columns",
+        "drawn = entry.cells == 0",
+        FITS,
+    ),
+    Fault(
+        "verify takes an error of a model that was not audited",
+        CHOICES,
+        "bool(audits) != (checked.model_error is not None)",
+        "bool(audits) > (checked.model_error is not None)",
+        FITS,
+    ),
+    Fault(
+        "the noise of an audit is that of one of its sums",
+        CHOICES,
+        " / GRAIN * math.sqrt(audit.cells)",
+        " / GRAIN",
+        "tests/bundle/test_verify_models.py::test_the_noise_of_an_audit_is_that_of_all_its_sums",
+    ),
+    Fault(
+        "verify takes intervals of a model that are a quarter wider than its error",
+        MODELS,
+        "most / NEARLY",
+        "most / 0.8",
+        "tests/bundle/test_verify_models.py::test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused",
+    ),
+    Fault(
+        "verify takes a table whose cells were merged for one that was measured as it is",
+        MODELS,
+        "if tuple(shape) == plan.shape(each.columns)",
+        "if True",
+        "tests/bundle/test_verify_models.py::"
+        "test_the_noise_of_a_table_bounds_its_intervals_only_if_no_cells_were_merged",
     ),
     # The clocks of zones
     Fault(
