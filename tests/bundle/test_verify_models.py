@@ -340,14 +340,17 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()
 
 
-def bounds_of_hundreds(factor: float, *pair: int) -> tuple[Floats, Floats]:
-    """Return the bounds of half-widths of cells of 100 people, for columns with little noise and a stated error.
+def bounds_of_hundreds(factor: float, *pair: int, rows: int = 1) -> tuple[Floats, Floats]:
+    """Return the bounds of half-widths of cells of 100 rows, for columns with little noise and a stated error.
 
-    With the shape of a `pair`, the table itself was measured, too, in so many cells.
+    With the shape of a `pair`, the table itself was measured, too, in so many cells. Each of a person's `rows` has ε 1.
     """
     columns = [{"name": name, "kind": "number", "edges": list(range(11)), "other": False, "missing": False}
                for name in ("a", "b")]  # fmt: skip
-    plan = Plan.model_validate({"dataset": "d", "epsilon": 1, "columns": columns, "tables": [["a", "b"]]})
+    unit = {"id": "who", "rows": rows} if rows > 1 else {}
+    plan = Plan.model_validate(
+        {"dataset": "d", "epsilon": rows, "unit": unit, "columns": columns, "tables": [["a", "b"]]}
+    )
     measured = [(Allocation((name,), Fraction(1, 2), 1), (10,)) for name in ("a", "b")]
     measured += [(Allocation(("a", "b"), Fraction(1, 2), 1), pair)] if pair else []
     least, most = ModelBounds(plan, measured, StatedError((factor, 0.75), 1.0)).half_widths(("a", "b"), HUNDREDS)
@@ -374,3 +377,7 @@ def test_the_noise_of_a_table_bounds_its_intervals_only_if_no_cells_were_merged(
     assert (whole[1] < 11).all()
     assert (merged[1] > 100).all()
     assert (merged[0] >= alone[0] * 0.99).all()
+
+
+def test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row() -> None:
+    assert (bounds_of_hundreds(9.0, rows=3)[0] == bounds_of_hundreds(9.0)[0]).all()
