@@ -471,4 +471,13 @@ FAULTS = [
         "if column.other",
         "tests/results/test_mostly_other.py::test_values_of_few_people_are_in_other_where_values_are_found",
     ),
+    # The page
+    Fault(
+        "a page with progress is begun again before it is drawn",
+        "pages/parts/visit/background_read.py",
+        "    if job.done and drawn.is_set():\n        st.rerun()\n    drawn.set()\n    line, stop",
+        "    if job.done:\n        st.rerun()\n    drawn.set()\n    line, stop",
+        "tests/pages/visit/test_background_read.py::"
+        "test_a_page_with_progress_is_drawn_to_its_end_if_the_reading_ends_meanwhile",
+    ),
 ]
