@@ -58,7 +58,9 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
     assert [answer, spent] == first.stdout.splitlines()
     assert nothing.endswith("nothing was spent, since the same question of the same data was answered before")
     assert "the ledger is new" not in again.stderr, "it is not, although it has one entry only"
-    assert json.loads(ask(*arguments, "--json").stdout)["spent"] == "500"
+    stored, other = (json.loads(ask(*arguments, *more, "--json").stdout) for more in ((), ("--epsilon", "400")))
+    assert (stored["spent"], stored["charged"]) == ("500", "0")
+    assert (other["spent"], other["charged"]) == ("900", "400")
 
 
 @pytest.mark.usefixtures("folder")

@@ -148,17 +148,17 @@ def test_names_of_the_same_data_are_listed_as_one_budget(tmp_path: Path) -> None
     """Their charges were listed twice without a word, as if they had been paid twice."""
     url = f"sqlite:///{tmp_path / 'l.db'}"
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
-    for name, epsilon in (("clinic-2026", "1"), ("other", "2")):
+    for name, epsilon in (("clinic-2026", "1"), ("other", "2"), ("OTHER", "3")):
         plan = CLINIC.replace("clinic-2026", name).replace('epsilon: "1"', f'epsilon: "{epsilon}"')
         (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
         run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", "-o", tmp_path / "r.zip", "--ledger", url)
     lines = run("ledger", "other", "--ledger", url).stdout.splitlines()
     assert lines[:2] == [
-        "other: spent 3, no cap",
+        "other: spent 6, no cap",
         "  shares one budget with clinic-2026, since the data is the same: each lists all charges",
     ]
-    assert [line.endswith(" (as clinic-2026)") for line in lines[2:]] == [True, False]
+    assert [line.partition(" (as ")[2] for line in lines[2:]] == ["clinic-2026)", "", ""]
     assert "Clinic survey 2026: " in lines[2], "a title tells releases of the same tables apart"
     (account,) = json.loads(run("ledger", "other", "--ledger", url, "--json").stdout)
-    assert account["shares_with"] == ["clinic-2026"]
-    assert [entry["dataset"] for entry in account["releases"]] == ["clinic-2026", "other"]
+    assert account["shares_with"] == ["clinic-2026"], "the same name in capitals is no other one"
+    assert [entry["dataset"] for entry in account["releases"]] == ["clinic-2026", "other", "OTHER"]

@@ -16,7 +16,6 @@ import pytest
 
 from dpengine import Ledger, Plan, release, signed_by, verify
 from dpengine.bundle.checks.cross_check import CrossCheck
-from tests.bundle.test_signature import unsigned
 from tests.plans import CLINIC, MEANS
 from tests.test_cli import run
 
@@ -346,35 +345,3 @@ def test_publishing_again_says_that_nothing_was_charged(job: tuple[str, str, str
         "clinic-2026: nothing was spent, since the same tables of the same data were published" in run(*command).stdout
     )
     assert json.loads(run(*command, "--json").stdout)["charged"] == "0"
-
-
-def test_a_bundle_is_verified_against_the_ledger_that_charged_it(job: tuple[str, str, str], tmp_path: Path) -> None:
-    url, plan, table = job
-    bundle, other = tmp_path / "r.zip", f"sqlite:///{tmp_path}/other.db"
-    assert json.loads(run("release", plan, table, "-o", bundle, "--ledger", url, "--json").stdout)["charged"] == "1"
-    done = run("verify", bundle, "--ledger", url)
-    assert done.exit_code == 0
-    assert "the key of the ledger" in done.stdout
-    assert "in the ledger: charged once, ε = 1 of clinic-2026 at " in done.stdout
-    assert "in the ledger: clinic-2026 spent 1 in all; no cap is set" in done.stdout
-    run("ledger", "clinic-2026", "--cap", "3", "--ledger", url)
-    by_default = run("verify", bundle, "--charged", "--json", PRIVATE_RELEASE_LEDGER=url)
-    assert json.loads(by_default.stdout)["charge"] == {
-        "dataset": "clinic-2026", "created": verify(bundle)["created"], "epsilon": "1", "spent": "1", "cap": "3",
-    }  # fmt: skip
-    missing = run("verify", bundle, "--ledger", other)
-    assert (missing.exit_code, missing.stdout) == (1, "")
-    assert not (tmp_path / "other.db").exists()
-    run("release", plan, table, "-o", tmp_path / "s.zip", "--ledger", other)  # another draw, and another key
-    wrong = run("verify", bundle, "--ledger", other)
-    assert (wrong.exit_code, wrong.stdout) == (1, "")
-    assert wrong.stderr == "private-release: the ledger has no charge for this release\n"
-    assert "charge" not in json.loads(run("verify", bundle, "--json").stdout)
-
-
-def test_an_unsigned_bundle_is_not_that_of_the_ledger(job: tuple[str, str, str], tmp_path: Path) -> None:
-    url, plan, table = job
-    run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", url)
-    (tmp_path / "u.zip").write_bytes(unsigned((tmp_path / "r.zip").read_bytes()))
-    assert run("verify", tmp_path / "u.zip").exit_code == 0
-    assert "not signed by the ledger's key" in run("verify", tmp_path / "u.zip", "--ledger", url).stderr

@@ -15,7 +15,9 @@ from playwright.sync_api import Page, sync_playwright
 import dpengine as dpe
 from dpengine.accounting import schema
 from dpengine.bundle.manifest_wording import SCHEMA_VERSION, WORDINGS
+from dpengine.bundle.write import pack
 from tests.documents import Reader, blocks
+from tests.plans import CLINIC
 from tests.serving import QUIET, chromium
 
 ROOT = Path(__file__).parent.parent
@@ -29,10 +31,18 @@ SETTINGS = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 built_once = pytest.mark.xdist_group("site")
 
 
+@pytest.fixture(scope="module")
+def of_two_years() -> dict[str, bytes]:
+    """Two releases of the same tables, which a page compares and cannot make."""
+    return {f"release-{year}.zip": pack(dpe.preview(dpe.Plan.loads(CLINIC))) for year in (2025, 2026)}
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder: the samples, and a ledger of its own."""
+def folder(tmp_path: Path, of_two_years: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: the samples, two releases, and a ledger of its own."""
     (tmp_path / "data").symlink_to(ROOT / "data")
+    for name, content in of_two_years.items():
+        (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path / 'ledger.db'}")
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))

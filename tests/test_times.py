@@ -130,14 +130,17 @@ def test_a_release_by_the_clock_of_a_zone_is_verified_and_names_the_clock(tmp_pa
         (BERLIN, "1.0", False),
         (COLUMNS, None, True),
         (COLUMNS, "2025.2", False),
+        ([*COLUMNS[:2], BERLIN[2] | {"of": "ended"}], None, False),  # one column is enough
+        ([*COLUMNS[:2], BERLIN[2] | {"of": "ended"}], "2025.2", True),
     ],
 )
 def test_the_version_of_the_clocks_is_stated_where_a_plan_has_a_zone_and_only_there(
     columns: list[dict[str, Any]], stated: str | None, fits: bool
 ) -> None:
-    made = dpe.release(INSTANTS, plan_of(columns=columns, tables=[["hour", "weekday"]]), dpe.Ledger.in_memory())
+    table = INSTANTS.append_column("ended", INSTANTS["started"])
+    made = dpe.release(table, plan_of(columns=columns, tables=[["hour", "weekday"]]), dpe.Ledger.in_memory())
     known = made.manifest["software"].get("tzdata")
-    assert known == (version("tzdata") if columns is BERLIN else None)
+    assert known == (version("tzdata") if any("zone" in each for each in columns) else None)
     members = members_of(made.bundle)
     manifest = json.loads(members["manifest.json"])
     manifest["software"] = {name: each for name, each in manifest["software"].items() if name != "tzdata"}

@@ -35,11 +35,11 @@ def mostly_other(result: Result) -> list[str]:
 def mostly_left_out(result: Result) -> list[str]:
     """Return the columns that may leave out rows, if fewer than half of the rows that the plan states are counted.
 
-    A column without *(other)* or *(missing)* leaves out rows that are in no other cell. Where a person may have several
-    rows, or persons are counted, nothing is said: the bound on their rows may be why.
+    A column without *(other)* or *(missing)* leaves out rows that are in no other cell. Where an ID names persons,
+    nothing is said: the bound on their rows may be why.
     """
     plan = result.plan
-    if plan.rows_about is None or plan.unit.id is not None or plan.tallied:
+    if plan.rows_about is None or plan.unit.id is not None:
         return []
     if 2 * int(result.cells(())["high"].sum()) >= plan.rows_about:
         return []

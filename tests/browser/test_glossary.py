@@ -32,6 +32,7 @@ def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -
     page.get_by_test_id("stMain").get_by_role("link", name="Attacks").click()
     expect(page.get_by_role("heading", name="Attacks", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile("/attacks$"))
+    rest(page)  # help that is open is closed as the page is drawn on
     open_help(page.get_by_role("button", name="Help for Ask how many people"))
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="More in the glossary").first.click()

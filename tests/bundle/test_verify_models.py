@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ import pytest
 from dpengine import Plan, preview
 from dpengine.array_types import Floats, Ints
 from dpengine.bundle import write
-from dpengine.bundle.checks.model_check import ModelBounds, wrong_intervals
+from dpengine.bundle.checks.choice_check import stated_error
+from dpengine.bundle.checks.model_check import ModelBounds, StatedError, wrong_intervals
 from dpengine.bundle.checks.strategy_check import is_stated
+from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
 from dpengine.estimate import estimates
 from dpengine.estimate.model_intervals import least_half_widths, model_half_widths
 from dpengine.exact import exact_text
-from dpengine.marginals.measurement import AUDIT, Allocation
+from dpengine.marginals.measurement import AUDIT, GRAIN, PERMUTE_AND_FLIP, Allocation
 from dpengine.measure.strategy import decide
 from tests.bundle.test_verify import ESTIMATE, HIGH, LOW, cell, faults_of, plus, stated, stated_as
 from tests.bundles import AGE, TOTAL, Members, members_of, rows_of, table_of, with_portals, zipped
@@ -26,6 +29,7 @@ from tests.plans import CLINIC, sparse_plan
 
 NOT_AS_WIDE = "intervals are not as wide as half_width_95 says"
 NARROWER = f"{AGE}: an interval is narrower than the noise of its columns"
+DOES_NOT_FIT = "mechanism or sensitivity does not fit this purpose"
 NOT_AROUND = "an interval does not lie around its estimate"
 NOISE_OF_ALL = "Adaptive: measuring all 3 tables would leave noise of about 12 % of all rows in each."
 
@@ -228,6 +232,38 @@ def test_a_choice_or_an_audit_draws_no_more_numbers_than_it_can(
     assert any(fault.format(chosen + 1) in each for each in faults_of(zipped(members)))
 
 
+@pytest.mark.parametrize(
+    ("place", "facts", "fault"),
+    [
+        (-2, {"merged_to": []}, "a measurement for this purpose is not merged"),
+        (-2, {"columns": ["age"]}, "than for this purpose, or of other columns"),
+        (-1, {"columns": ["age"]}, "than for this purpose, or of other columns"),
+        (-2, {"sensitivity": 767}, DOES_NOT_FIT),
+        (-1, {"sensitivity": 767}, DOES_NOT_FIT),
+        (-1, {"mechanism": PERMUTE_AND_FLIP}, DOES_NOT_FIT),
+        (-2, {"mechanism": PERMUTE_AND_FLIP, "purpose": "up to 9 pairs", "sensitivity": 1536}, DOES_NOT_FIT),
+        (-1, {"cells": 0, "purpose": "how strongly columns depend on each other"}, "model_error is given if"),
+    ],
+)
+def test_each_fact_of_a_choice_and_of_an_audit_fits_its_purpose(
+    modelled: bytes, place: int, facts: dict[str, Any], fault: str
+) -> None:
+    members = members_of(modelled)
+    manifest = json.loads(members["manifest.json"])
+    entry = manifest["measurements"][place]
+    entry |= facts
+    entry["scale"] = exact_text(entry["sensitivity"] / Fraction(entry["epsilon"]))
+    members["manifest.json"] = json.dumps(manifest).encode()
+    assert any(fault in each for each in faults_of(zipped(with_portals(members))))
+
+
+def test_the_noise_of_an_audit_is_that_of_all_its_sums(modelled: bytes) -> None:
+    manifest, checked = read_manifest(members_of(modelled)["manifest.json"])
+    audit, known = manifest["measurements"][-1], stated_error(checked)
+    assert known is not None
+    assert known.noise == pytest.approx(float(Fraction(audit["scale"])) / GRAIN * np.sqrt(audit["cells"]))
+
+
 def test_choices_and_audits_are_stated_for_all_rows_of_a_person() -> None:
     clinic = CLINIC[: CLINIC.index("tables:")].replace('epsilon: "1"', 'epsilon: "3"')
     text = clinic.replace("rows: 1", "rows: 3, id: who") + "tables: {each: 2}\nstrategy: adaptive\n"
@@ -302,3 +338,46 @@ def test_rounded_estimates_do_not_make_a_model_of_more_people() -> None:
     published_as = np.round(fitted, 3)
     honest = least_half_widths(published_as, [1.0, 1.0], None, fitted.sum() + 3 * deviation)
     assert (bounds.half_widths(("a", "b"), published_as)[0] <= honest + 1e-9).all()
+
+
+def bounds_of_hundreds(factor: float, *pair: int, rows: int = 1) -> tuple[Floats, Floats]:
+    """Return the bounds of half-widths of cells of 100 rows, for columns with little noise and a stated error.
+
+    With the shape of a `pair`, the table itself was measured, too, in so many cells. Each of a person's `rows` has ε 1.
+    """
+    columns = [{"name": name, "kind": "number", "edges": list(range(11)), "other": False, "missing": False}
+               for name in ("a", "b")]  # fmt: skip
+    unit = {"id": "who", "rows": rows} if rows > 1 else {}
+    plan = Plan.model_validate(
+        {"dataset": "d", "epsilon": rows, "unit": unit, "columns": columns, "tables": [["a", "b"]]}
+    )
+    measured = [(Allocation((name,), Fraction(1, 2), 1), (10,)) for name in ("a", "b")]
+    measured += [(Allocation(("a", "b"), Fraction(1, 2), 1), pair)] if pair else []
+    least, most = ModelBounds(plan, measured, StatedError((factor, 0.75), 1.0)).half_widths(("a", "b"), HUNDREDS)
+    assert most is not None
+    return least, most
+
+
+HUNDREDS = np.full((10, 10), 100.0)
+
+
+def test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused() -> None:
+    """The noise of the columns alone changes no cell by as much as a person, and the model is off by dozens."""
+    count = HUNDREDS.astype(np.int64)
+    for factor, wide, fault in (
+        (1.0, 30.0, "narrower"), (1.0, 105.0, ""), (1.0, 115.0, "wider"), (0.1, 20.0, ""), (0.0, 3.0, ""),
+    ):  # fmt: skip
+        ends = published(HUNDREDS, np.full((10, 10), wide), count)
+        found = [*wrong_intervals(count, HUNDREDS, *ends, None, *bounds_of_hundreds(factor))]
+        assert [fault in each for each in found] == [True] * bool(fault), (factor, wide, found)
+
+
+def test_the_noise_of_a_table_bounds_its_intervals_only_if_no_cells_were_merged() -> None:
+    alone, whole, merged = (bounds_of_hundreds(1.0, *pair) for pair in ((), (10, 10), (5, 5)))
+    assert (whole[1] < 11).all()
+    assert (merged[1] > 100).all()
+    assert (merged[0] >= alone[0] * 0.99).all()
+
+
+def test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row() -> None:
+    assert (bounds_of_hundreds(9.0, rows=3)[0] == bounds_of_hundreds(9.0)[0]).all()

@@ -43,6 +43,11 @@ BESIDE_MODEL = {
     "tables": [{"columns": ["age"], "ranges": True}, ["sex", "ward"], ["ward", "age"], ["age", "sex"]],
     "strategy": "adaptive", "rows_about": 100, "epsilon": "1/10",
 }  # fmt: skip
+APART = {"tables": [{"columns": ["age"], "ranges": True}, ["ward"], ["sex"]], "strategy": "adaptive"}
+UNEVEN = {
+    "tables": [{"columns": ["ward", "age"], "weight": 1_000}, {"columns": ["sex"], "weight": "0.1"}],
+    "strategy": "optimised",
+}
 IN_PARTS = {
     "tables": [["place@state", "sex"], ["place", "sex"], ["area@land"], ["area", "age"], ["sex", "ward"]],
     "strategy": "adaptive",
@@ -77,13 +82,13 @@ def optimal(part: Fraction) -> Callable[[Plan], tuple[Allocation, ...]]:
 
 
 def of_levels(
-    part: int,
-) -> Callable[[tuple[bytes, ...], tuple[tuple[float, ...], ...], range], tuple[int, ...]]:
+    part: int | Fraction,
+) -> Callable[[tuple[bytes, ...], tuple[tuple[float, ...], ...], range], tuple[Fraction, ...]]:
     honest = levels._least_loss
 
-    def search(groups: tuple[bytes, ...], added: tuple[tuple[float, ...], ...], usable: range) -> tuple[int, ...]:
-        shares = list(honest(groups, added, usable))
-        give = int(np.argmax(shares))
+    def search(groups: tuple[bytes, ...], added: tuple[tuple[float, ...], ...], usable: range) -> tuple[Fraction, ...]:
+        shares = [*map(Fraction, honest(groups, added, usable))]
+        give = shares.index(max(shares))
         take = next(k for k in usable if k != give)
         shares[give], shares[take] = shares[give] - part, shares[take] + part
         return tuple(shares)
@@ -102,7 +107,7 @@ def of_tallies(part: Fraction) -> Callable[[Plan], tuple[Fraction, ...]]:
     return lambda plan: tuple(moved(honest(plan), part))
 
 
-@pytest.mark.parametrize("fields", [OPTIMISED, LEVELS, TALLIED, RANGES, IN_PARTS])
+@pytest.mark.parametrize("fields", [OPTIMISED, LEVELS, TALLIED, RANGES, IN_PARTS, APART, UNEVEN])
 def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
     assert verify(bundle_of(fields))
 
@@ -112,8 +117,20 @@ def test_honest_shares_are_taken(fields: dict[str, Any]) -> None:
     ("fields", "module", "name", "forged", "fault"),
     [
         (OPTIMISED, direct_strategy, "allocate_optimally", optimal, "among tables so that the error is least"),
-        (LEVELS, levels, "_least_loss", lambda part: of_levels(int(1 + 20 * part)), "among levels of place so that"),
-        (IN_PARTS, levels, "_least_loss", lambda part: of_levels(int(1 + 20 * part)), "among levels of .* so that"),
+        (
+            LEVELS,
+            levels,
+            "_least_loss",
+            lambda part: of_levels(int(1 + 20 * part)),
+            "among levels of place so that",
+        ),
+        (
+            IN_PARTS,
+            levels,
+            "_least_loss",
+            lambda part: of_levels(int(1 + 20 * part)),
+            "among levels of .* so that",
+        ),
         (TALLIED, tally_strategy, "divide_over_tallies", of_tallies, "among tables of rows and of persons so that"),
         (RANGES, parts, "shares_of_parts", of_parts, "of ε, age has .* in every version"),
         (IN_PARTS, parts, "shares_of_parts", of_parts, "of ε, levels of .* has .* in every version"),
@@ -134,6 +151,39 @@ def test_other_shares_are_refused(
         made = bundle_of(fields)
     with pytest.raises(ReleaseError, match=fault):
         verify(made)
+
+
+def test_a_small_share_that_is_twice_as_large_is_no_result_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others lack is little to each."""
+    monkeypatch.setattr(direct_strategy, "allocate_optimally", optimal(Fraction(1, 50)))
+    with pytest.raises(ReleaseError, match="among tables so that the error is least"):
+        verify(bundle_of(UNEVEN))
+
+
+def test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = parts.shares_of_parts
+
+    def shares(plan: Plan, cells: Sequence[float], direct: Sequence[tuple[str, ...]]) -> list[Fraction]:
+        boxes, *others = honest(plan, cells, direct)
+        assert len(others) == 2
+        return [boxes, *moved(others, Fraction(1, 10))]
+
+    monkeypatch.setattr(parts, "shares_of_parts", shares)
+    with pytest.raises(ReleaseError, match=r"of ε, (sex|ward) has .* in every version"):
+        verify(bundle_of(APART))
+
+
+def test_shares_of_levels_are_whole_thousandths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a share that is hardly another one, too."""
+    monkeypatch.setattr(levels, "_least_loss", of_levels(Fraction(1, 100)))
+    with pytest.raises(ReleaseError, match="among levels of place so that"):
+        verify(bundle_of(LEVELS))
+
+
+def test_shares_of_rows_and_of_persons_are_taken_up_to_rounding_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally_strategy, "divide_over_tallies", of_tallies(Fraction(1, 100)))
+    with pytest.raises(ReleaseError, match="among tables of rows and of persons so that"):
+        verify(bundle_of(TALLIED))
 
 
 COLUMNS: list[list[Column]] = [

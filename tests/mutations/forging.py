@@ -13,6 +13,9 @@ CHOICES = "dpengine/bundle/checks/choice_check.py"
 MODELS = "dpengine/bundle/checks/model_check.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 
+CHARGE = "pages/parts/verify/charge.py"
+OF_LEDGER = "dpengine/cli/verify.py"
+LEFT_OUT = "dpengine/results/mostly_other.py"
 MECHANISM = "dpengine/mechanism.py"
 
 CHOSEN = "tests/test_rows_chosen.py::test_each_ledger_plan_and_mechanism_chooses_rows_anew"
@@ -20,9 +23,17 @@ CLOCKS = "tests/test_times.py::test_the_version_of_the_clocks_is_stated_where_a_
 
 OTHER_SHARES = "tests/bundle/test_verify_shares.py::test_other_shares_are_refused"
 OF_RANGES = "tests/bundle/test_verify_ranges.py::test_every_change_is_found"
+FITS = "tests/bundle/test_verify_models.py::test_each_fact_of_a_choice_and_of_an_audit_fits_its_purpose"
 OF_MODELS = (
     "tests/bundle/test_verify_models.py::"
     "test_numbers_of_a_model_lie_within_their_intervals_as_wide_as_stated_and_have_one_total"
+)
+
+ON_THE_PAGE = "tests/pages/test_verify_page.py::test_a_release_says_which_charge_of_the_visitors_ledger_paid_for_it"
+BY_COMMAND = "tests/test_cli_verify.py"
+BUDGETS = "tests/test_cli_ledger.py::test_names_of_the_same_data_are_listed_as_one_budget"
+ROWS_LEFT_OUT = (
+    "tests/results/test_mostly_other.py::test_columns_may_leave_out_rows_if_surely_fewer_than_half_are_counted"
 )
 
 FAULTS = [
@@ -50,6 +61,13 @@ FAULTS = [
         OTHER_SHARES,
     ),
     Fault(
+        "verify takes shares of levels that no version gives, between those that it takes",
+        DIVISION,
+        "any(part.denominator > 1 for part in parts) or ",
+        "",
+        "tests/bundle/test_verify_shares.py::test_shares_of_levels_are_whole_thousandths",
+    ),
+    Fault(
         "verify takes any shares of levels within a part",
         DIVISION,
         "yield from _wrong_levels(part, of_part)",
@@ -69,6 +87,27 @@ FAULTS = [
         "if len(plan.tallies) < 2:",
         "if True:",
         OTHER_SHARES,
+    ),
+    Fault(
+        "verify takes shares of a search that are too large for small tables",
+        DIVISION,
+        "np.abs(slope / (-2 * variance) - 1) <= OF_A_SEARCH",
+        "slope / (-2 * variance) - 1 <= OF_A_SEARCH",
+        "tests/bundle/test_verify_shares.py::test_a_small_share_that_is_twice_as_large_is_no_result_of_a_search",
+    ),
+    Fault(
+        "verify takes any shares of tables that are measured beside boxes",
+        DIVISION,
+        "given += [each.epsilon for each in whole if each.columns in direct]",
+        "given += shares[len(given) :][: len(direct)]",
+        "tests/bundle/test_verify_shares.py::test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan",
+    ),
+    Fault(
+        "verify takes shares of tables of rows and of persons that are only about right",
+        DIVISION,
+        "ROUNDED = 0.002",
+        "ROUNDED = 0.05",
+        "tests/bundle/test_verify_shares.py::test_shares_of_rows_and_of_persons_are_taken_up_to_rounding_alone",
     ),
     Fault(
         "verify takes any shares of parts",
@@ -119,7 +158,78 @@ FAULTS = [
         MODELS,
         "(NEARLY * believed[0], believed[1])",
         "(0.0, believed[1])",
-        OF_MODELS,
+        "tests/bundle/test_verify_models.py::test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused",
+    ),
+    Fault(
+        "verify takes a private choice that was merged",
+        CHOICES,
+        "if entry.merged_to is not None or entry.cells_per_person is not None:",
+        "if False:",
+        FITS,
+    ),
+    Fault(
+        "verify takes an audit of some columns",
+        CHOICES,
+        "entry.cells in AUDIT_EDGES and not entry.columns",
+        "entry.cells in AUDIT_EDGES",
+        FITS,
+    ),
+    Fault(
+        "verify takes an audit of any sensitivity",
+        CHOICES,
+        "(GRAIN * rows) == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
+        "1 == 0 and entry.mechanism == DISCRETE_LAPLACE\n        drawn = entry.cells in",
+        FITS,
+    ),
+    Fault(
+        "verify takes a choice among pairs of any sensitivity",
+        CHOICES,
+        "fits &= not one or entry.sensitivity == GRAIN * rows",
+        "fits &= True",
+        FITS,
+    ),
+    Fault(
+        "verify takes a private choice of some columns",
+        CHOICES,
+        "drawn = entry.cells == 0 and not entry.columns",
+        "drawn = entry.cells == 0",
+        FITS,
+    ),
+    Fault(
+        "verify takes an error of a model that was not audited",
+        CHOICES,
+        "bool(audits) != (checked.model_error is not None)",
+        "bool(audits) > (checked.model_error is not None)",
+        FITS,
+    ),
+    Fault(
+        "the noise of an audit is that of one of its sums",
+        CHOICES,
+        " / GRAIN * math.sqrt(audit.cells)",
+        " / GRAIN",
+        "tests/bundle/test_verify_models.py::test_the_noise_of_an_audit_is_that_of_all_its_sums",
+    ),
+    Fault(
+        "verify takes intervals of a model that are a quarter wider than its error",
+        MODELS,
+        "most / NEARLY",
+        "most / 0.8",
+        "tests/bundle/test_verify_models.py::test_intervals_that_leave_out_the_stated_error_of_a_model_are_refused",
+    ),
+    Fault(
+        "verify takes a table whose cells were merged for one that was measured as it is",
+        MODELS,
+        "if tuple(shape) == plan.shape(each.columns)",
+        "if True",
+        "tests/bundle/test_verify_models.py::"
+        "test_the_noise_of_a_table_bounds_its_intervals_only_if_no_cells_were_merged",
+    ),
+    Fault(
+        "verify believes less of a model's error where a person has several rows",
+        MODELS,
+        "float(plan.for_tables) / plan.unit.rows",
+        "float(plan.for_tables)",
+        "tests/bundle/test_verify_models.py::test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row",
     ),
     # The clocks of zones
     Fault(
@@ -141,6 +251,13 @@ FAULTS = [
         VERIFY,
         "return stated is not None and re.fullmatch",
         "return stated is None or re.fullmatch",
+        CLOCKS,
+    ),
+    Fault(
+        "verify looks for a zone in the first column alone",
+        VERIFY,
+        "zones_of(map(plan.column, plan.released))",
+        "zones_of(map(plan.column, plan.released[:1]))",
         CLOCKS,
     ),
     # Who counts, by which key, and mechanisms of others
@@ -267,5 +384,100 @@ FAULTS = [
         "        return project(estimate, round(total))",
         "tests/estimate/test_consistency.py::"
         "test_counts_of_one_column_are_smoothed_unless_noise_is_little_or_cells_are_very_many",
+    ),
+    # Which charge paid for a release, and what was charged
+    Fault(
+        "the page takes a release that another key signed for one that the ledger charged",
+        CHARGE,
+        "if signer != own:",
+        "if signer is None:",
+        ON_THE_PAGE,
+    ),
+    Fault(
+        "the page says that a dataset has spent what one release cost",
+        CHARGE,
+        "exactly(ledger.spent(entry.dataset))",
+        "exactly(entry.epsilon)",
+        ON_THE_PAGE,
+    ),
+    Fault(
+        "the command takes a bundle that another key signed for one that the ledger charged",
+        OF_LEDGER,
+        "if key is None or signer != fingerprint(key.public_key()):",
+        "if key is None or signer is None:",
+        BY_COMMAND,
+    ),
+    Fault(
+        "the command does not compare a bundle's price with the charge",
+        OF_LEDGER,
+        'if entry.epsilon != rational(manifest["guarantee"]["epsilon"]):',
+        "if False:",
+        BY_COMMAND,
+    ),
+    Fault(
+        "the command says that a dataset has spent what one release cost",
+        OF_LEDGER,
+        '"spent": exact_text(ledger.spent(entry.dataset))',
+        '"spent": exact_text(entry.epsilon)',
+        BY_COMMAND,
+    ),
+    Fault(
+        "a key that was compared with none is that of the ledger",
+        OF_LEDGER,
+        '"the key of the ledger" if charge is not None else None',
+        '"the key of the ledger"',
+        BY_COMMAND,
+    ),
+    Fault(
+        "a dataset shares a budget with itself in other letters",
+        "dpengine/cli/ledger.py",
+        "if same_name(entry.dataset) != own}",
+        "if entry.dataset != dataset}",
+        BUDGETS,
+    ),
+    Fault(
+        "each charge of a shared budget was made under another name",
+        "dpengine/cli/ledger.py",
+        'if entry["dataset"] in others else ""',
+        'if others else ""',
+        BUDGETS,
+    ),
+    Fault(
+        "a stored answer is said to be charged again",
+        "dpengine/cli/ask.py",
+        'exact_text(question.epsilon) if drawn else "0"',
+        "exact_text(question.epsilon)",
+        "tests/test_cli_ask.py::test_a_question_is_priced_before_and_paid_once",
+    ),
+    Fault(
+        "noise alone is taken for rows that are left out",
+        LEFT_OUT,
+        '2 * int(result.cells(())["high"].sum()) >= plan.rows_about',
+        '2 * int(result.cells(())["low"].sum()) >= plan.rows_about',
+        ROWS_LEFT_OUT,
+        quick=True,
+    ),
+    Fault(
+        "rows beyond a person's bound are taken for ones that no cell holds",
+        LEFT_OUT,
+        "if plan.rows_about is None or plan.unit.id is not None:",
+        "if plan.rows_about is None:",
+        ROWS_LEFT_OUT,
+    ),
+    Fault(
+        "values of few people are taken for ones that are written in another way",
+        LEFT_OUT,
+        "if column.other and not _is_found(column)",
+        "if column.other",
+        "tests/results/test_mostly_other.py::test_values_of_few_people_are_in_other_where_values_are_found",
+    ),
+    # The page
+    Fault(
+        "a page with progress is begun again before it is drawn",
+        "pages/parts/visit/background_read.py",
+        "    if job.done and drawn.is_set():\n        st.rerun()\n    drawn.set()\n    line, stop",
+        "    if job.done:\n        st.rerun()\n    drawn.set()\n    line, stop",
+        "tests/pages/visit/test_background_read.py::"
+        "test_a_page_with_progress_is_drawn_to_its_end_if_the_reading_ends_meanwhile",
     ),
 ]

@@ -1207,8 +1207,8 @@ FAULTS = [
     Fault(
         "a file may say that a table had up to twice its share of epsilon",
         "dpengine/bundle/checks/division_check.py",
-        "        if epsilon != share:\n",
-        "        if epsilon > 2 * share:\n",
+        "if epsilon != shares.get(key",
+        "if epsilon > 2 * shares.get(key",
         "tests/bundle/test_verify_division.py::test_another_division_is_refused",
     ),
     Fault(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
@@ -157,12 +158,20 @@ def test_a_release_says_which_charge_of_the_visitors_ledger_paid_for_it(finished
     assert "Your ledger" not in words(page(finished.bundle)), "a ledger of its own charged it"
     plan = Plan(dataset="d", epsilon="1/2", columns=finished.plan.columns[:1], tables=[["sex"]])
     charged = release(open_table(pd.DataFrame({"sex": ["yes"] * 20})), plan, ledger=Ledger())
-    assert "**Your ledger has charged this release**, once, on " in words(page(charged.bundle))
-    assert "Signed by the key of your own ledger" in words(page(charged.bundle))
-    assert "That dataset has spent ε = 0.5 in all, and has no cap." in words(page(charged.bundle))
+    shown = words(page(charged.bundle))
+    assert "**Your ledger has charged this release**, once, on " in shown
+    assert "Signed by the key of your own ledger" in shown
+    assert "That dataset has spent ε = 0.5 in all, and has no cap." in shown
+    assert "Signed by the key that you expect" in verified(charged.bundle, str(charged.signed_by))
+    release(open_table(pd.DataFrame({"sex": ["no"] * 20})), plan, ledger=Ledger())
     Ledger().set_cap("d", 3)
-    assert "has spent ε = 0.5 in all, of at most 3." in words(page(charged.bundle))
-    assert "not signed by your ledger's key" in words(page(pack(charged)))
+    shown = words(page(charged.bundle))
+    assert "ε = 0.5 of the budget of d. That dataset has spent ε = 1 in all, of at most 3." in shown
+    other = zipped(members_of(charged.bundle), rehash=False, key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    for by_none_or_another in (pack(charged), other):
+        shown = words(page(by_none_or_another))
+        assert "not signed by your ledger's key" in shown
+        assert "has charged this release**, once" not in shown
 
 
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:

@@ -1,4 +1,4 @@
-"""The warning that a column is mostly *(other)*: from published numbers, and not because of noise."""
+"""Warnings that a column is mostly *(other)* or leaves out rows: from published numbers, and not because of noise."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpengine import Plan
-from dpengine.results.mostly_other import mostly_other
+from dpengine.results.mostly_other import mostly_left_out, mostly_other
 
-PLAN = Plan(dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "category", "values": ["f", "m"]}],
-            tables=[["sex"]])  # fmt: skip
+SEX = {"name": "sex", "kind": "category", "values": ["f", "m"]}
+PLAN = Plan(dataset="d", epsilon=1, columns=[SEX], tables=[["sex"]])
 
 
 @pytest.mark.parametrize(("low", "total", "told"), [(40, 90, False), (50, 100, False), (51, 100, True)])
@@ -23,3 +23,33 @@ def test_only_what_noise_does_not_explain_is_told(low: int, total: int, told: bo
         plan=PLAN, cells=lambda table: other if table else {"low": np.array(total - 20), "high": np.array(total)}
     )
     assert mostly_other(published) == (["sex"] if told else [])
+
+
+def test_values_of_few_people_are_in_other_where_values_are_found() -> None:
+    found = {"name": "sex", "kind": "category", "values": "found", "among": {"pattern": "@", "most": 1}}
+    plan = Plan(dataset="d", epsilon=1, columns=[found], tables=[["sex"]])
+    cells = {"low": np.array([90, 90]), "high": np.array([100, 100])}
+    published: Any = SimpleNamespace(plan=plan, cells=lambda table: cells if table else {"high": np.array(100)})
+    assert mostly_other(published) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "most", "told"),
+    [
+        ({}, 99, ["sex"]),
+        ({}, 100, []),
+        ({"rows_about": None}, 0, []),
+        ({"unit": {"id": "who", "rows": 2}}, 0, []),
+        ({"columns": [SEX | {"missing": False}]}, 0, ["sex"]),
+        ({"columns": [SEX]}, 0, []),
+    ],
+)
+def test_columns_may_leave_out_rows_if_surely_fewer_than_half_are_counted(
+    fields: dict[str, Any], most: int, told: list[str]
+) -> None:
+    """Of 200 stated rows; an ID's bound on rows leaves some out, too, and a column with both cells none."""
+    sex = SEX | {"other": False}
+    stated: dict[str, Any] = {"dataset": "d", "epsilon": 1, "rows_about": 200, "columns": [sex], "tables": [["sex"]]}
+    total = {"low": np.array(max(0, most - 20)), "high": np.array(most)}
+    published: Any = SimpleNamespace(plan=Plan(**stated | fields), cells=lambda _: total)
+    assert mostly_left_out(published) == told

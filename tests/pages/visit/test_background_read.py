@@ -64,8 +64,13 @@ def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch:
 class _EndsMeanwhile:
     """A job that runs when it is looked at first, and is done from then on."""
 
+    begun, part, stages, stopping, bound = 0.0, None, (), False, False
+
     def __init__(self) -> None:
         self.looks = 0
+
+    def stop(self) -> None:
+        pass
 
     @property
     def done(self) -> bool:
@@ -89,6 +94,27 @@ def test_a_click_is_heard_if_a_reading_ends_while_the_page_is_drawn(monkeypatch:
     labelled(page.button, "Go on to what is known").click().run()
     assert not page.exception
     assert not [button for button in page.button if "Go on to what is known" in button.label]
+
+
+def _with_progress() -> None:
+    from threading import Event
+
+    import streamlit as st
+
+    from pages.parts.visit.background_read import _show_progress
+    from tests.pages.visit.test_background_read import _EndsMeanwhile
+
+    st.session_state["begun"] = st.session_state.get("begun", 0) + 1
+    job = _EndsMeanwhile()
+    assert not job.done
+    if st.session_state["begun"] == 1:
+        _show_progress("ids", job, "Counting", Event())  # type: ignore[arg-type]
+
+
+def test_a_page_with_progress_is_drawn_to_its_end_if_the_reading_ends_meanwhile() -> None:
+    page = AppTest.from_function(_with_progress).run()
+    assert not page.exception
+    assert page.session_state["begun"] == 1
 
 
 def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
