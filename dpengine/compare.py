@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "COLUMNS", "NotCompared", "Readable", "compare", "decimals", "largest_first", "not_compared", "read",
-    "shared_tables",
+    "COLUMNS", "NotCompared", "Readable", "check_different", "compare", "decimals", "largest_first", "least_change",
+    "not_compared", "read", "shared_tables",
 ]  # fmt: skip
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
@@ -72,8 +72,7 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
     Raises `ReleaseError` if a file is not whole, both are the same release, or they have nothing in common.
     """
     first, second = map(read, (before, after))
-    if first.manifest["release_id"] == second.manifest["release_id"]:
-        raise ReleaseError(_("both files are the same release; there is nothing to compare"))
+    check_different(first.manifest["release_id"], second.manifest["release_id"])
     shared = {frozenset(table): table for table in shared_tables(first, second)}
     wanted = [shared[each] for each in (shared if tables is None else map(frozenset, tables)) if each in shared]
     if not wanted:
@@ -81,6 +80,18 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
         reasons = [f"{each}: {each.reason}" for each in differences(first.plan, second.plan)]
         raise ReleaseError("; ".join((problem, *reasons[:MAX_REASONS])))
     return {table: _changes(first, second, table) for table in wanted}
+
+
+def check_different(first: str, second: str) -> None:
+    """Raise `ReleaseError` if both names are of the same release."""
+    if first == second:
+        raise ReleaseError(_("both files are the same release; there is nothing to compare"))
+
+
+def least_change(first: PublishedTables, second: PublishedTables, table: Columns) -> float:
+    """Return how far, at least, the ends of the interval of a change are from it, in counts of this table."""
+    widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
+    return float(max(widths) >= NEARLY_EXACT)
 
 
 def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Columns]:
@@ -159,8 +170,7 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
         down = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
         up = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
         if names == _COUNT:
-            widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
-            least = float(max(widths) >= NEARLY_EXACT)
+            least = least_change(first, second, table)
             down, up = (np.ceil(np.maximum(each, least)) for each in (down, up))
         low, high = change - down, change + up
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.array_types import Columns
+from dpengine.bundle.quotation import citation
 from dpengine.comparable import named
 from dpengine.compare import NotCompared, compare, decimals, largest_first, not_compared, shared_tables
 from dpengine.errors import ReleaseError
@@ -55,7 +56,18 @@ def offer_comparison(later: Published, headings: Mapping[str, str]) -> None:
             return
         _say_which(earlier, later)
         _show_changes(frame, later, table)
+        _offer_change(earlier, later, table)
         _list_not_compared(left_out, earlier.plan, later.plan)
+
+
+def _offer_change(earlier: Published, later: Published, table: Columns) -> None:
+    """Offer the change of a number of several cells, as a text to copy."""
+    from pages.parts.release.quote import ask_quotation  # with the charts, which take a while
+
+    st.markdown(_("**Quote a change**"))
+    sources = "; ".join(citation(each.plan, each.manifest) for each in (later, earlier))
+    key = f"verify-change-{'-'.join(table)}"
+    ask_quotation(later, table, _("Source: {source}", source=sources), key=key, since=earlier)
 
 
 def _say_which(earlier: Published, later: Published) -> None:
