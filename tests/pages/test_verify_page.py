@@ -15,6 +15,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.bundle import signature
 from dpengine.bundle.write import pack
 from dpengine.charts import figures
+from dpengine.combine import combine
 from dpengine.release import Release, release
 from dpengine.results.preview import preview
 from dpengine.results.spans import decimals_of
@@ -187,6 +188,25 @@ def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
     assert "From **Small**, published on " in words(at)
     assert "published later" not in words(at)
     assert f"{shown['beyond_noise'].sum()} of {len(shown)} changes are beyond the noise" in words(at)
+    (chart,) = (each for each in at.get("plotly_chart") if "verify-changes" in each.proto.id)
+    first = shown.iloc[0]
+    assert f"{first['Sex at birth']}, {first['region']}" in chart.proto.spec
+
+
+def test_the_change_of_several_cells_is_quoted_with_both_sources(finished: Release) -> None:
+    later = preview(finished.plan.model_copy(update={"dataset": "later", "epsilon": Fraction(50)}))
+    at = page(pack(later))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", finished.bundle).run()
+    at.selectbox(key="verify_changes").set_value(("sex", "region")).run()
+    at.multiselect(key="verify-change-sex-region-region").set_value([0, 1]).run()
+    region = {"region": finished.plan.column("region").labels[:2]}
+    text = next(each.value for each in at.code if "published on" in each.value)
+    change = combine(later, region, since=finished)
+    assert f": {int(change.value):,} (95 % interval: {change.low:,} to {change.high:,})" in text
+    assert all(each.release_id in text for each in (finished, later))
+    at.toggle(key="verify-change-sex-region-relative").set_value(True).run()
+    assert not at.exception
+    assert any(", compared with Small, published on " in each.value for each in at.code)
 
 
 def test_a_column_may_be_called_like_those_of_a_comparison() -> None:

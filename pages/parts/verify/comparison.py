@@ -19,7 +19,9 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.shared.demo import file_box
+from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
+from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import plain
 from pages.parts.verify.verified_file import verified
 
@@ -132,9 +134,14 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
             n=number(beyond), all=number(len(frame)), chance=number(round(len(frame) / 20)),
         )
     )  # fmt: skip
-    from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
+    from dpengine.charts.changes import changes_drawing  # charts take a while to load
+    from pages.parts.release.chart import in_readers_words, show_chart
 
     digits = 0 if chosen == "count" else _digits(frame)
+    if table:
+        drawing, alt = changes_drawing(later.plan, table, frame, words[chosen], digits=digits, dark=is_dark())
+        show_chart(drawing, alt, "verify-changes-chart", "verify-changes")
+        picture_buttons("verify-changes-chart", _("Changes of {table}", table=heading_of(later.plan, table)))
     shown = in_readers_words(frame.round(digits), later.plan, table)
     show_numbers(shown, _columns(digits), alt=_("Changes from the earlier release to the later one"))
 
