@@ -26,6 +26,7 @@ __all__ = ["ChangeCells", "changes_drawing"]
 
 MAX_ROWS = 30  # of a chart that can be read
 MAX_NAMED = 3  # changes that the description for readers who do not see the chart names
+MAX_TICKS = 5  # numbers below a chart: names of cells are long, and leave less room on a phone
 ROOM = 0.04  # of an axis, beyond the ends of intervals
 
 
@@ -87,7 +88,9 @@ def changes_drawing(
     beyond = int(frame["beyond_noise"].sum())
     facts = plural("{n} change is beyond the noise.", "{n} changes are beyond the noise.", beyond)
     alt = " ".join([f"{title}.", facts, *_named(cells, min(beyond, MAX_NAMED))])
-    return styled(span_chart([cells], dark), title, dark), alt
+    drawn = span_chart([cells], dark)
+    few = {"xaxis": drawn.layout["xaxis"] | {"nticks": MAX_TICKS}}
+    return styled(drawn._replace(layout={**drawn.layout, **few}), title, dark), alt
 
 
 def _named(cells: ChangeCells, most: int) -> Sequence[str]:

@@ -67,9 +67,9 @@ def _offer_change(earlier: Published, later: Published, table: Columns) -> None:
     from pages.parts.release.quote import ask_quotation  # with the charts, which take a while
 
     st.markdown(_("**Quote a change**"))
-    sources = "; ".join(citation(each.plan, each.manifest) for each in (later, earlier))
+    sources = "\n".join(_("Source: {source}", source=citation(each.plan, each.manifest)) for each in (later, earlier))
     key = f"verify-change-{'-'.join(table)}"
-    ask_quotation(later, table, _("Source: {source}", source=sources), key=key, since=earlier)
+    ask_quotation(later, table, sources, key=key, since=earlier)
 
 
 def _say_which(earlier: Published, later: Published) -> None:
