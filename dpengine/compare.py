@@ -20,16 +20,17 @@ from dpengine.array_types import Columns
 from dpengine.comparable import NotCompared, differences, shared_labels, shared_names, why_not
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, published
-from dpengine.results.published_columns import published_name
+from dpengine.results.published_columns import measures, published_name
 from dpengine.results.views.published import PublishedTables
+from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "COLUMNS", "NotCompared", "Readable", "check_different", "compare", "decimals", "largest_first", "least_change",
-    "not_compared", "read", "shared_tables",
+    "COLUMNS", "NotCompared", "Readable", "check_different", "compare", "decimals",
+    "decimals_of_changes", "largest_first", "least_change", "not_compared", "number_headings", "read", "shared_tables",
 ]  # fmt: skip
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
@@ -122,6 +123,25 @@ def decimals(low: float, high: float) -> int:
     sizes = [abs(end) for end in (low, high) if end] if low < high else []
     places = [1 - _leading((high - low) / 2), *(-_leading(size) for size in sizes)] if sizes else [0]
     return min(MAX_DECIMALS, max(0, *places))
+
+
+def decimals_of_changes(changes: pd.DataFrame) -> int:
+    """Return with how many decimals changes are shown: as a typical interval needs them.
+
+    An end that excludes 0 does not look like 0.
+    """
+    width = float((changes["high"] - changes["low"]).median())
+    ends = changes.loc[changes["beyond_noise"], ["low", "high"]].abs().to_numpy()
+    nearest = float(ends.min()) if ends.size else 0.0
+    return decimals(nearest, nearest + width)
+
+
+def number_headings(plan: Plan, table: Columns) -> dict[str, str]:
+    """Return the numbers of a table that may be compared, in words for readers, by name."""
+    published = measures(plan, plan.by_columns[frozenset(table)])
+    named = {name: heading for each in published
+             for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
+    return {"count": _("count"), **named}
 
 
 def largest_first(changes: pd.DataFrame) -> pd.DataFrame:

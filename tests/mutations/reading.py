@@ -556,6 +556,27 @@ FAULTS = [
     ),
     # Changes from one release to the next
     Fault(
+        "a chart of changes shows those within the noise as if they were known",
+        "dpengine/charts/changes.py",
+        'self.value, ~first["beyond_noise"].to_numpy(bool)',
+        'self.value, first["beyond_noise"].to_numpy(bool) & False',
+        "tests/charts/test_changes.py::test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise",
+    ),
+    Fault(
+        "an interval that says nothing hides all others in a chart of changes",
+        "dpengine/charts/changes.py",
+        "chosen = np.ones_like(self.noisy) if self.noisy.all() else ~self.noisy",
+        "chosen = np.ones_like(self.noisy)",
+        "tests/charts/test_changes.py::test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise",
+    ),
+    Fault(
+        "a page of changes lists them in the order of the table",
+        "dpengine/changes_page.py",
+        'ordered = largest_first(of_one.drop(columns="number"))',
+        'ordered = of_one.drop(columns="number")',
+        OF_COMPARE + "::test_a_page_of_the_changes_begins_with_the_largest",
+    ),
+    Fault(
         "a change is as uncertain as the later number alone",
         COMPARE,
         "np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))",

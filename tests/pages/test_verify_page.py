@@ -16,6 +16,7 @@ from dpengine.bundle import signature
 from dpengine.bundle.write import pack
 from dpengine.charts import figures
 from dpengine.combine import combine
+from dpengine.compare import decimals_of_changes
 from dpengine.release import Release, release
 from dpengine.results.preview import preview
 from dpengine.results.spans import decimals_of
@@ -24,7 +25,6 @@ from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, percent_at_most
 from pages.parts.shared.figures import FigureOfDrawing
-from pages.parts.verify import comparison
 from tests.bundles import members_of, zipped
 from tests.plans import PAY
 
@@ -258,8 +258,8 @@ def test_a_change_beyond_the_noise_has_no_end_that_looks_like_0() -> None:
     frame = pd.DataFrame(
         {"low": [-80.0, 0.3, -300.0], "high": [45.0, 125.4, 0.0], "beyond_noise": [False, True, False]}
     )
-    assert comparison._digits(frame) == 1
-    assert comparison._digits(frame.drop(1)) == 0
+    assert decimals_of_changes(frame) == 1
+    assert decimals_of_changes(frame.drop(1)) == 0
 
 
 def test_what_is_not_compared_is_listed(finished: Release) -> None:
