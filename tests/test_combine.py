@@ -371,6 +371,6 @@ def test_a_ratio_in_words_has_the_end_nearer_to_0_first_and_says_if_it_may_be_ei
     for numbers, words in (
         ((12.0, 8.0, 16.0), "12.0 % more (95 % interval: 8.0 % to 16.0 % more)"),
         ((-12.0, -16.0, -8.0), "12.0 % less (95 % interval: 8.0 % to 16.0 % less)"),
-        ((2.0, -3.0, 7.0), "2.0 % more (95 % interval: 3.0 % less to 7.0 % more)"),
+        ((2.0, -3.0, 7.0), "2 % more (95 % interval: 3 % less to 7 % more)"),
     ):
         assert words in quotation_of_several(of, numbers, {"town": "A"}, **more)
