@@ -2,10 +2,11 @@
 
     python benchmarks/combine.py [--releases 5] [--epsilons 0.1,1,10] [--tables census,rand,…] [--numbers 100]
 
-For each table and strategy of benchmarks/replicates.py and each ε: the part of random sums of cells, percentages and
-differences (`dpengine.combine`) whose 95 % interval holds the true number, and the median of the half-width over what
-95 % of the errors are within. The last lines are of simulated pay, by sector, grade and region: means, sums, and
-differences of means.
+For each table and strategy of benchmarks/replicates.py and each ε: the part of random sums of cells, percentages,
+differences and ratios (`dpengine.combine`) whose 95 % interval holds the true number, and the median of the half-width
+over what 95 % of the errors are within. Changes are from an earlier release, of two thirds of the people. A ratio to
+what may be 0 is refused, which counts as saying nothing. The last lines are of simulated pay, by sector, grade and
+region: means, sums, and differences and ratios of means.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +29,15 @@ import replicates
 import dpengine as dpe
 from dpengine.combine import Combined, Selection, combine
 from dpengine.measure.strategy import decide
+from dpengine.measure.strategy_base import Strategy
 from dpengine.results.result import Result, payload_of
 
 chance = np.random.default_rng(1)
 HIDDEN = 99.999  # points: an interval that says nothing
 Truth = Callable[[Selection], float]
 Outcome = tuple[Combined, float]
+REFUSED = Combined(np.nan, -np.inf, np.inf, ())
+EARLIER = 2 / 3  # of the people, in the release with which another is compared
 
 
 def selection(plan: dpe.Plan, table: tuple[str, ...], most: int = 2) -> dict[str, list[str]]:
@@ -50,7 +55,18 @@ def codes_of(plan: dpe.Plan, chosen: Selection) -> dict[str, list[int]]:
     return {name: [plan.column(name).labels.index(label) for label in labels] for name, labels in chosen.items()}
 
 
-def of_counts(made: Result, truth: Truth, numbers: int) -> Iterator[tuple[str, Outcome]]:
+def percent_more(combined: Callable[[], Combined], one: float, other: float) -> Iterator[Outcome]:
+    """Yield by how many percent a number is more than another, with the truth, if there is one."""
+    if other > 0:
+        try:
+            yield combined(), 100 * (one / other - 1)
+        except dpe.ReleaseError:
+            yield REFUSED, 100 * (one / other - 1)
+
+
+def of_counts(
+    made: Result, truth: Truth, earlier: Result, truth_before: Truth, numbers: int
+) -> Iterator[tuple[str, Outcome]]:
     """Yield combined counts with the true ones."""
     plan = made.plan
     for _ in range(numbers):
@@ -58,9 +74,20 @@ def of_counts(made: Result, truth: Truth, numbers: int) -> Iterator[tuple[str, O
         one, other = selection(plan, table), selection(plan, table)
         yield "sum", (combine(made, one), truth(one))
         yield "difference", (combine(made, one, minus=other), truth(one) - truth(other))
+        for each in percent_more(partial(combine, made, one, minus=other, relative=True), truth(one), truth(other)):
+            yield "ratio", each
+        yield "change", (combine(made, one, since=earlier), truth(one) - truth_before(one))
+        changed = partial(combine, made, one, since=earlier, relative=True)
+        for each in percent_more(changed, truth(one), truth_before(one)):
+            yield "change in percent", each
         group = {name: labels for name, labels in other.items() if name not in one}
         if whole := truth(group):
-            yield "percentage", (combine(made, one, of=group), 100 * truth({**group, **one}) / whole)
+            percentage = 100 * truth({**group, **one}) / whole
+            yield "percentage", (combine(made, one, of=group), percentage)
+            third = {name: selection(plan, (name,))[name] for name in one}
+            with_third = partial(combine, made, one, of=group, minus=third, relative=True)
+            for each in percent_more(with_third, percentage, 100 * truth({**group, **third}) / whole):
+                yield "ratio of percentages", each
 
 
 def of_pay(epsilon: str, releases: int, numbers: int) -> Iterator[tuple[str, Outcome]]:
@@ -92,12 +119,16 @@ def of_pay(epsilon: str, releases: int, numbers: int) -> Iterator[tuple[str, Out
                 yield "sum of pay", (combine(made, one, sum="pay"), of(one).sum())
                 difference = combine(made, one, minus=other, mean="pay")
                 yield "difference of means", (difference, of(one).mean() - of(other).mean())
+                ratio = partial(combine, made, one, minus=other, mean="pay", relative=True)
+                for each in percent_more(ratio, of(one).mean(), of(other).mean()):
+                    yield "ratio of means", each
 
 
 def line(name: str, outcomes: list[Outcome], widest: float) -> str:
     """Return how often intervals held the truth, and how wide they were."""
     informative = [(each, truth) for each, truth in outcomes if each.high - each.low < widest]
-    held = np.mean([each.low - 1e-9 <= truth <= each.high + 1e-9 for each, truth in outcomes])
+    given = [(each, truth) for each, truth in outcomes if each is not REFUSED]
+    held = np.mean([each.low - 1e-9 <= truth <= each.high + 1e-9 for each, truth in given]) if given else np.nan
     ratios = [abs(each.value - truth) / max((each.high - each.low) / 2, 1e-9) for each, truth in informative]
     ratio = 1 / np.quantile(ratios, 0.95) if ratios else np.nan
     silent = 1 - len(informative) / len(outcomes)
@@ -123,21 +154,27 @@ def main() -> None:
         for what, (plan, codes, sizes) in replicates.cases(epsilon, {*given.tables.split(",")}):
             way, names = decide(plan), [*sizes]
 
-            def truth(
-                chosen: Selection, codes: np.ndarray = codes, plan: dpe.Plan = plan, names: list[str] = names
-            ) -> float:
-                kept = np.ones(len(codes), dtype=bool)
-                for name, places in codes_of(plan, chosen).items():
-                    kept &= np.isin(codes[:, names.index(name)], places)
-                return float(kept.sum())
+            def truth_of(codes: np.ndarray, plan: dpe.Plan = plan, names: list[str] = names) -> Truth:
+                def truth(chosen: Selection) -> float:
+                    kept = np.ones(len(codes), dtype=bool)
+                    for name, places in codes_of(plan, chosen).items():
+                        kept &= np.isin(codes[:, names.index(name)], places)
+                    return float(kept.sum())
 
-            def exact(
-                tables: list[list[str]], codes: np.ndarray = codes, sizes: dict[str, int] = sizes
-            ) -> list[np.ndarray]:
-                return [accuracy.counts(codes, sizes, tuple(each)) for each in tables]
+                return truth
 
-            made = (Result.from_bytes(payload_of(way.plan, way.measure(exact))[2]) for _ in range(given.releases))
-            outcomes = [each for one in made for each in of_counts(one, truth, given.numbers)]
+            def drawn(codes: np.ndarray, way: Strategy = way, sizes: dict[str, int] = sizes) -> Result:
+                def exact(tables: list[list[str]]) -> list[np.ndarray]:
+                    return [accuracy.counts(codes, sizes, tuple(each)) for each in tables]
+
+                return Result.from_bytes(payload_of(way.plan, way.measure(exact))[2])
+
+            before = codes[chance.random(len(codes)) < EARLIER]
+            outcomes = [
+                each
+                for _ in range(given.releases)
+                for each in of_counts(drawn(codes), truth_of(codes), drawn(before), truth_of(before), given.numbers)
+            ]
             show(f"ε = {epsilon:>4} {what}", outcomes)
         show(f"ε = {epsilon:>4} pay", of_pay(epsilon, given.releases, given.numbers))
 

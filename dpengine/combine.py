@@ -1,4 +1,4 @@
-"""Combine cells of a published table into one number with a 95 % interval: a sum, a percentage, a mean or a difference.
+"""Combine cells of a published table into one number with a 95 % interval, and compare two such numbers.
 
 Only published numbers are used, so this costs nothing. Intervals of single cells cannot be added up, since their errors
 depend on each other. The error of a sum of cells is instead that of the same sum in the release's replicates, which are
@@ -6,15 +6,14 @@ its tables with fresh errors of the same distribution (`replicates.draw`).
 
 A percentage or a mean is a ratio of two such sums, with the interval of `percentages` (Fieller 1954, "Some problems in
 interval estimation", Journal of the Royal Statistical Society B 16, 175-185). A mean is taken as the
-ratio of people's amounts above the lower bound to what these can be at most. A difference follows from two intervals
-and the correlation of their errors (Zou and Donner 2008, "Construction of confidence limits about effect measures",
-Statistics in Medicine 27, 1693-1702).
+ratio of people's amounts above the lower bound to what these can be at most. Two numbers of one release are compared
+with the correlation of their errors, and those of two releases as independent ones (`noisy_number`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -22,10 +21,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
-from dpengine.compare import Readable, read
+from dpengine.comparable import labels_left_out, shared_names
+from dpengine.compare import Readable, check_different, least_change, read, shared_tables
 from dpengine.errors import ReleaseError
 from dpengine.export import Published
-from dpengine.percentages import ends_of_ratio
+from dpengine.noisy_number import NoisyNumber, correlation, from_replicates, part_of_group
 from dpengine.replicates import Basis, basis_from, basis_of, replicate
 from dpengine.replicates.draw import replicate_amounts
 from dpengine.results.result import Result
@@ -34,15 +34,15 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of, shown_labels
 from dpengine.translation.catalogue import _, some_of
 
-__all__ = ["HALF_WIDTH", "Combined", "Selection", "Statistic", "combine", "in_files"]
+__all__ = ["Combined", "Selection", "Statistic", "combine", "in_files"]
 
-HALF_WIDTH = 2.1  # root mean square errors of replicates: 1.96 or, for Laplace noise, 2.12, and room for 50 draws
 MAX_TABLES = 5  # tables that an error names
 
 EXAMPLE = '{"region": ["North", "South"]}'
 
 Selection: TypeAlias = Mapping[str, "str | Sequence[str]"]
 _Labels: TypeAlias = Mapping[str, Sequence[str]]
+_Tables: TypeAlias = Published | Result
 Statistic: TypeAlias = Literal["count", "percent", "mean", "sum"]
 
 
@@ -62,6 +62,8 @@ def combine(
     *,
     of: Selection | None = None,
     minus: Selection | None = None,
+    since: Readable | Result | None = None,
+    relative: bool = False,
     mean: str | None = None,
     sum: str | None = None,
 ) -> Combined:
@@ -70,16 +72,21 @@ def combine(
     `where` names one label, or several, of some columns, as in the files or in words for readers; of the other columns,
     all count. With `of`, the number is the
     percentage of the people in those cells who are also in `where`. With `mean` or `sum`, it is the mean or the sum of
-    that amount over the people whose amount is known. With `minus`, it is the difference to the same number of other
-    cells. `release` is a file, which is verified first, a `Release`, or what `published` returned.
+    that amount over the people whose amount is known. `release` is a file, which is verified first, a `Release`, or
+    what `published` returned.
 
-    The numbers are those of the smallest published table that has all the columns. A count is the sum of its whole
+    With `minus`, it is the difference to the same number of other cells; with `since`, to the same number in an earlier
+    release. If `relative`, this difference is in percent of the number that is subtracted: 12 if there are 112
+    instead of 100.
+
+    The numbers are those of the smallest published table that has all the columns; with `since`, of those tables that
+    `compare` compares. A count is the sum of its whole
     counts. If the group of a percentage, or of a mean, is no larger than its noise, the interval holds all possible
     values, and a percentage of a group whose published count is 0 is NaN. Intervals are about the noise: what chance
     did in a survey's sample comes on top.
 
-    Raises `ReleaseError` if the file is not whole, no table has the columns, a label is unknown, or the release has no
-    replicates.
+    Raises `ReleaseError` if a file is not whole, no table has the columns, a label is unknown or stands for something
+    else in the earlier release, a release has no replicates, or a difference is relative to a number that may be 0.
 
     >>> import dpengine as dpe
     >>> towns = dpe.Category(name="town", values=["A", "B", "C"], other=False, missing=False)
@@ -91,48 +98,49 @@ def combine(
     """
     if (of is not None) + (mean is not None) + (sum is not None) > 1:
         raise ReleaseError(_("ask for a percentage, a mean or a sum: only one of them at once"))
-    tables = release if isinstance(release, Result) else read(release)
+    if minus is not None and since is not None:
+        raise ReleaseError(_("compare with other cells or with an earlier release: only one of them at once"))
+    if relative and minus is None and since is None:
+        raise ReleaseError(_("say with which cells, or with which earlier release, the number is compared"))
+    tables = _opened(release)
     amount = mean if sum is None else sum
     kind: Statistic = "percent" if of is not None else "mean" if mean else "sum" if sum else "count"
     wanted = [_labels(tables.plan, each) for each in (where, of or {}, minus or {})]
+    if since is not None:
+        return _since(tables, _opened(since), kind, amount, wanted[:2], relative=relative)
     cells = _Cells(tables, _table_for(tables.plan, wanted, kind, amount), amount)
-    if minus is None and (published := cells.published(kind, wanted[0])) is not None:
-        return published
-    number = cells.number(kind, *wanted[:2])
     if minus is None:
-        return number.rounded(cells.table, least=-math.inf if kind == "sum" else 0, whole=kind == "count")
-    other = cells.number(kind, wanted[2], wanted[1])
-    return number.less(other).rounded(cells.table, least=-math.inf, whole=kind == "count")
+        return cells.published(kind, wanted[0]) or cells.rounded(kind, cells.number(kind, *wanted[:2]))
+    number, other = cells.number(kind, *wanted[:2]), cells.number(kind, wanted[2], wanted[1])
+    return cells.compared(kind, number, other, correlation(number, other), relative=relative)
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A published value, the ends of the interval of its estimate, and the errors of the estimate in the replicates."""
+def _since(
+    later: _Tables, earlier: _Tables, kind: Statistic, amount: str | None, wanted: Sequence[_Labels], *, relative: bool
+) -> Combined:
+    """Return the change of a number from an earlier release; errors of two releases are independent.
 
-    value: float
-    estimate: float
-    low: float
-    high: float
-    errors: Floats
-
-    def less(self, other: _Number) -> _Number:
-        """Return the difference of two numbers: Zou and Donner's interval with the correlation of their errors."""
-        size = math.sqrt(float((self.errors**2).sum() * (other.errors**2).sum()))
-        both = float((self.errors * other.errors).sum()) / size if size else 0.0
-
-        def distance(one: float, two: float) -> float:
-            return math.sqrt(max(0.0, one**2 + two**2 - 2 * both * one * two))
-
-        estimate = self.estimate - other.estimate
-        below = distance(self.estimate - self.low, other.high - other.estimate)
-        above = distance(self.high - self.estimate, other.estimate - other.low)
-        errors = self.errors - other.errors
-        return _Number(self.value - other.value, estimate, estimate - below, estimate + above, errors)
-
-    def rounded(self, table: Columns, *, least: float, whole: bool) -> Combined:
-        """Return the number with an interval that contains its value, from `least` on; ends of counts are whole."""
-        low, high = (math.floor(self.low), math.ceil(self.high)) if whole else (self.low, self.high)
-        return Combined(self.value, max(least, min(low, self.value)), max(high, self.value), table)
+    A single cell has the same interval as in `compare`.
+    """
+    check_different(_release_id(earlier), _release_id(later))
+    plans = earlier.plan, later.plan
+    table = _table_of_both(earlier, later, wanted, kind, amount)
+    for name, labels in (each for chosen in wanted for each in chosen.items()):
+        apart = dict(labels_left_out(*plans, name))
+        for label in labels:
+            if label in apart:
+                raise ReleaseError(
+                    _("{name!r} has no cell {label!r} that stands for the same in both releases: {reason}",
+                      name=name, label=label, reason=apart[label])
+                )  # fmt: skip
+    before, after = (_Cells(each, each.plan.by_columns[frozenset(table)], amount) for each in (earlier, later))
+    single = [each.published(kind, wanted[0]) for each in (before, after)]
+    if (old := single[0]) is not None and (new := single[1]) is not None:
+        numbers = [NoisyNumber(each.value, each.value, each.low, each.high) for each in (old, new)]
+        least = least_change(earlier, later, table) if kind == "count" and not relative else 0.0
+    else:
+        numbers, least = [each.number(kind, *wanted) for each in (before, after)], 0.0
+    return after.compared(kind, numbers[1], numbers[0], 0.0, relative=relative, least=least)
 
 
 class _Cells:
@@ -155,7 +163,7 @@ class _Cells:
             float(value), float(numbers[f"{name}low"][cell]), float(numbers[f"{name}high"][cell]), self.table
         )
 
-    def number(self, kind: Statistic, where: _Labels, of: _Labels) -> _Number:
+    def number(self, kind: Statistic, where: _Labels, of: _Labels) -> NoisyNumber:
         """Return a number of the cells in `where`, or in both `where` and `of`."""
         chosen = _both(self._plan, where, of)
         if kind == "count":
@@ -163,6 +171,35 @@ class _Cells:
         if kind == "percent":
             return self._percent(chosen, of)
         return self._of_amount(kind, chosen)
+
+    def rounded(self, kind: Statistic, number: NoisyNumber) -> Combined:
+        """Return a number of cells with an interval that contains its value; ends of counts are whole."""
+        return self._within(number, 0 if kind in ("count", "percent") else -math.inf, whole=kind == "count")
+
+    def compared(
+        self,
+        kind: Statistic,
+        one: NoisyNumber,
+        other: NoisyNumber,
+        together: float,
+        *,
+        relative: bool,
+        least: float = 0,
+    ) -> Combined:
+        """Return the difference of two numbers whose errors correlate so, or in percent of the other if `relative`.
+
+        The ends of its interval are at least `least` apart from it.
+        """
+        if not relative:
+            number = self._within(one.less(other, together), -math.inf, whole=kind == "count")
+            low, high = min(number.low, number.value - least), max(number.high, number.value + least)
+            return Combined(number.value, low, high, self.table)
+        negative = self._amount is not None and self._plan.amount(self._amount).low < 0
+        return self._within(one.percent_more(other, together), -math.inf if negative else -100, whole=False)
+
+    def _within(self, number: NoisyNumber, least: float, *, whole: bool) -> Combined:
+        low, high = (math.floor(number.low), math.ceil(number.high)) if whole else (number.low, number.high)
+        return Combined(number.value, max(least, min(low, number.value)), max(high, number.value), self.table)
 
     @cached_property
     def _basis(self) -> Basis:
@@ -179,31 +216,27 @@ class _Cells:
         """The people whose amount is known, and their sum, as `_draws`."""
         return replicate_amounts(self._basis)(self.table)
 
-    def _count(self, chosen: _Labels) -> _Number:
-        value = float(self._picked(self._whole[None], chosen)[0])
-        drawn = self._picked(self._draws, chosen)
-        reach = _reach(drawn)
-        return _Number(value, drawn[0], drawn[0] - reach, drawn[0] + reach, drawn[1:] - drawn[0])
+    def _count(self, chosen: _Labels) -> NoisyNumber:
+        return from_replicates(float(self._picked(self._whole[None], chosen)[0]), self._picked(self._draws, chosen))
 
-    def _percent(self, chosen: _Labels, of: _Labels) -> _Number:
+    def _percent(self, chosen: _Labels, of: _Labels) -> NoisyNumber:
         cell, group = (self._picked(self._draws, each) for each in (chosen, of))
         part, whole = (float(self._picked(self._whole[None], each)[0]) for each in (chosen, of))
-        ratio = _ratio(cell, group)
+        ratio = part_of_group(cell, group)
         value = 100 * part / whole if whole else math.nan
-        return _Number(value, 100 * ratio.estimate, 100 * ratio.low, 100 * ratio.high, 100 * ratio.errors)
+        return NoisyNumber(value, 100 * ratio.estimate, 100 * ratio.low, 100 * ratio.high, 100 * ratio.errors)
 
-    def _of_amount(self, kind: Statistic, chosen: _Labels) -> _Number:
+    def _of_amount(self, kind: Statistic, chosen: _Labels) -> NoisyNumber:
         assert self._amount is not None
         drawn = self._draws_of_amount
         known, total = (self._picked(drawn[f"{each}_{self._amount}"], chosen) for each in ("known", "sum"))
         if kind == "sum":
-            reach = _reach(total)
-            return _Number(total[0], total[0], total[0] - reach, total[0] + reach, total[1:] - total[0])
+            return from_replicates(total[0], total)
         amount = self._plan.amount(self._amount)
         low, width = float(amount.low), float(amount.high - amount.low)
-        ratio = _ratio((total - low * known) / width, known)
+        ratio = part_of_group((total - low * known) / width, known)
         estimate, least, most = (low + width * each for each in (ratio.estimate, ratio.low, ratio.high))
-        return _Number(estimate, estimate, least, most, width * ratio.errors)
+        return NoisyNumber(estimate, estimate, least, most, width * ratio.errors)
 
     @cached_property
     def _whole(self) -> Floats:
@@ -220,22 +253,12 @@ class _Cells:
         return picked
 
 
-def _reach(drawn: Floats) -> float:
-    """Return the half-width of the interval of an estimate; `drawn` are the estimate and its replicates."""
-    return HALF_WIDTH * math.sqrt(float(((drawn[1:] - drawn[0]) ** 2).mean()))
+def _opened(release: Readable | Result) -> _Tables:
+    return release if isinstance(release, Result) else read(release)
 
 
-def _ratio(cell: Floats, group: Floats) -> _Number:
-    """Return the ratio, from 0 to 1, of two estimates, each with its replicates; errors are those of a small change."""
-    errors = [each[1:] - each[0] for each in (cell, group)]
-    shared = HALF_WIDTH**2 * float((errors[0] * errors[1]).mean())
-    reaches = [np.full((1, 1), _reach(each)) for each in (cell, group)]
-    both = [np.full((1, 1), shared)] * 2
-    ends = ends_of_ratio(cell[:1, None], group[:1, None], [reaches[0]] * 2, [reaches[1]] * 2, both)
-    low, high = (float(each[0, 0]) for each in ends)
-    estimate = min(max(cell[0] / group[0], low), high) if group[0] > 0 else (low + high) / 2
-    size = max(group[0], float(reaches[1][0, 0]), np.finfo(float).tiny)
-    return _Number(estimate, estimate, low, high, (errors[0] - estimate * errors[1]) / size)
+def _release_id(release: _Tables) -> str:
+    return release.release_id if isinstance(release, Result) else str(release.manifest["release_id"])
 
 
 def _labels(plan: Plan, selection: Selection) -> _Labels:
@@ -295,14 +318,13 @@ def _both(plan: Plan, where: _Labels, of: _Labels) -> _Labels:
 
 def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: str | None) -> Columns:
     """Return the smallest published table with all columns of which cells are chosen, and with the amount's numbers."""
-    if plan.tallied:
-        raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
-    needed = dict.fromkeys(name for each in wanted for name in each)
-    having = [table for table in (*plan.marginals, ()) if {*needed} <= {*table}]
+    _check_rows(plan)
+    having = _with_columns((*plan.marginals, ()), wanted)
     if amount is not None:
         published = plan.means if kind == "mean" else plan.sums
         having = [table for table in having if amount in published(table)]
     if not having:
+        needed = _columns(wanted)
         what = _("no published table has all of these columns: {columns}; published are: {tables}",
                  columns=some_of(needed), tables=some_of(map(name_of, plan.marginals), MAX_TABLES))  # fmt: skip
         if amount is not None:
@@ -310,3 +332,34 @@ def _table_for(plan: Plan, wanted: Sequence[_Labels], kind: Statistic, amount: s
                      amount=amount, columns=some_of(needed) or "()")  # fmt: skip
         raise ReleaseError(what)
     return min(having, key=plan.cells)
+
+
+def _table_of_both(
+    earlier: _Tables, later: _Tables, wanted: Sequence[_Labels], kind: Statistic, amount: str | None
+) -> Columns:
+    """Return the smallest table that is compared, with all columns and numbers, as the later release names it."""
+    for each in (earlier, later):
+        _check_rows(each.plan)
+    having = _with_columns(shared_tables(earlier, later), wanted)
+    if amount is not None:
+        having = [each for each in having if f"{kind}_{amount}" in shared_names(earlier.plan, later.plan, each)]
+    if not having:
+        raise ReleaseError(
+            _("the releases have no table with this number, counted for the same unit, and these columns: {columns}",
+              columns=some_of(_columns(wanted)) or "()")
+        )  # fmt: skip
+    return min(having, key=later.plan.cells)
+
+
+def _check_rows(plan: Plan) -> None:
+    if plan.tallied:
+        raise ReleaseError(_("some tables of this release count distinct people, so cells cannot be added up"))
+
+
+def _with_columns(tables: Iterable[Columns], wanted: Sequence[_Labels]) -> list[Columns]:
+    return [table for table in tables if {*_columns(wanted)} <= {*table}]
+
+
+def _columns(wanted: Sequence[_Labels]) -> dict[str, None]:
+    """Return the columns of which cells are chosen, in order."""
+    return dict.fromkeys(name for each in wanted for name in each)

@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, plural, some_of
 
-__all__ = ["NotCompared", "differences", "named", "shared_labels", "shared_names", "why_not"]
+__all__ = ["NotCompared", "differences", "labels_left_out", "named", "shared_labels", "shared_names", "why_not"]
 
 NAMED = 5  # labels that are named one by one
 
@@ -69,7 +69,7 @@ def differences(first: Plan, second: Plan) -> Iterator[NotCompared]:
             yield NotCompared(_only_earlier(), table)
     for name in dict.fromkeys(name for table in compared for name in table):
         reasons: dict[str, list[str]] = defaultdict(list)
-        for label, reason in _labels_left_out(first, second, name):
+        for label, reason in labels_left_out(first, second, name):
             reasons[reason].append(label)
         yield from (NotCompared(reason, column=name, labels=(*each,)) for reason, each in reasons.items())
     for table in compared:
@@ -94,7 +94,7 @@ def why_not(first: Plan, second: Plan, table: Columns) -> str:
 
 def shared_labels(first: Plan, second: Plan, name: str) -> set[str]:
     """Return the labels of a column that both releases have, and that stand for the same in both."""
-    excluded = {label for label, _reason in _labels_left_out(first, second, name)}
+    excluded = {label for label, _reason in labels_left_out(first, second, name)}
     return {*second.column(name).labels} - excluded
 
 
@@ -129,7 +129,7 @@ def _counted(plan: Plan, table: Columns) -> str:
                   rows=rows)  # fmt: skip
 
 
-def _labels_left_out(first: Plan, second: Plan, name: str) -> Iterator[tuple[str, str]]:
+def labels_left_out(first: Plan, second: Plan, name: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a column that are in one release only, or stand for something else in each, and why."""
     before, after = (dict.fromkeys(plan.column(name).labels) for plan in (first, second))
     old, new = (_stand_for(plan, name) for plan in (first, second))

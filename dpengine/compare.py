@@ -20,16 +20,17 @@ from dpengine.array_types import Columns
 from dpengine.comparable import NotCompared, differences, shared_labels, shared_names, why_not
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, published
-from dpengine.results.published_columns import published_name
+from dpengine.results.published_columns import measures, published_name
 from dpengine.results.views.published import PublishedTables
+from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "COLUMNS", "NotCompared", "Readable", "compare", "decimals", "largest_first", "not_compared", "read",
-    "shared_tables",
+    "COLUMNS", "NotCompared", "Readable", "check_different", "compare", "decimals",
+    "decimals_of_changes", "largest_first", "least_change", "not_compared", "number_headings", "read", "shared_tables",
 ]  # fmt: skip
 
 COLUMNS = ("number", "before", "after", "change", "low", "high", "beyond_noise")  # after those of labels
@@ -72,8 +73,7 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
     Raises `ReleaseError` if a file is not whole, both are the same release, or they have nothing in common.
     """
     first, second = map(read, (before, after))
-    if first.manifest["release_id"] == second.manifest["release_id"]:
-        raise ReleaseError(_("both files are the same release; there is nothing to compare"))
+    check_different(first.manifest["release_id"], second.manifest["release_id"])
     shared = {frozenset(table): table for table in shared_tables(first, second)}
     wanted = [shared[each] for each in (shared if tables is None else map(frozenset, tables)) if each in shared]
     if not wanted:
@@ -81,6 +81,18 @@ def compare(before: Readable, after: Readable, tables: Iterable[Columns] | None 
         reasons = [f"{each}: {each.reason}" for each in differences(first.plan, second.plan)]
         raise ReleaseError("; ".join((problem, *reasons[:MAX_REASONS])))
     return {table: _changes(first, second, table) for table in wanted}
+
+
+def check_different(first: str, second: str) -> None:
+    """Raise `ReleaseError` if both names are of the same release."""
+    if first == second:
+        raise ReleaseError(_("both files are the same release; there is nothing to compare"))
+
+
+def least_change(first: PublishedTables, second: PublishedTables, table: Columns) -> float:
+    """Return how far, at least, the ends of the interval of a change are from it, in counts of this table."""
+    widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
+    return float(max(widths) >= NEARLY_EXACT)
 
 
 def shared_tables(first: PublishedTables, second: PublishedTables) -> list[Columns]:
@@ -111,6 +123,25 @@ def decimals(low: float, high: float) -> int:
     sizes = [abs(end) for end in (low, high) if end] if low < high else []
     places = [1 - _leading((high - low) / 2), *(-_leading(size) for size in sizes)] if sizes else [0]
     return min(MAX_DECIMALS, max(0, *places))
+
+
+def decimals_of_changes(changes: pd.DataFrame) -> int:
+    """Return with how many decimals changes are shown: as a typical interval needs them.
+
+    An end that excludes 0 does not look like 0.
+    """
+    width = float((changes["high"] - changes["low"]).median())
+    ends = changes.loc[changes["beyond_noise"], ["low", "high"]].abs().to_numpy()
+    nearest = float(ends.min()) if ends.size else 0.0
+    return decimals(nearest, nearest + width)
+
+
+def number_headings(plan: Plan, table: Columns) -> dict[str, str]:
+    """Return the numbers of a table that may be compared, in words for readers, by name."""
+    published = measures(plan, plan.by_columns[frozenset(table)])
+    named = {name: heading for each in published
+             for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
+    return {"count": _("count"), **named}
 
 
 def largest_first(changes: pd.DataFrame) -> pd.DataFrame:
@@ -159,8 +190,7 @@ def _changes(first: Published, second: Published, table: Columns) -> pd.DataFram
         down = np.hypot(np.maximum(new - new_low, 0), np.maximum(old_high - old, 0))
         up = np.hypot(np.maximum(new_high - new, 0), np.maximum(old - old_low, 0))
         if names == _COUNT:
-            widths = [each.half_width(each.plan.by_columns[frozenset(table)]) for each in (first, second)]
-            least = float(max(widths) >= NEARLY_EXACT)
+            least = least_change(first, second, table)
             down, up = (np.ceil(np.maximum(each, least)) for each in (down, up))
         low, high = change - down, change + up
         columns = (names[0], old, new, change, low, high, (low > 0) | (high < 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ import dpengine as dpe
 from dpengine.bundle.quotation import quotation_of_several
 from dpengine.bundle.write import pack
 from dpengine.cli.commands import main
-from dpengine.combine import Combined, _ratio, combine
+from dpengine.combine import Combined, combine
 from dpengine.lessons.success_rate import Rate
 from dpengine.measure.strategy import decide
+from dpengine.noisy_number import NoisyNumber, part_of_group
 from dpengine.results.result import Result, conclude
 from tests.binomial import within as holds_at_least
 from tests.plans import PAY
@@ -37,11 +39,11 @@ def plan(tables: list[Any], epsilon: str = "900", **fields: object) -> dpe.Plan:
                                     "strategy": "direct", **fields})  # fmt: skip
 
 
-def released(of: dpe.Plan) -> Result:
-    """Return a release of the people in `COUNTS`, without a ledger."""
+def released(of: dpe.Plan, counts: np.ndarray = COUNTS) -> Result:
+    """Return a release of the people in `COUNTS`, or of others, without a ledger."""
 
     def exact(table: tuple[str, ...]) -> np.ndarray:
-        whole = COUNTS.sum(axis=tuple(k for k, name in enumerate(NAMES) if name not in table))
+        whole = counts.sum(axis=tuple(k for k, name in enumerate(NAMES) if name not in table))
         left = [name for name in NAMES if name in table]
         return whole.transpose([left.index(name) for name in table])
 
@@ -49,12 +51,12 @@ def released(of: dpe.Plan) -> Result:
     return conclude(way.plan, way.measure(lambda tables: [exact(each) for each in tables]))
 
 
-def truth(where: Mapping[str, list[str]]) -> float:
+def truth(where: Mapping[str, list[str]], counts: np.ndarray = COUNTS) -> float:
     labels = (["A", "B"], ["yes", "no"], ["good", "bad", "none"])
     places = [
         [known.index(label) for label in where.get(name, known)] for name, known in zip(NAMES, labels, strict=True)
     ]
-    return float(COUNTS[np.ix_(*places)].sum())
+    return float(counts[np.ix_(*places)].sum())
 
 
 def test_without_noise_to_speak_of_numbers_are_exact() -> None:
@@ -124,7 +126,7 @@ def test_intervals_hold_at_least_93_in_100_and_are_not_much_too_wide(
 
 def test_a_part_of_a_group_that_noise_hides_may_be_anything() -> None:
     cell, group = np.array([5.0, 9.0, 1.0, 4.0, 6.0]), np.array([20.0, 31.0, 9.0, 30.0, 10.0])
-    hidden, clear = _ratio(cell, group), _ratio(cell + 20, group + 100)
+    hidden, clear = part_of_group(cell, group), part_of_group(cell + 20, group + 100)
     assert (hidden.low, hidden.high) == (0, 1)
     assert 0 < clear.low < 25 / 120 < clear.high < 0.4
 
@@ -216,3 +218,159 @@ def test_an_uncertain_number_is_not_quoted_as_if_it_were_known() -> None:
         (Combined(-3, -9, 4, ("town",)), {"minus": {"town": "B"}}, "-3 (95 % interval: -9 to 4)"),
     ):
         assert words in quotation_of_several(of, (number.value, number.low, number.high), {"town": "A"}, **more)
+
+
+def before_and_after(tables: list[Any], epsilon: str, counts: np.ndarray = COUNTS) -> tuple[Result, Result]:
+    """Return a release of half of the people, rounded up, and one of all of them, without a ledger."""
+    return released(plan(tables, epsilon), (counts + 1) // 2), released(plan(tables, epsilon), counts)
+
+
+def test_without_noise_to_speak_of_ratios_and_changes_are_exact() -> None:
+    old, new = before_and_after([["town", "answer"], ["change", "answer"]], "900")
+    some = {"answer": ["good", "none"], "town": "A"}
+    ratio = combine(new, some, minus={"town": "B"}, relative=True)
+    assert ratio.value == pytest.approx(100 * (570 / 110 - 1))
+    assert ratio.low <= ratio.value <= ratio.high < ratio.low + 10
+    change = combine(new, some, since=old)
+    assert (change.value, change.low <= 285 <= change.high) == (285, True)
+    assert combine(new, some, since=old, relative=True).value == pytest.approx(100)
+    share = {"of": {"town": "A"}, "since": old}
+    assert combine(new, some, **share).value == pytest.approx(0)
+    assert combine(new, some, relative=True, **share).value == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("where", "of", "minus"),
+    [
+        ({"town": ["A"]}, None, {"answer": ["none"]}),
+        ({"town": ["A"], "answer": ["good"]}, None, {"town": ["A"]}),  # errors of both go together
+        ({"answer": ["good", "none"], "town": ["A"]}, {"town": ["A"]}, {"answer": ["bad"]}),
+        ({"town": ["A"], "answer": ["good", "bad"]}, None, None),
+        ({"answer": ["good"]}, {"town": ["A"]}, None),
+        ({"town": ["A"], "answer": ["bad"]}, None, None),  # a single cell
+    ],
+)
+def test_intervals_of_ratios_and_changes_hold_at_least_93_in_100_and_are_not_much_too_wide(
+    where: dict[str, list[str]], of: dict[str, list[str]] | None, minus: dict[str, list[str]] | None
+) -> None:
+    """A change is from a release of half of the people. The test fails by chance as rarely as that of differences."""
+    tables: list[Any] = [["town", "answer"], ["town"]]
+
+    def true(cells: dict[str, list[str]], counts: np.ndarray = COUNTS) -> float:
+        return truth(cells, counts) if of is None else 100 * truth({**of, **cells}, counts) / truth(of, counts)
+
+    base = true(where, (COUNTS + 1) // 2) if minus is None else true(minus)
+    wanted = {False: true(where) - base, True: 100 * (true(where) / base - 1)}
+    found: dict[bool, list[Combined]] = {False: [], True: []}
+    for _ in range(2 * RELEASES):
+        old, new = before_and_after(tables, "1/2") if minus is None else (None, released(plan(tables, "1/2")))
+        for relative, numbers in found.items():
+            numbers.append(combine(new, where, of=of, minus=minus, since=old, relative=relative))
+    for relative, numbers in found.items():
+        missed = sum(not each.low <= wanted[relative] <= each.high for each in numbers)
+        assert holds_at_least(Rate(missed, len(numbers)), 0.07)
+        errors, widths = (
+            np.array([each.value - wanted[relative] for each in numbers]),
+            [n.high - n.low for n in numbers],
+        )
+        rounded = 0.0 if of is not None or relative else 1.0  # ends of counts are whole
+        assert np.mean(widths) / 2 < 2.8 * errors.std() + rounded
+
+
+def test_the_change_of_a_single_cell_is_that_which_compare_gives() -> None:
+    old, new = (dpe.published(pack(each)) for each in before_and_after([["town", "answer"]], "1"))
+    frame = dpe.compare(old, new)["town", "answer"]
+    for town, answer, *_before, change, low, high, _beyond in frame.drop(columns="number").to_numpy().tolist():
+        number = combine(new, {"town": town, "answer": answer}, since=old)
+        assert (number.value, number.low, number.high) == (change, low, high)
+
+
+def test_a_mean_below_0_has_an_interval_below_0_and_no_other_is_in_percent_of_it() -> None:
+    cold = {"name": "degrees", "kind": "amount", "from": -40, "to": 10, "missing": False}
+    town = {"name": "town", "kind": "category", "values": [*"ABC"], "other": False, "missing": False}
+    made = dpe.preview(
+        dpe.Plan.model_validate({"dataset": "d", "epsilon": 9, "columns": [town, cold], "rows_about": 20_000,
+                                 "tables": [{"columns": ["town"], "mean": ["degrees"]}]})
+    )  # fmt: skip
+    number = combine(made, {"town": ["A", "B"]}, mean="degrees")
+    assert number.low < number.value < number.high < 0
+    with pytest.raises(dpe.ReleaseError, match="may be 0"):
+        combine(made, {"town": "A"}, minus={"town": "B"}, mean="degrees", relative=True)
+
+
+def test_a_ratio_has_the_interval_of_fieller_on_either_side_of_0() -> None:
+    """Its ends are where cell − p·group is as far from 0 as its noise, worked out here by bisection."""
+    group = NoisyNumber(50, 50, 30, 70)
+    for estimate, together in ((40, 0.0), (40, 0.6), (10, -0.5), (-30, 0.3), (0, 0.0)):
+        ends = NoisyNumber(estimate, estimate, estimate - 12, estimate + 12).percent_more(group, together)
+        for end in (ends.low, ends.high):
+            p = 1 + end / 100
+            noise = math.sqrt(12**2 - 2 * p * together * 12 * 20 + p**2 * 20**2)
+            assert abs(estimate - p * 50) == pytest.approx(noise, rel=1e-6)
+        assert ends.low < ends.value < ends.high
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"relative": True}, "with which cells"),
+        ({"minus": {"town": "B"}, "since": b""}, "only one of them"),
+        ({"since": b""}, "no zip file|not a"),
+    ],
+)
+def test_what_cannot_be_set_side_by_side_is_refused(more: dict[str, Any], problem: str) -> None:
+    with pytest.raises(dpe.ReleaseError, match=problem):
+        combine(released(plan([["town", "answer"]])), {"answer": "good"}, **more)
+
+
+@pytest.mark.parametrize(("value", "low"), [(5, 0), (5, -1), (0, 1), (math.nan, 1)])
+def test_nothing_is_said_in_percent_of_what_may_be_0(value: float, low: float) -> None:
+    with pytest.raises(dpe.ReleaseError, match="may be 0"):
+        NoisyNumber(9, 9, 8, 10).percent_more(NoisyNumber(value, 5, low, 9), 0)
+
+
+def test_changes_are_of_what_stands_for_the_same_in_both_releases() -> None:
+    def made(values: list[str], **fields: object) -> Result:
+        town = {"name": "town", "kind": "category", "values": values}
+        one_of = [["town"]] if "tables" not in fields else fields.pop("tables")
+        given = {"dataset": "-".join(values), "epsilon": 9, "columns": [town, COLUMNS[1]], "tables": one_of, **fields}
+        return dpe.preview(dpe.Plan.model_validate(given))
+
+    old, new = made(["A", "B", "C"]), made(["A", "B", "D"])
+    assert combine(new, {"town": ["A", "B"]}, since=old).table == ("town",)
+    assert combine(new, {}, since=old).table == ()
+    for label, reason in (("D", "only in the later release"), ("(other)", "other values are declared")):
+        with pytest.raises(dpe.ReleaseError, match=f"that stands for the same in both releases: {reason}"):
+            combine(new, {"town": ["A", label]}, since=old)
+    with pytest.raises(dpe.ReleaseError, match="same release"):
+        combine(new, {"town": "A"}, since=new)
+    for other in (made(["A", "B"], tables=[["change"]]), made(["A", "B"], unit={"id": "who", "rows": 2})):
+        with pytest.raises(dpe.ReleaseError, match=r"no table with this number, .* and these columns: town"):
+            combine(new, {"town": "A"}, since=other)
+
+
+def test_the_command_tells_by_how_many_percent_a_number_changed(tmp_path: Path) -> None:
+    for name, made in zip(("old", "new"), before_and_after([["town", "answer"]], "900"), strict=True):
+        (tmp_path / f"{name}.zip").write_bytes(pack(made))
+    names = [str(tmp_path / f"{name}.zip") for name in ("new", "old")]
+    run = CliRunner().invoke
+    said = run(main, ["combine", names[0], "town=A", "--since", names[1]])
+    assert said.exit_code == 0, said.output
+    assert said.output.startswith("People, town: A, minus the same number in d, published on ")
+    assert ": 550 (95 % interval: 550 to 550)" in said.output
+    said = run(main, ["combine", names[0], "town=A", "--since", names[1], "--relative"])
+    assert "compared with d, published on " in said.output
+    assert ": 100.00 % more (95 % interval: " in said.output
+    said = run(main, ["combine", names[0], "town=B", "--minus", "town=A", "--relative"])
+    assert said.output.startswith("People, town: B, compared with town: A: 90.0")
+    assert " % less (95 % interval: " in said.output
+
+
+def test_a_ratio_in_words_has_the_end_nearer_to_0_first_and_says_if_it_may_be_either() -> None:
+    of, more = plan([["town"]]), {"minus": {"town": "B"}, "relative": True}
+    for numbers, words in (
+        ((12.0, 8.0, 16.0), "12.0 % more (95 % interval: 8.0 % to 16.0 % more)"),
+        ((-12.0, -16.0, -8.0), "12.0 % less (95 % interval: 8.0 % to 16.0 % less)"),
+        ((2.0, -3.0, 7.0), "2 % more (95 % interval: 3 % less to 7 % more)"),
+    ):
+        assert words in quotation_of_several(of, numbers, {"town": "A"}, **more)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +15,12 @@ from click.testing import CliRunner
 import dpengine as dpe
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.write import pack
+from dpengine.changes_page import changes_page
 from dpengine.cli.commands import main
 from dpengine.compare import compare, shared_tables
 from tests.plans import PAY
 
+PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
 TOWN = dpe.Category(name="town", values=["A", "B", "C"])
 
 
@@ -299,3 +303,35 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["compare", str(tmp_path / "old.zip"), str(tmp_path / "new.zip")])
     assert done.exit_code == 1
     assert done.stderr == "private-release: old.zip: the bundle cannot be read (No such file or directory)\n"
+
+
+def test_a_page_of_the_changes_has_a_chart_and_a_table_for_each_number_and_loads_nothing(tmp_path: Path) -> None:
+    files = [tmp_path / "old.zip", tmp_path / "new.zip"]
+    for file, values in zip(files, (["A", "B", "<i>"], ["A", "B", "<i>", "C"]), strict=True):
+        town = dpe.Category(name="town", values=values)
+        made = published(
+            plan(900, town, file.stem, language="de"),
+            "AAB" + "B" * 9 * (file.stem == "new"),
+            "y" * (12 if file.stem == "new" else 3),
+        )
+        file.write_bytes(made.content)
+    page = tmp_path / "changes.HTML"
+    done = CliRunner().invoke(main, ["compare", *map(str, files), "-o", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text("utf-8").replace(PLOTLY.read_text("utf-8"), "")
+    assert '<html lang="de">' in text
+    assert "old, veröffentlicht am " in text
+    assert text.count('class="chart"') == text.count('<table class="numbers">') == 3
+    assert re.search(
+        r'<tr><td>B</td><td class="number">1</td><td class="number">10</td><td class="number">\+9</td>', text
+    )
+    assert "&lt;i&gt;" in text
+    assert "<i>" not in text, "a label is no markup"
+    assert "<strong>town = C</strong>: nur in der späteren Veröffentlichung" in text
+    assert not re.search(r'(src|href)="(?!#)', text)
+
+
+def test_a_page_of_the_changes_begins_with_the_largest() -> None:
+    both = published(plan(900), "AAABBC", "yynnny"), published(plan(900, dataset="new"), "AABBBBBBC", "yynnnnnny")
+    text = changes_page(*both, compare(*both, [("town",)])).decode()
+    assert text.index("<td>B</td>") < text.index("<td>A</td>") < text.index("<td>C</td>")

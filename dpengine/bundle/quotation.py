@@ -16,7 +16,7 @@ from dpengine.spec.time_column import HOURS, Time
 from dpengine.spec.wording import counted_noun, shown_labels
 from dpengine.translation.catalogue import _, day, localised, mark, number, some_of
 
-__all__ = ["citation", "quotation", "quotation_of_several"]
+__all__ = ["citation", "quotation", "quotation_of_several", "release_in_words"]
 
 MAX_LABELS = 12  # of a column, that a quotation names
 
@@ -46,10 +46,14 @@ def quotation_of_several(
     *,
     of: Mapping[str, str | Sequence[str]] | None = None,
     minus: Mapping[str, str | Sequence[str]] | None = None,
+    since: str = "",
+    relative: bool = False,
     mean: str | None = None,
     sum: str | None = None,
 ) -> str:
     """Return a number that `combine` made of several cells, with the ends of its interval, in words.
+
+    `since` names the earlier release, if the number is the change since then.
 
     >>> sex = {"name": "sex", "kind": "category", "values": ["f", "m", "x"], "missing": False}
     >>> plan = Plan(dataset="d", epsilon=1, columns=[sex], tables=[["sex"]])
@@ -57,6 +61,8 @@ def quotation_of_several(
     'People, sex: f or x: 1,234 (95 % interval: 1,230 to 1,239)'
     >>> quotation_of_several(plan, (51.23, 51.0, 51.4), {"sex": "f"}, of={})
     'People, sex: f, in percent of all people: 51.23 (95 % interval: 51.00 to 51.40)'
+    >>> quotation_of_several(plan, (-12.0, -16.2, -8.1), {"sex": "f"}, minus={"sex": "m"}, relative=True)
+    'People, sex: f, compared with sex: m: 12.0 % less (95 % interval: 8.1 % to 16.2 % less)'
     """
     amount, everybody = mean or sum, _("all {unit}", unit=counted_noun(plan))
     what = counted_noun(plan)
@@ -67,20 +73,41 @@ def quotation_of_several(
     what = f"{what}, {cells or everybody}" if cells or amount else everybody
     if of is not None:
         what = _("{what}, in percent of {group}", what=what, group=_cells_in_words(plan, of) or everybody)
-    if minus is not None:
-        minus_same = (
-            mark("{what}, minus the same number for {others}")
-            if of is None
-            else mark("{what}, minus the same percentage for {others}, in percentage points")
-        )
-        what = _(minus_same, what=what, others=_cells_in_words(plan, minus) or everybody)
+    others = since or (None if minus is None else _cells_in_words(plan, minus) or everybody)
+    if relative:
+        return _relative_in_words(_("{what}, compared with {others}", what=what, others=others), numbers)
+    if others is not None:
+        same = {
+            (True, False): mark("{what}, minus the same number for {others}"),
+            (False, False): mark("{what}, minus the same percentage for {others}, in percentage points"),
+            (True, True): mark("{what}, minus the same number in {others}"),
+            (False, True): mark("{what}, minus the same percentage in {others}, in percentage points"),
+        }
+        what = _(same[of is None, bool(since)], what=what, others=others)
     counted = of is None and amount is None
     _value, low, high = numbers
     form = "," if counted else f",.{decimals_of(high - low)}f"
     written = ["–" if each != each else number(int(each) if counted else each, form) for each in numbers]
     widest = 100.0 if of is not None else float(plan.amount(mean).high - plan.amount(mean).low) if mean else None
     noisy = low <= 0 < high if widest is None else high - low > MAX_WIDTH * widest
-    return _quoted(what, written, noisy=noisy and minus is None, counted=counted)
+    return _quoted(what, written, noisy=noisy and others is None, counted=counted)
+
+
+def _relative_in_words(what: str, numbers: tuple[float, float, float]) -> str:
+    """Say by how many percent a number is more or less than another, the end of the interval nearer to 0 first."""
+    value, low, high = numbers
+    form = f",.{decimals_of(high - low)}f"
+    by = [number(abs(each), form) for each in (value, *sorted((low, high), key=abs))]
+    if low < 0 < high:
+        ends = [number(abs(each), form) for each in (low, high)]
+        interval = _("{low} % less to {high} % more", low=ends[0], high=ends[1])
+    elif high > 0:
+        interval = _("{low} % to {high} % more", low=by[1], high=by[2])
+    else:
+        interval = _("{low} % to {high} % less", low=by[1], high=by[2])
+    more = _("{n} % more", n=by[0]) if value >= 0 else _("{n} % less", n=by[0])
+    what = what[:1].upper() + what[1:]
+    return _("{what}: {value} (95 % interval: {interval})", what=what, value=more, interval=interval)
 
 
 def _quoted(what: str, numbers: Sequence[str], *, noisy: bool, counted: bool) -> str:
@@ -124,6 +151,11 @@ def _hours_in_words(chosen: Sequence[str]) -> list[str]:
             last = (last + 1) % len(HOURS)
         periods.append(f"{first:02}:00–{last:02}:59")
     return periods
+
+
+def release_in_words(plan: Plan, manifest: Mapping[str, Any]) -> str:
+    """Name a release by its title and the day when it was made, as beside another one."""
+    return _("{title}, published on {day}", title=plan.title or plan.dataset, day=day(manifest["created"][:10]))
 
 
 def citation(plan: Plan, manifest: Mapping[str, Any]) -> str:

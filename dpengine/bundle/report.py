@@ -90,8 +90,13 @@ def render(result: Result, manifest: Mapping[str, Any]) -> list[bytes]:
     stored: so it is neither decoded nor copied.
     """
     with speaking(result.plan.language):
-        page = templates().get_template("report.html.j2").render(_page(result, manifest))
-    before, _script, after = page.rpartition(_SCRIPT)
+        return page_with_plotly("report.html.j2", _page(result, manifest))
+
+
+def page_with_plotly(template: str, values: Mapping[str, Any]) -> list[bytes]:
+    """Return a page with figures, in parts as `render` does; the template holds the script and its dark colours."""
+    shared = {"palette": script_json(json.dumps(_dark_colours())), "plotly": Markup(_SCRIPT)}
+    before, _script, after = templates().get_template(template).render({**values, **shared}).rpartition(_SCRIPT)
     return [before.encode(), _script_of_plotly(), after.encode()]
 
 
@@ -105,8 +110,6 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "more": [(heading_of(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": declared,
         "dictionary": [column for column in declared if column["description"] or column["words"]],
-        "palette": script_json(json.dumps(_dark_colours())),
-        "plotly": Markup(_SCRIPT),
     }
 
 

@@ -79,6 +79,11 @@ class Cells:
         return _("{what}, with 95 % interval", what=line_name(self.name))
 
     @property
+    def noise(self) -> str:
+        """How cells are called that noise explains."""
+        return _("mostly noise")
+
+    @property
     def format(self) -> str:
         """The format of a cell's number."""
         return "," if self.measure is None else f",.{self.digits}f"
@@ -110,7 +115,7 @@ class Cells:
 
     def details(self) -> npt.NDArray[np.object_]:
         """Return what `hover` needs of each cell, along a last axis: three numbers, a mark, and labels cut short."""
-        mark = np.where(self.noisy, f"<br>{_('mostly noise')}", "").astype(object)
+        mark = np.where(self.noisy, f"<br>{self.noise}", "").astype(object)
         parts = [np.round(self.estimate, 1) + 0.0, self.low, self.high, mark]
         for axis in self._cut_short():
             full = np.array([escape(label) for label in self.labels[axis]], dtype=object)
@@ -140,7 +145,7 @@ class Cells:
         place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
         written = (self.text(each[cell]) for each in (self.value, self.low, self.high))
         numbers = self.numbers_in_words(*written, estimate=number(self.estimate[cell], ",.1f"))
-        return "<br>".join([place, numbers, *([_("mostly noise")] if self.noisy[cell] else [])])
+        return "<br>".join([place, numbers, *([self.noise] if self.noisy[cell] else [])])
 
     def numbers_in_words(self, value: str, low: str, high: str, *, estimate: str) -> str:
         """Return the line of a hover text with the numbers of a cell, which are written already."""

@@ -57,7 +57,7 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     ]
     noisy = any(bool(cells.noisy.any()) for cells in chosen)
     if noisy:
-        data.append(_explained(dark, bars=bars))
+        data.append(_explained(first.noise, dark, bars=bars))
     labels = [first.short[0][k] for k in order]
     # Side by side, titles have no room; the title of the figure says the same.
     layout = panels.layout(
@@ -156,14 +156,14 @@ def _traces(
     return drawn
 
 
-def _explained(dark: bool, *, bars: bool) -> dict[str, Any]:
+def _explained(noise: str, dark: bool, *, bars: bool) -> dict[str, Any]:
     """Explain the mark of noise in the legend."""
-    words = {"name": _("mostly noise"), "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
+    words = {"name": noise, "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
     if bars:
         pattern = {"shape": "/", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
         return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": pattern}}
     marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
-    words["name"] = _("mostly noise; its interval may go beyond the chart")
+    words["name"] = _("{noise}; its interval may go beyond the chart", noise=noise)
     return {"type": "scatter", **words, "mode": "markers", "marker": marker}
 
 

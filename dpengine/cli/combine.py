@@ -26,21 +26,25 @@ __all__ = ["combine"]
 @click.option(
     "--minus", multiple=True, metavar="COLUMN=LABEL", help="Subtract the same number for this label; may be repeated."
 )
+@click.option(
+    "--since", type=click.Path(path_type=Path), metavar="BUNDLE", help="Subtract the same number in an earlier release."
+)
+@click.option("--relative", is_flag=True, help="Give the difference in percent of the number that is subtracted.")
 @click.option("--mean", metavar="AMOUNT", help="The mean of an amount instead of the number of people.")
 @click.option("--sum", metavar="AMOUNT", help="The sum of an amount instead of the number of people.")
 @json_option
 @faults
 def combine(
-    bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...], mean: str | None,
-    sum: str | None, as_json: bool,
+    bundle: Path, where: tuple[str, ...], of: tuple[str, ...], of_all: bool, minus: tuple[str, ...],
+    since: Path | None, relative: bool, mean: str | None, sum: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Add up cells of a table in BUNDLE, with a 95 % interval.
 
     Labels are those of the published tables, such as region=North, or the words for them in the report. Several labels
-    of a column count together; of columns that are not named, all cells count. The bundle is verified first. Nothing is
+    of a column count together; of columns that are not named, all cells count. Bundles are verified first. Nothing is
     spent: only published numbers are used.
     """
-    from dpengine.bundle.quotation import quotation_of_several
+    from dpengine.bundle.quotation import quotation_of_several, release_in_words
     from dpengine.combine import combine as combined
     from dpengine.combine import in_files
 
@@ -53,15 +57,18 @@ def combine(
     more: dict[str, Any] = {
         "of": group if of or of_all else None,
         "minus": others if minus else None,
+        "relative": relative,
         "mean": mean,
         "sum": sum,
     }
-    number = combined(release, cells, **more)
+    earlier = None if since is None else read_file(since)
+    number = combined(release, cells, since=earlier, **more)
     if as_json:
         # JSON knows no NaN: the percentage of a group whose count is 0
         click.echo(json.dumps(asdict(number) | {"value": None if math.isnan(number.value) else number.value}))
         return
-    say(quotation_of_several(release.plan, (number.value, number.low, number.high), cells, **more))
+    named = "" if earlier is None else release_in_words(earlier.plan, earlier.manifest)
+    say(quotation_of_several(release.plan, (number.value, number.low, number.high), cells, since=named, **more))
 
 
 def _selection(names: Iterable[str], texts: Sequence[str]) -> dict[str, list[str]]:

@@ -25,7 +25,10 @@ MAX_SHOWN = 10  # changes that are printed for each table
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="CSV file to write, of all cells."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV file to write, of all cells, or a page with charts if it ends in .html.",
 )
 @json_option
 @faults
@@ -46,15 +49,21 @@ def compare(before: Path, after: Path, output: Path | None, as_json: bool) -> No
         check_output(output, before)
         check_output(output, after)
     both = read_file(before), read_file(after)
-    tables = {}
-    for table, frame in compared(*both).items():
+    tables, changes = {}, compared(*both)
+    for table, frame in changes.items():
         cells = [" × ".join(row) or "total" for row in frame.iloc[:, : len(table)].to_numpy().tolist()]
         tables[name_of(table)] = frame[[*COLUMNS]].assign(table=name_of(table), cell=cells)[["table", "cell", *COLUMNS]]
     left_out = not_compared(*both)
     if output is not None:
+        from dpengine.changes_page import changes_page  # charts take a while to load
+
         listed = pd.DataFrame(_rows(left_out), columns=["table", "cell", "number", "not_compared"])
         with writing(output):
-            output.write_bytes(safe_csv.from_frame(pd.concat((*tables.values(), listed), ignore_index=True)))
+            output.write_bytes(
+                changes_page(*both, changes)
+                if output.suffix.lower() == ".html"
+                else safe_csv.from_frame(pd.concat((*tables.values(), listed), ignore_index=True))
+            )
     if as_json:
         numbers = {name: json.loads(frame.to_json(orient="records")) for name, frame in tables.items()}
         click.echo(json.dumps({"tables": numbers, "not_compared": [_payload(each) for each in left_out]}))

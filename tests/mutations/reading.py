@@ -11,6 +11,7 @@ ANSWERS = "dpengine/sources/several_answers.py"
 COMPARE = "dpengine/compare.py"
 COMPARABLE = "dpengine/comparable.py"
 COMBINE = "dpengine/combine.py"
+NOISY_NUMBER = "dpengine/noisy_number.py"
 PERCENTAGES = "dpengine/percentages.py"
 RUN = "dpengine/isolation/run.py"
 FORKER = "dpengine/isolation/forker.py"
@@ -471,30 +472,30 @@ FAULTS = [
     # Cells added up
     Fault(
         "the interval of a sum of cells is that of 68 in 100",
-        COMBINE,
+        NOISY_NUMBER,
         "HALF_WIDTH = 2.1",
         "HALF_WIDTH = 1.0",
         OF_COMBINED_INTERVALS,
     ),
     Fault(
         "errors of a cell and of its group are taken to have nothing in common",
-        COMBINE,
+        NOISY_NUMBER,
         "    both = [np.full((1, 1), shared)] * 2",
         "    both = [np.full((1, 1), -shared)] * 2",
         OF_COMBINED_INTERVALS,
     ),
     Fault(
         "errors of two numbers are taken to cancel each other in their difference",
-        COMBINE,
-        "one**2 + two**2 - 2 * both * one * two",
+        NOISY_NUMBER,
+        "one**2 + two**2 - 2 * together * one * two",
         "one**2 + two**2 - 2 * one * two",
         OF_COMBINED_INTERVALS,
     ),
     Fault(
         "a single cell has an interval of its own beside the published one",
         COMBINE,
-        "if minus is None and (published := cells.published(kind, wanted[0])) is not None:",
-        "if minus is None and (published := None) is not None:",
+        "return cells.published(kind, wanted[0]) or cells.rounded(",
+        "return cells.rounded(",
         OF_COMBINE + "::test_a_single_cell_has_the_interval_that_was_published",
     ),
     Fault(
@@ -511,7 +512,70 @@ FAULTS = [
         "    if False:",
         OF_COMBINE + "::test_cells_of_releases_that_count_distinct_persons_are_not_added_up",
     ),
+    Fault(
+        "the interval of a ratio leaves out the noise of the number that is compared with",
+        NOISY_NUMBER,
+        "side = group.above if cell.low >= 0 else group.below",
+        "side = 0.0",
+        OF_COMBINE + "::test_a_ratio_has_the_interval_of_fieller_on_either_side_of_0",
+    ),
+    Fault(
+        "errors of two numbers are taken to be independent in their ratio",
+        NOISY_NUMBER,
+        "shared = together * cell.below * side",
+        "shared = 0.0 * cell.below * side",
+        OF_COMBINE + "::test_a_ratio_has_the_interval_of_fieller_on_either_side_of_0",
+    ),
+    Fault(
+        "a difference is given in percent of what may be 0",
+        NOISY_NUMBER,
+        "if not (other.low > 0 and other.value > 0):",
+        "if not other.value > 0:",
+        OF_COMBINE + "::test_nothing_is_said_in_percent_of_what_may_be_0",
+    ),
+    Fault(
+        "errors of two releases are taken to go together",
+        COMBINE,
+        "numbers[1], numbers[0], 0.0, relative=relative",
+        "numbers[1], numbers[0], 1.0, relative=relative",
+        OF_COMBINE + "::test_the_change_of_a_single_cell_is_that_which_compare_gives",
+    ),
+    Fault(
+        "a number is compared with that of a group which is another one in the earlier release",
+        COMBINE,
+        "            if label in apart:",
+        "            if False:",
+        OF_COMBINE + "::test_changes_are_of_what_stands_for_the_same_in_both_releases",
+    ),
+    Fault(
+        "a mean of amounts below 0 has an interval that ends at 0",
+        COMBINE,
+        '0 if kind in ("count", "percent") else -math.inf',
+        '0 if kind != "sum" else -math.inf',
+        OF_COMBINE + "::test_a_mean_below_0_has_an_interval_below_0_and_no_other_is_in_percent_of_it",
+    ),
     # Changes from one release to the next
+    Fault(
+        "a chart of changes shows those within the noise as if they were known",
+        "dpengine/charts/changes.py",
+        'self.value, ~first["beyond_noise"].to_numpy(bool)',
+        'self.value, first["beyond_noise"].to_numpy(bool) & False',
+        "tests/charts/test_changes.py::test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise",
+    ),
+    Fault(
+        "an interval that says nothing hides all others in a chart of changes",
+        "dpengine/charts/changes.py",
+        "chosen = np.ones_like(self.noisy) if self.noisy.all() else ~self.noisy",
+        "chosen = np.ones_like(self.noisy)",
+        "tests/charts/test_changes.py::test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise",
+    ),
+    Fault(
+        "a page of changes lists them in the order of the table",
+        "dpengine/changes_page.py",
+        'ordered = largest_first(of_one.drop(columns="number"))',
+        'ordered = of_one.drop(columns="number")',
+        OF_COMPARE + "::test_a_page_of_the_changes_begins_with_the_largest",
+    ),
     Fault(
         "a change is as uncertain as the later number alone",
         COMPARE,

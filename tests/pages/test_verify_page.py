@@ -16,6 +16,8 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.bundle import signature
 from dpengine.bundle.write import pack
 from dpengine.charts import figures
+from dpengine.combine import combine
+from dpengine.compare import decimals_of_changes
 from dpengine.release import Release, release
 from dpengine.results.preview import preview
 from dpengine.results.spans import decimals_of
@@ -24,7 +26,6 @@ from dpengine.spec.domain import YesNo
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, percent_at_most
 from pages.parts.shared.figures import FigureOfDrawing
-from pages.parts.verify import comparison
 from tests.bundles import members_of, zipped
 from tests.plans import PAY
 
@@ -196,6 +197,25 @@ def test_two_releases_are_compared_table_by_table(finished: Release) -> None:
     assert "From **Small**, published on " in words(at)
     assert "published later" not in words(at)
     assert f"{shown['beyond_noise'].sum()} of {len(shown)} changes are beyond the noise" in words(at)
+    (chart,) = (each for each in at.get("plotly_chart") if "verify-changes" in each.proto.id)
+    first = shown.iloc[0]
+    assert f"{first['Sex at birth']}, {first['region']}" in chart.proto.spec
+
+
+def test_the_change_of_several_cells_is_quoted_with_both_sources(finished: Release) -> None:
+    later = preview(finished.plan.model_copy(update={"dataset": "later", "epsilon": Fraction(50)}))
+    at = page(pack(later))
+    at.file_uploader(key="verify_earlier_file").upload("earlier.zip", finished.bundle).run()
+    at.selectbox(key="verify_changes").set_value(("sex", "region")).run()
+    at.multiselect(key="verify-change-sex-region-region").set_value([0, 1]).run()
+    region = {"region": finished.plan.column("region").labels[:2]}
+    text = next(each.value for each in at.code if "published on" in each.value)
+    change = combine(later, region, since=finished)
+    assert f": {int(change.value):,} (95 % interval: {change.low:,} to {change.high:,})" in text
+    assert all(each.release_id in text for each in (finished, later))
+    at.toggle(key="verify-change-sex-region-relative").set_value(True).run()
+    assert not at.exception
+    assert any(", compared with Small, published on " in each.value for each in at.code)
 
 
 def test_a_column_may_be_called_like_those_of_a_comparison() -> None:
@@ -247,8 +267,8 @@ def test_a_change_beyond_the_noise_has_no_end_that_looks_like_0() -> None:
     frame = pd.DataFrame(
         {"low": [-80.0, 0.3, -300.0], "high": [45.0, 125.4, 0.0], "beyond_noise": [False, True, False]}
     )
-    assert comparison._digits(frame) == 1
-    assert comparison._digits(frame.drop(1)) == 0
+    assert decimals_of_changes(frame) == 1
+    assert decimals_of_changes(frame.drop(1)) == 0
 
 
 def test_what_is_not_compared_is_listed(finished: Release) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpengine import Published, Release, ReleaseError
 from dpengine.array_types import Columns
-from dpengine.bundle.quotation import citation, quotation, quotation_of_several
+from dpengine.bundle.quotation import citation, quotation, quotation_of_several, release_in_words
 from dpengine.charts.drawable import TablesOfFile
 from dpengine.charts.percentages import group_in_words
 from dpengine.combine import combine
@@ -21,7 +21,7 @@ from pages.parts.release.percentages import groups_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 
-__all__ = ["offer_quotation"]
+__all__ = ["ask_quotation", "offer_quotation"]
 
 COUNT, PERCENT = "count", "percent"
 
@@ -33,23 +33,27 @@ def offer_quotation(release: Published | Release, table: Columns, manifest: Mapp
         return
     with box:
         source = _("Source: {source}", source=citation(release.plan, manifest))
-        _ask(release, table, source, f"{key}-quote-{'-'.join(table)}")
+        ask_quotation(release, table, source, key=f"{key}-quote-{'-'.join(table)}")
 
 
 @st.fragment
-def _ask(release: Published | Release, table: Columns, source: str, key: str) -> None:
-    """Ask for the cells and for the number, and show it."""
+def ask_quotation(
+    release: Published | Release, table: Columns, source: str, *, key: str, since: Published | None = None
+) -> None:
+    """Ask for the cells and for the number, or for its change since an earlier release, and show it."""
     plan = release.plan
     where = _cells(plan, table, key)
     number = _number(plan, table, key)
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {} if since is None else {"since": since}
     if number == PERCENT:
         group = st.selectbox(
             _("Of whom"), groups_of(table), format_func=lambda each: group_in_words(plan, each), key=f"{key}-of"
         )
         more["of"] = {name: where[name] for name in group if name in where}
-    if table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
+    if since is None and table and st.checkbox(_("Difference from other cells"), key=f"{key}-differs"):
         more |= {"minus": others} if (others := _cells(plan, table, f"{key}-minus")) else {}
+    if "since" in more or "minus" in more:
+        more["relative"] = st.toggle(_("Difference in percent"), key=f"{key}-relative")
     try:
         text = _in_words(release, table, where, number, more)
     except ReleaseError as error:
@@ -104,14 +108,19 @@ def _in_words(
     more: dict[str, Any],
 ) -> str:  # fmt: skip
     """Return the number with its interval; raise `ReleaseError` if it cannot be had of several cells."""
-    plan, single = release.plan, all(len(where.get(name, ())) == 1 for name in table) and not more
+    plan, since = release.plan, more.get("since")
+    single = all(len(where.get(name, ())) == 1 for name in table) and not more
     measure, place = (None, 0) if isinstance(number, str) else number
     if single:
         cell = tuple(plan.column(name).labels.index(where[name][0]) for name in table)
         return quotation(TablesOfFile(release), table, cell, measure, place)
     if measure is not None and measure.kind not in ("mean", "sum"):
+        if since is not None:
+            raise ReleaseError(_("changes of this number are known of single cells only: the table has them"))
         raise ReleaseError(_("this number is known of single cells only: choose one value of each column"))
     if measure is not None:
         more = more | {measure.kind: measure.amount}
     made = combine(release, where, **more)
+    if since is not None:
+        more = more | {"since": release_in_words(since.plan, since.manifest)}
     return quotation_of_several(plan, (made.value, made.low, made.high), where, **more)

@@ -9,16 +9,26 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.array_types import Columns
+from dpengine.bundle.quotation import citation
 from dpengine.comparable import named
-from dpengine.compare import NotCompared, compare, decimals, largest_first, not_compared, shared_tables
+from dpengine.compare import (
+    NotCompared,
+    compare,
+    decimals_of_changes,
+    largest_first,
+    not_compared,
+    number_headings,
+    shared_tables,
+)  # fmt: skip
 from dpengine.errors import ReleaseError
 from dpengine.export import Published, of_verified
-from dpengine.results.published_columns import measures
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, name_of, shown_labels
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.shared.demo import file_box
+from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
+from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import plain
 from pages.parts.verify.verified_file import verified
 
@@ -55,7 +65,18 @@ def offer_comparison(later: Published, headings: Mapping[str, str]) -> None:
             return
         _say_which(earlier, later)
         _show_changes(frame, later, table)
+        _offer_change(earlier, later, table)
         _list_not_compared(left_out, earlier.plan, later.plan)
+
+
+def _offer_change(earlier: Published, later: Published, table: Columns) -> None:
+    """Offer the change of a number of several cells, as a text to copy."""
+    from pages.parts.release.quote import ask_quotation  # with the charts, which take a while
+
+    st.markdown(_("**Quote a change**"))
+    sources = "\n".join(_("Source: {source}", source=citation(each.plan, each.manifest)) for each in (later, earlier))
+    key = f"verify-change-{'-'.join(table)}"
+    ask_quotation(later, table, sources, key=key, since=earlier)
 
 
 def _say_which(earlier: Published, later: Published) -> None:
@@ -94,18 +115,13 @@ def _in_words(each: NotCompared, earlier: Plan, later: Plan) -> str:
     table = heading_of(later if frozenset(each.table) in later.by_columns else earlier, each.table)
     if not each.number:
         return table
-    words = _statistics_in_words(earlier, each.table) | _statistics_in_words(later, each.table)
+    words = number_headings(earlier, each.table) | number_headings(later, each.table)
     return _("{number} in {table}", number=words[each.number], table=table)
-
-
-def _statistics_in_words(plan: Plan, table: Columns) -> dict[str, str]:
-    return {name: heading for each in measures(plan, plan.by_columns[frozenset(table)])
-            for name, heading in zip(each.names, each.headings(plan), strict=True)}  # fmt: skip
 
 
 def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None:
     """Show the changes of one number of a table, which is asked for if there are several."""
-    words = {"count": _("count")} | _statistics_in_words(later.plan, table)
+    words = number_headings(later.plan, table)
     numbers = [*dict.fromkeys(frame["number"])]
     chosen = "count"
     if len(numbers) > 1:
@@ -120,19 +136,16 @@ def _show_changes(frame: pd.DataFrame, later: Published, table: Columns) -> None
             n=number(beyond), all=number(len(frame)), chance=number(round(len(frame) / 20)),
         )
     )  # fmt: skip
-    from pages.parts.release.chart import in_readers_words  # with the drawing, which takes a while
+    from dpengine.charts.changes import changes_drawing  # charts take a while to load
+    from pages.parts.release.chart import in_readers_words, show_chart
 
-    digits = 0 if chosen == "count" else _digits(frame)
+    digits = 0 if chosen == "count" else decimals_of_changes(frame)
+    if table:
+        drawing, alt = changes_drawing(later.plan, table, frame, words[chosen], digits=digits, dark=is_dark())
+        show_chart(drawing, alt, "verify-changes-chart", "verify-changes")
+        picture_buttons("verify-changes-chart", _("Changes of {table}", table=heading_of(later.plan, table)))
     shown = in_readers_words(frame.round(digits), later.plan, table)
     show_numbers(shown, _columns(digits), alt=_("Changes from the earlier release to the later one"))
-
-
-def _digits(frame: pd.DataFrame) -> int:
-    """Return the decimals of a typical interval, or more if an end that excludes 0 would look like 0."""
-    width = float((frame["high"] - frame["low"]).median())
-    ends = frame.loc[frame["beyond_noise"], ["low", "high"]].abs().to_numpy()
-    nearest = float(ends.min()) if ends.size else 0.0
-    return decimals(nearest, nearest + width)
 
 
 def _columns(digits: int) -> dict[str, Any]:
