@@ -26,7 +26,7 @@ from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive, why
 
-__all__ = ["choose_epsilon"]
+__all__ = ["choose_epsilon", "epsilon_is_read"]
 
 TRIED = rungs("0.01", "100")
 WAYS = (mark("Slide"), mark("Type it"), mark("From an error"))
@@ -151,6 +151,18 @@ def _ask_exactly(plan: Plan) -> None:
     except ValueError as error:
         message = _("{fault}; still at {epsilon}", fault=plain(str(error)), epsilon=exactly(plan.epsilon))
         st.caption(f":material/report: {message}")
+
+
+def epsilon_is_read() -> bool:
+    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the ε before."""
+    key = visit().key("exact")
+    if st.session_state.get(visit().key("way")) != WAYS[1] or key not in st.session_state:
+        return True
+    try:
+        exact_epsilon(_typed(key))
+    except ValueError:
+        return False
+    return True
 
 
 def _take(key: str) -> None:
