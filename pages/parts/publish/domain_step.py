@@ -87,6 +87,7 @@ def declare_columns() -> None:
         ),
         help=term("other"),
     )
+    _say_what_is_left_out()
     with st.container(horizontal=True):
         _confirm_all()
         codebook_box.show()
@@ -108,6 +109,23 @@ def declare_columns() -> None:
     if st.button(_("Go on to whom it protects"), type="primary", key=visit().key("domain-done"), disabled=disabled):
         visit().settle("domain")
         st.rerun()
+
+
+def _say_what_is_left_out() -> None:
+    """Say which columns have no cell for values that are not listed, since no table counts rows with such a value."""
+    declared = visit().entries.declared
+    without = [
+        name
+        for name in used(visit().entries)
+        if declared[name]["kind"] != "amount" and not declared[name].get("other", True)
+    ]
+    if without:
+        text = _(
+            "There is no cell *(other)* for {columns}: rows with a value that is not listed are left out of every "
+            "table.",
+            columns=some_of(map(plain, without)),
+        )
+        st.caption(f":material/filter_alt: {text}")
 
 
 def _confirm_all() -> None:

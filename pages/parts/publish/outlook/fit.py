@@ -41,6 +41,16 @@ NOT_IN_BINS = (  # of numbers, among which *(other)* is rarely meant to be large
     *COARSE,
     (0.05, mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this.")),
 )
+LEFT_OUT = (  # of columns without *(other)*
+    (0.95, mark("**{column}**: nearly all rows hold a value without a cell, and are left out of every table. Only you "
+                "see this.")),
+    (0.5, mark("**{column}**: more than half of the rows hold a value without a cell, and are left out of every table. "
+               "Only you see this.")),
+    (0.2, mark("**{column}**: more than a fifth of the rows holds a value without a cell, and is left out of every "
+               "table. Only you see this.")),
+    (0.05, mark("**{column}**: more than one row in twenty holds a value without a cell, and is left out of every "
+                "table. Only you see this.")),
+)  # fmt: skip
 UNREAD = (
     (0.95, mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this.")),
     (0.5, mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you "
@@ -77,10 +87,12 @@ def warn(plan: Plan) -> None:
     shares, better, beyond = facts
     for name, each in beyond.items():
         _warn_of_bounds(name, each)
-    numbers = {column.name for column in columns if isinstance(column, Number)}
+    numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
     offered: set[str] = set()
     for name, share in shares.items():
-        words = UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE
+        words = (
+            UNREAD if name in beyond else LEFT_OUT if name in left_out else NOT_IN_BINS if name in numbers else COARSE
+        )
         if (how_many := _coarse(words, share)) is None:
             continue
         advice = (
@@ -232,8 +244,13 @@ def _shares(table: Table, columns: Sequence[Column], progress: Progress | None =
     return {c.name: int(counts[c.name][c.other_code]) / max(int(counts[c.name].sum()), 1) for c in columns}
 
 
+def _without_other(plan: Plan) -> set[str]:
+    """Return the columns whose rows are left out of every table if they hold a value that is not declared."""
+    return {column.name for column in plan.columns if not column.other}
+
+
 def _with_other(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that have *(other)*, except amounts and those whose values only the release finds."""
+    """Return the columns with a cell *(other)*, except amounts and those whose values only the release finds."""
     cells = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
     return [column.model_copy(update=cells) for column in counted]
@@ -274,14 +291,14 @@ def show_on_request(used: list[str]) -> None:
             return
         shares, beyond = facts
         background_read.drop("fit")  # the result is not kept
+        left_out = _without_other(plan)
         for name, share in shares.items():
-            st.markdown(
-                _(
-                    "**{column}**: {share} of the rows fall in *(other)*",
-                    column=plain(name),
-                    share=percent(share),
-                )
-            )
+            facts = {"column": plain(name), "share": percent(share)}
+            if name in left_out:
+                text = _("**{column}**: {share} of the rows hold a value without a cell, and are left out", **facts)
+            else:
+                text = _("**{column}**: {share} of the rows fall in *(other)*", **facts)
+            st.markdown(text)
         for amount in amounts:
             _say_beyond(amount, beyond[amount.name])
 
