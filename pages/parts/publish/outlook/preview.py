@@ -217,7 +217,13 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
     of_amounts = measure_facts(plan, table, row)
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
-    if cell >= EXACT:
+    if cell >= EXACT and is_adaptive(plan):
+        facts = [
+            _("At ε = {epsilon} readers get intervals of about **±{half_width}** {unit} for a cell of {table}, if its "
+              "columns depend on each other as usual.",
+              epsilon=epsilon, half_width=people(cell), unit=unit, table=name),
+        ]  # fmt: skip
+    elif cell >= EXACT:
         facts = [
             _typical_error(float(row["mean_abs_error"]), epsilon=epsilon, table=name, unit=unit),
             _("95 in 100 are within **±{half_width}**.", half_width=people(cell)),
@@ -236,11 +242,14 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
 
 
 def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
-    """For a release that measures its own error, say how wide its intervals are and how many cells are mostly noise."""
+    """For a release that measures its own error, say how wide its intervals are and how many cells are mostly noise.
+
+    The errors of this one release are left unsaid: they are smaller than its intervals, and not those of the owner's.
+    """
     cells, noisy = drawn.cells(table), drawn.mostly_noise(table)[listed_cells(drawn.plan, table)]
     return _(
-        "The intervals that readers get also allow for the error of the model. In the made-up release shown here, of "
-        "about {rows} {unit}, they are about ±{reach}, and **{noisy} of {cells} cells** are mostly noise.",
+        "In the made-up release shown here, of about {rows} {unit}, whose columns hardly do, they are about ±{reach} "
+        "on average, and **{noisy} of {cells} cells** are mostly noise.",
         rows=number(drawn.plan.rows_about or ASSUMED_ROWS),
         unit=noun(drawn.plan),
         reach=people(float((cells["high"] - cells["estimate"]).mean())),
