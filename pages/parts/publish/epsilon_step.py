@@ -20,7 +20,7 @@ from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import exactly, plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
@@ -221,7 +221,7 @@ def _widths(plan: Plan) -> dict[tuple[str, ...], float]:
 def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fraction, half_width: float) -> str:
     """Say which tables need the largest ε, and what ε would be enough without the single columns."""
     worst, largest = max(widths, key=widths.__getitem__), max(plan.marginals, key=plan.cells)
-    table, reached = plain(heading_of(plan, worst)), people(widths[worst])
+    table, reached = plain_name(heading_of(plan, worst)), people(widths[worst])
     if widths[largest] >= widths[worst]:
         return _("The table that needs the largest ε: {table}, each cell within ±{half_width}.", table=table,
                  half_width=reached)  # fmt: skip
@@ -230,7 +230,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
         "{other} would be within ±{narrower}.",
         table=table,
         half_width=reached,
-        other=plain(heading_of(plan, largest)),
+        other=plain_name(heading_of(plan, largest)),
         narrower=people(widths[largest]),
     )
     if len(worst) > 1 or not visit().entries.margins:

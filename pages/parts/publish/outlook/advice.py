@@ -31,7 +31,7 @@ from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
 from pages.parts.publish.rough_size import left_aside
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import exactly, plain_name
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit
@@ -190,7 +190,9 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str
     if len(widest) > 1:
         largest = max(widest, key=lambda name: plan.column(name).size)
         rest = tuple(name for name in entries.chosen if name != largest)
-        alternatives.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
+        alternatives.append(
+            (f"without-{largest}", _("Leave out {column}", column=plain_name(largest)), {"chosen": rest})
+        )
         alternatives += _by_one_column(plan, entries)
         alternatives.append(("single", _("Publish each column by itself"), {"layout": "single"}))
     return alternatives
@@ -204,7 +206,7 @@ def _by_one_column(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[st
     return [
         (
             f"by-{key}",
-            _("Publish each column by {column} only", column=plain(key)),
+            _("Publish each column by {column} only", column=plain_name(key)),
             {"layout": "own", "own": tuple((key, name) for name in columns if name != key), "more": ()},
         )
         for key in columns[:MAX_KEYS]

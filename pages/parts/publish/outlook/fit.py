@@ -23,7 +23,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import edge_or_day, plain
+from pages.parts.shared.wording import edge_or_day, plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -101,7 +101,7 @@ def warn(plan: Plan) -> None:
             else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         )
         with st.container(key=f"misfit-{name}"):
-            st.warning(f"{_(how_many, column=plain(name))} {advice}", icon=":material/rule:")
+            st.warning(f"{_(how_many, column=plain_name(name))} {advice}", icon=":material/rule:")
             if name in better:
                 _offer_to_read(name, better[name])
                 offered.add(name)
@@ -119,7 +119,7 @@ def _ask_about_thousands(name: str, how: dict[str, Any]) -> None:
         text = _(
             "**{column}**: as declared, {read} is read as {meant}. But the numbers look as if that mark groups "
             "thousands: three digits always follow it. Only you see this.",
-            column=plain(name), read=read, meant=meant,
+            column=plain_name(name), read=read, meant=meant,
         )  # fmt: skip
         st.warning(text, icon=":material/rule:")
         with st.container(horizontal=True):
@@ -138,7 +138,7 @@ def _warn_of_bounds(name: str, beyond: owner.BeyondBounds) -> None:
         return
     todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in step 3.")
     with st.container(key=f"beyond-{name}"):
-        st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
+        st.warning(f"{_(how_many, column=plain_name(name))} {todo}", icon=":material/rule:")
 
 
 def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> str:
@@ -175,7 +175,7 @@ def _amounts(plan: Plan) -> list[Amount]:
 def _offer_to_read(name: str, how: dict[str, Any]) -> None:
     """Offer to read the numbers of a column as `how` says; nothing is read so before its owner clicks."""
     entries = visit().entries
-    column, written = plain(name), how.get("format", "")
+    column, written = plain_name(name), how.get("format", "")
     if "affixes" not in how:
         words = _("Read {column} as written like {example}", column=column, example=written)
     elif written:
@@ -293,11 +293,11 @@ def show_on_request(used: list[str]) -> None:
         background_read.drop("fit")  # the result is not kept
         left_out = _without_other(plan)
         for name, share in shares.items():
-            facts = {"column": plain(name), "share": percent(share)}
+            named = {"column": plain_name(name), "share": percent(share)}
             if name in left_out:
-                text = _("**{column}**: {share} of the rows hold a value without a cell, and are left out", **facts)
+                text = _("**{column}**: {share} of the rows hold a value without a cell, and are left out", **named)
             else:
-                text = _("**{column}**: {share} of the rows fall in *(other)*", **facts)
+                text = _("**{column}**: {share} of the rows fall in *(other)*", **named)
             st.markdown(text)
         for amount in amounts:
             _say_beyond(amount, beyond[amount.name])
@@ -318,7 +318,7 @@ def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
         _(
             "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "
             "Readers see the bounds alone.",
-            column=plain(amount.name),
+            column=plain_name(amount.name),
             below=percent(beyond.below / rows),
             low=low,
             above=percent(beyond.above / rows),

@@ -26,7 +26,7 @@ from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, with_headings
+from pages.parts.shared.wording import exactly, plain_name, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -214,7 +214,7 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
     table, unit = _table_to_show(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
-    epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
+    epsilon, name = exactly(plan.epsilon), plain_name(heading_of(plan, table))
     of_amounts = measure_facts(plan, table, row)
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT and is_adaptive(plan):
