@@ -1,7 +1,8 @@
-"""Read levels from a CSV file with a column for each level and a line for each value of the finest one."""
+"""Read values from a CSV file with a line for each, and a column for each coarser level, if there are any."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,14 +24,16 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the category column with levels that a CSV file declares, for one of the columns `names` of a table.
+    """Return the category column that a CSV file declares, with levels if it has any, for one of a table's `names`.
 
     It is the file's column with the most values that the table has too; columns with fewer values are its levels,
-    coarsest first. Their order in the file does not matter. Raises `PlanError` naming the line or value that fits in no
-    tree.
+    coarsest first. Their order in the file does not matter. A file without levels is a list of the values. Raises
+    `PlanError` naming the line or value that fits in no tree.
 
     >>> from_csv("county,state\\nKern,CA\\nNapa,CA\\nTravis,TX\\n", ["age", "County"])["levels"]
     ['state', 'County']
+    >>> from_csv("county\\nKern\\nNapa\\n", ["county"])["values"]
+    ['Kern', 'Napa']
     """
     header, *rows = rows_of(text) or [[]]
     known = {name.strip().casefold(): name for name in names}
@@ -53,7 +56,7 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
     groups = [name for name in places if values[name] <= values[mine] and name not in as_many]
     coarser = sorted(groups, key=lambda name: (values[name], -places[name]))
     if not coarser:
-        raise PlanError(_("{column!r} has no coarser level in this file: add a column, such as state", column=mine))
+        return {"name": mine, "kind": "category", "values": _list([row[column] for row in rows if column < len(row)])}
     levels = [*coarser, mine]
     try:
         tree = trees.from_rows(header, rows, levels)
@@ -61,3 +64,14 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
     except ValueError as error:
         raise PlanError(str(error)) from None
     return {"name": mine, "kind": "category", **tree, "levels": levels}
+
+
+def _list(cells: list[str]) -> list[str]:
+    """Return the values that a file lists. Raises `PlanError` at a value that stands there twice: rows are no list."""
+    times = Counter(filter(None, cells))
+    if twice := next((value for value, lines in times.items() if lines > 1), None):
+        raise PlanError(
+            _("{value!r} stands there several times: a list of values names each once; rows of a table are no codebook",
+              value=twice)
+        )  # fmt: skip
+    return [*times]
