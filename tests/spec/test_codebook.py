@@ -118,7 +118,7 @@ def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text:
         (LEVELS + "Reno,,West,9\n", "line 6: 'Reno' has no state"),
         (LEVELS + ",NV,West,9\n", "line 6: 'West' has no county"),
         (LEVELS + "Ely,NV,South,1\n", "'NV' .state. has two parents"),
-        ("county\nKern\nReno\nKern\n", "'Kern' stands there several times"),
+        ("county\nKern\nReno\nKern\n", "a value stands there several times"),
         ("place,state\nKern,CA\n", "is a column of your table"),
         ("", "is a column of your table"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ from dpengine.spec.categories import tree as trees
 from dpengine.spec.csv_rows import csv_rows
 from dpengine.translation.catalogue import _
 
-__all__ = ["from_csv", "rows_of"]
+__all__ = ["from_csv", "from_rows", "rows_of"]
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -20,22 +19,32 @@ def rows_of(text: str) -> list[list[str]]:
     >>> rows_of("county; state\\nKern; CA\\n")
     [['county', 'state'], ['Kern', 'CA']]
     """
-    return [cells for row in csv_rows(text) if any(cells := [cell.strip() for cell in row])]
+    return _tidy(csv_rows(text))
+
+
+def _tidy(rows: Iterable[Iterable[str]]) -> list[list[str]]:
+    return [cells for row in rows if any(cells := [cell.strip() for cell in row])]
 
 
 def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the category column that a CSV file declares, with levels if it has any, for one of a table's `names`.
-
-    It is the file's column with the most values that the table has too; columns with fewer values are its levels,
-    coarsest first. Their order in the file does not matter. A file without levels is a list of the values. Raises
-    `PlanError` naming the line or value that fits in no tree.
+    """Return the category column that a CSV file declares, as `from_rows` does.
 
     >>> from_csv("county,state\\nKern,CA\\nNapa,CA\\nTravis,TX\\n", ["age", "County"])["levels"]
     ['state', 'County']
     >>> from_csv("county\\nKern\\nNapa\\n", ["county"])["values"]
     ['Kern', 'Napa']
     """
-    header, *rows = rows_of(text) or [[]]
+    return from_rows(csv_rows(text), names)
+
+
+def from_rows(cells: Iterable[Iterable[str]], names: Iterable[str]) -> dict[str, Any]:
+    """Return the category column that the rows of a file declare for one of a table's `names`, with its levels.
+
+    It is the file's column with the most values that the table has too; columns with fewer values are its levels,
+    coarsest first. Their order in the file does not matter. A file without levels is a list of the values. Raises
+    `PlanError` naming the line or value that fits in no tree.
+    """
+    header, *rows = _tidy(cells) or [[]]
     known = {name.strip().casefold(): name for name in names}
     header = [known.get(cell.casefold(), cell) for cell in header]
     values = {name: len({row[k] for row in rows if k < len(row)} - {""}) for k, name in enumerate(header)}
@@ -67,11 +76,10 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _list(cells: list[str]) -> list[str]:
-    """Return the values that a file lists. Raises `PlanError` at a value that stands there twice: rows are no list."""
-    times = Counter(filter(None, cells))
-    if twice := next((value for value, lines in times.items() if lines > 1), None):
+    """Return the values that a file lists. Raises `PlanError` if one stands there twice: rows are no list."""
+    values = [*filter(None, cells)]
+    if len({*values}) < len(values):
         raise PlanError(
-            _("{value!r} stands there several times: a list of values names each once; rows of a table are no codebook",
-              value=twice)
-        )  # fmt: skip
-    return [*times]
+            _("a value stands there several times: a list of values names each once; rows of a table are no codebook")
+        )
+    return values
