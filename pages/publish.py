@@ -23,7 +23,7 @@ from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared import language
 from pages.parts.shared.example_plan import example_plan
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.plan import plan_form
@@ -254,7 +254,7 @@ def _say_what_is_missing(fault: str) -> None:
     """Show why the entries are not a plan yet, and a button for the step to change."""
     missing, entries = faulty(), visit().entries
     if missing:
-        columns = some_of(map(plain, missing))
+        columns = some_of(map(plain_name, missing))
         text = _("The plan is not complete: say what is publicly known about {columns}.", columns=columns)
         step, label = "domain", _("Fill it in")
     elif entries.several_rows is None or (entries.several_rows and entries.id_column is None):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
-    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "line_name", "look", "room_below",
-    "short_name", "shorten", "styled",
+    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "line_name", "look", "middle",
+    "room_below", "short_name", "shorten", "styled",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -57,7 +57,7 @@ def shorten(labels: Iterable[str]) -> list[str]:
     ['A very …1, the s…ts ends', 'A very …2, the s…ts ends']
     """
     labels = list(labels)
-    short = [_middle(label, MAX_LABEL) for label in labels]
+    short = [middle(label, MAX_LABEL) for label in labels]
     alike: dict[str, list[int]] = {}
     for k, label in enumerate(short):
         if label != labels[k]:
@@ -67,7 +67,7 @@ def shorten(labels: Iterable[str]) -> list[str]:
             side_by_side = enumerate(zip(*(labels[k] for k in group), strict=False))
             same = next((k for k, letters in side_by_side if len(set(letters)) > 1), 0)
             for k in group:
-                short[k] = f"{labels[k][:7]}…{_middle(labels[k][same:], MAX_LABEL - 8)}"
+                short[k] = f"{labels[k][:7]}…{middle(labels[k][same:], MAX_LABEL - 8)}"
     seen: set[str] = set()
     for k, label in enumerate(short):
         free = (f"{label} ({number})" for number in count(2))
@@ -76,7 +76,8 @@ def shorten(labels: Iterable[str]) -> list[str]:
     return short
 
 
-def _middle(text: str, most: int) -> str:
+def middle(text: str, most: int) -> str:
+    """Return `text` with at most so many letters, cut in the middle."""
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half].rstrip()}…{text[-half:].lstrip()}"
 
@@ -110,7 +111,7 @@ def line_name(text: str) -> str:
     >>> line_name("Mittelwert von Notendurchschnitt")
     'Mittelwert von Notendurchschnitt'
     """
-    return escape(_middle(text, TITLE_LINE))
+    return escape(middle(text, TITLE_LINE))
 
 
 def room_below(labels: Sequence[str]) -> int:

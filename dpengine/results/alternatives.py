@@ -19,7 +19,7 @@ from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
-from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts, mock_rows
+from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells, mock_counts, mock_rows
 from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
@@ -74,16 +74,20 @@ def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class MockCells:
-    """Cell sizes of a mock table: its distinct counts, ascending, and the share of cells up to each."""
+    """Cell sizes of a mock table: its distinct counts, ascending, and the share of cells up to each.
+
+    Only cells of listed values count: if nearly all of *(other)* and *(missing)* is empty, that is as it should be.
+    """
 
     sizes: Ints
     cumulative: Floats
+    cells: int
 
     @classmethod
     def of(cls, plan: Plan, table: Columns) -> MockCells:
         """Count the cells of the mock `table` by size: the same for every ε."""
-        sizes, cells = np.unique(mock_counts(plan, table), return_counts=True)
-        return cls(sizes, np.cumsum(cells) / cells.sum())
+        sizes, cells = np.unique(mock_counts(plan, table)[listed_cells(plan, table)], return_counts=True)
+        return cls(sizes, np.cumsum(cells) / cells.sum(), int(cells.sum()))
 
     def mostly_noise(self, half_widths: npt.ArrayLike) -> Floats:
         """Return for each half-width the share of cells that are no larger than it."""
@@ -97,7 +101,8 @@ def mostly_noise_shares(
 ) -> dict[Columns, float]:
     """Return for each of `tables` the share of the mock table's cells that would be mostly noise; not for adaptive.
 
-    `known` caches the cells of the plan at another ε; new ones are added.
+    *(other)* and *(missing)* are left aside (`MockCells`). `known` caches the cells of the plan at another ε; new ones
+    are added.
     """
     known = {} if known is None else known
     error = table_errors(plan, allocations_of(plan))
@@ -110,8 +115,8 @@ def mostly_noise_shares(
 def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns, Ints] | None = None) -> int | None:
     """Return from how many rows on at most half of the cells of `tables` are mostly noise, to one digit; not adaptive.
 
-    The rows are spread over the cells as in the mock table. Returns None if noise hardly matters at any size. `known`
-    caches how they are spread, which is the same at every ε; new tables are added.
+    The rows are spread over the cells as in the mock table, *(other)* and *(missing)* left aside. Returns None if noise
+    hardly matters at any size. `known` caches how they are spread, which is the same at every ε; new tables are added.
 
     >>> smokes = {"name": "smokes", "kind": "yesno", "other": False, "missing": False}
     >>> plan = Plan(dataset="demo", epsilon="0.1", columns=[smokes], tables=[["smokes"]])
@@ -134,7 +139,8 @@ def rows_beyond_noise(plan: Plan, tables: Sequence[Columns], known: dict[Columns
 def _cells_by_rows_for_one(plan: Plan, table: Columns) -> Ints:
     """Count cells of the mock `table` by the logarithm of the number of rows of which they have one."""
     about = plan.tallies[plan.tally_of(table)].plan.rows_about or ASSUMED_ROWS
-    decades = np.log10(about / np.maximum(mock_rows(plan, table).ravel(), 1e-12))
+    rows = mock_rows(plan, table)[listed_cells(plan, table)]
+    decades = np.log10(about / np.maximum(rows.ravel(), 1e-12))
     return np.bincount(np.maximum(0, np.rint(PER_DECADE * decades)).astype(np.int64))
 
 

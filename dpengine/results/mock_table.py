@@ -18,7 +18,7 @@ from dpengine.spec.domain import Amount, Category, Column, Date, Number, Time
 from dpengine.spec.numeric.amount_steps import Stepped, at_steps
 from dpengine.spec.plan import Plan
 
-__all__ = ["ASSUMED_ROWS", "mock_counts", "mock_rows"]
+__all__ = ["ASSUMED_ROWS", "listed_cells", "mock_counts", "mock_rows"]
 
 LATENT_CLASSES = (0.5, 0.3, 0.2)  # parts of all people
 MOCK_VALUES = 200  # of an amount
@@ -55,6 +55,16 @@ def mock_rows(plan: Plan, table: Columns) -> Floats:
             product = np.multiply.outer(product, _profile(column, latent_class))
         total += product
     return total
+
+
+def listed_cells(plan: Plan, table: Columns) -> tuple[slice, ...]:
+    """Return where the cells of listed values and bins are: all but *(other)* and *(missing)*, often meant to be empty.
+
+    >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
+    >>> mock_counts(plan, ("smokes",))[listed_cells(plan, ("smokes",))]
+    array([4656, 5044])
+    """
+    return tuple(slice(plan.column(name).declared_size or None) for name in table)
 
 
 def _profile(column: Column, latent_class: int) -> Floats:

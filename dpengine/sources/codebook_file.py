@@ -116,7 +116,7 @@ def open_codebook(
     if suffix in formats.ENDINGS:
         return formats.read(content, suffix)
     if suffix == ".xlsx" or suffix in STATISTICAL:
-        return ReadCodebook(read_codebook(content, suffix), doubtful=suffix in STATISTICAL)
+        return ReadCodebook(read_codebook(content, suffix, names), doubtful=suffix in STATISTICAL)
     text = _text_of(content)
     if suffix != ".csv":
         return ReadCodebook(codebook.loads(text, geojson))
@@ -134,10 +134,11 @@ def _text_of(content: bytes) -> str:
     return b"".join(map(as_utf8, content.splitlines(keepends=True))).decode("utf-8-sig")
 
 
-def read_codebook(content: bytes, suffix: str) -> Codebook:
+def read_codebook(content: bytes, suffix: str, names: Iterable[str] = ()) -> Codebook:
     """Return the codebook in a workbook (.xlsx), or in the column descriptions of an SPSS, Stata or SAS file.
 
-    The latter lists values only for columns with words for codes. Raises `PlanError`.
+    The latter lists values only for columns with words for codes. A workbook may also list the values of one of the
+    columns `names`, and their levels. Raises `PlanError`.
     """
     folder = ScratchFolder()
     try:
@@ -145,7 +146,11 @@ def read_codebook(content: bytes, suffix: str) -> Codebook:
         path.write_bytes(content)
         if suffix in STATISTICAL:
             return _of_columns(columns_of(path, suffix))
-        return from_rows(isolated.read("codebook_rows", [path], folder.path, path=str(path), most=MAX_BYTES))
+        rows: list[list[str]] = isolated.read("codebook_rows", [path], folder.path, path=str(path), most=MAX_BYTES)
+        header, known = {cell.strip().casefold() for cell in rows[0]} if rows else set(), [*names]
+        if HEADER[0] not in header and header & {name.strip().casefold() for name in known}:
+            return from_columns([level_sheet.from_rows(rows, known)], {})
+        return from_rows(rows)
     except TableError as error:
         raise PlanError(error.faults) from None
     finally:

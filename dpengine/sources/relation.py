@@ -46,7 +46,7 @@ def check_names(names: Sequence[str]) -> None:
 
     >>> check_names(["age", "age"])
     Traceback (most recent call last):
-    dpengine.errors.TableError: header: 2 columns are named 'age'; rename all but one
+    dpengine.errors.TableError: header → 2: 2 columns are named 'age'; rename all but one
     """
     if not names:
         raise TableError(_("the table has no columns"))
@@ -59,19 +59,25 @@ def check_names(names: Sequence[str]) -> None:
             )
         )
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
-    faults = [_("column {position} has no name; name it or remove it", position=i) for i in blank]
+    faults = [Fault(("header",), _("column {position} has no name; name it or remove it", position=i)) for i in blank]
     if len(blank) > 1:
         places = ", ".join(map(number, blank[:_MAX_NAMED])) + (", …" if len(blank) > _MAX_NAMED else "")
-        faults = [_("{n} columns have no name ({places}): name or remove them, or, if the names stand further down, "
-                    "skip the rows above them", n=number(len(blank)), places=places)]  # fmt: skip
+        text = _("{n} columns have no name ({places}): name or remove them, or, if the names stand further down, skip "
+                 "the rows above them", n=number(len(blank)), places=places)  # fmt: skip
+        faults = [Fault(("header",), text)]
+    repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
     faults += [
-        _("{times} columns are named {name!r}; rename all but one", times=times, name=name)
-        for name, times in Counter(names).items() if times > 1 and name.strip()
-    ]  # fmt: skip
+        Fault(
+            ("header", names.index(name, names.index(name) + 1) + 1),
+            _("{times} columns are named {name!r}; rename all but one", times=times, name=name),
+        )
+        for name, times in repeated
+    ]
     if len(faults) > _MAX_FAULTS:
-        faults[_MAX_FAULTS:] = [_("and {rest} more columns are like these", rest=number(len(faults) - _MAX_FAULTS))]
+        text = _("and {rest} more columns are like these", rest=number(len(faults) - _MAX_FAULTS))
+        faults[_MAX_FAULTS:] = [Fault(faults[_MAX_FAULTS].path, text)]
     if faults:
-        raise TableError(Fault(("header",), text) for text in faults)
+        raise TableError(faults)
 
 
 def one_line(name: str) -> str:

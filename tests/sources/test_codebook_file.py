@@ -47,6 +47,15 @@ def test_what_a_person_typed_into_the_workbook_is_read_by_what_it_shows() -> Non
     ]
 
 
+def test_a_workbook_may_list_the_values_of_one_column_with_their_levels() -> None:
+    listed = book(["code", "Town"], ["01", "Kern"], ["02", "Napa"])
+    (town,) = open_codebook(listed, "towns.xlsx", names=["age", "town"]).codebook.columns
+    assert (town.name, town.declared) == ("town", ("Kern", "Napa"))
+    levels = book(["town", "state"], ["Kern", "CA"], ["Napa", "CA"], ["Reno", "NV"])
+    (town,) = open_codebook(levels, "towns.xlsx", names=["town"]).codebook.columns
+    assert town.groupings["state"] == ("CA", "CA", "NV")
+
+
 REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "a formula": (lambda: book(HEADER[:3], ["age", "number", "=1+1"]), ".xlsx", "formula"),
     "falling edges": (lambda: book(HEADER[:3], ["age", "number", "1, 0"]), ".xlsx", "edges must increase"),

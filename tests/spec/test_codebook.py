@@ -96,6 +96,11 @@ def test_the_samples_have_a_codebook_that_agrees_with_their_plan(name: str) -> N
 LEVELS = "county,state,region,people\nKern,CA,West,9\nNapa,CA,West,1\nTravis,TX,South,5\nReno,NV,West,2\n"
 
 
+def test_a_file_that_lists_the_values_of_one_column_is_read_as_its_list() -> None:
+    sheet = level_sheet.from_csv("code,County\n06029,Kern\n06031,Kings\n", ["age", "county"])
+    assert from_columns([sheet], {}).columns[0].declared == ("Kern", "Kings")
+
+
 @pytest.mark.parametrize("text", [LEVELS, LEVELS.replace(",", ";"), LEVELS.replace("county", "COUNTY ")])
 def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text: str) -> None:
     sheet = level_sheet.from_csv(text, ["age", "County"])
@@ -113,7 +118,7 @@ def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text:
         (LEVELS + "Reno,,West,9\n", "line 6: 'Reno' has no state"),
         (LEVELS + ",NV,West,9\n", "line 6: 'West' has no county"),
         (LEVELS + "Ely,NV,South,1\n", "'NV' .state. has two parents"),
-        ("county\nKern\n", "no coarser level in this file"),
+        ("county\nKern\nReno\nKern\n", "a value stands there several times"),
         ("place,state\nKern,CA\n", "is a column of your table"),
         ("", "is a column of your table"),
     ],

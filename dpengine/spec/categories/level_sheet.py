@@ -1,4 +1,4 @@
-"""Read levels from a CSV file with a column for each level and a line for each value of the finest one."""
+"""Read values from a CSV file with a line for each, and a column for each coarser level, if there are any."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpengine.spec.categories import tree as trees
 from dpengine.spec.csv_rows import csv_rows
 from dpengine.translation.catalogue import _
 
-__all__ = ["from_csv", "rows_of"]
+__all__ = ["from_csv", "from_rows", "rows_of"]
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -19,20 +19,32 @@ def rows_of(text: str) -> list[list[str]]:
     >>> rows_of("county; state\\nKern; CA\\n")
     [['county', 'state'], ['Kern', 'CA']]
     """
-    return [cells for row in csv_rows(text) if any(cells := [cell.strip() for cell in row])]
+    return _tidy(csv_rows(text))
+
+
+def _tidy(rows: Iterable[Iterable[str]]) -> list[list[str]]:
+    return [cells for row in rows if any(cells := [cell.strip() for cell in row])]
 
 
 def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the category column with levels that a CSV file declares, for one of the columns `names` of a table.
-
-    It is the file's column with the most values that the table has too; columns with fewer values are its levels,
-    coarsest first. Their order in the file does not matter. Raises `PlanError` naming the line or value that fits in no
-    tree.
+    """Return the category column that a CSV file declares, as `from_rows` does.
 
     >>> from_csv("county,state\\nKern,CA\\nNapa,CA\\nTravis,TX\\n", ["age", "County"])["levels"]
     ['state', 'County']
+    >>> from_csv("county\\nKern\\nNapa\\n", ["county"])["values"]
+    ['Kern', 'Napa']
     """
-    header, *rows = rows_of(text) or [[]]
+    return from_rows(csv_rows(text), names)
+
+
+def from_rows(cells: Iterable[Iterable[str]], names: Iterable[str]) -> dict[str, Any]:
+    """Return the category column that the rows of a file declare for one of a table's `names`, with its levels.
+
+    It is the file's column with the most values that the table has too; columns with fewer values are its levels,
+    coarsest first. Their order in the file does not matter. A file without levels is a list of the values. Raises
+    `PlanError` naming the line or value that fits in no tree.
+    """
+    header, *rows = _tidy(cells) or [[]]
     known = {name.strip().casefold(): name for name in names}
     header = [known.get(cell.casefold(), cell) for cell in header]
     values = {name: len({row[k] for row in rows if k < len(row)} - {""}) for k, name in enumerate(header)}
@@ -53,7 +65,7 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
     groups = [name for name in places if values[name] <= values[mine] and name not in as_many]
     coarser = sorted(groups, key=lambda name: (values[name], -places[name]))
     if not coarser:
-        raise PlanError(_("{column!r} has no coarser level in this file: add a column, such as state", column=mine))
+        return {"name": mine, "kind": "category", "values": _list([row[column] for row in rows if column < len(row)])}
     levels = [*coarser, mine]
     try:
         tree = trees.from_rows(header, rows, levels)
@@ -61,3 +73,13 @@ def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
     except ValueError as error:
         raise PlanError(str(error)) from None
     return {"name": mine, "kind": "category", **tree, "levels": levels}
+
+
+def _list(cells: list[str]) -> list[str]:
+    """Return the values that a file lists. Raises `PlanError` if one stands there twice: rows are no list."""
+    values = [*filter(None, cells)]
+    if len({*values}) < len(values):
+        raise PlanError(
+            _("a value stands there several times: a list of values names each once; rows of a table are no codebook")
+        )
+    return values

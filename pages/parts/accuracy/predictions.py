@@ -18,8 +18,8 @@ from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 
 __all__ = [
-    "EPSILONS", "all_errors", "curve", "largest_error", "noise_shares", "predictions_csv", "sample_like",
-    "wanted_epsilon",
+    "EPSILONS", "all_errors", "cells_with_values", "curve", "largest_error", "noise_shares", "predictions_csv",
+    "sample_like", "wanted_epsilon",
 ]  # fmt: skip
 
 EPSILONS = rungs("0.01", "20")
@@ -74,6 +74,11 @@ def largest_error(plan: Plan) -> Columns:
 def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> np.ndarray:
     """Return for each half-width the share of the mock table's cells that would be mostly noise."""
     return _mock_cells(plan.at(1), table).mostly_noise(half_widths)
+
+
+def cells_with_values(plan: Plan, table: Columns) -> int:
+    """Return how many cells of `table` such a share is of: all but *(other)* and *(missing)*."""
+    return _mock_cells(plan.at(1), table).cells
 
 
 def sample_like(plan: Plan, table: Columns, mean_off: float) -> float | None:

@@ -16,7 +16,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, portion
 from dpengine.translation.catalogue import _, number
 from pages.parts.accuracy.charts import error_figure, measure_figure
-from pages.parts.accuracy.predictions import curve, noise_shares, sample_like
+from pages.parts.accuracy.predictions import cells_with_values, curve, noise_shares, sample_like
 from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
@@ -72,10 +72,11 @@ def _as_a_sample(plan: Plan, like: float | None, rows: int) -> str:
 
 def _show_noise(plan: Plan, table: Columns, row: pd.Series[float]) -> None:
     """Show the share of cells that would be mostly noise."""
-    cells = plan.cells(table)
+    cells = cells_with_values(plan, table)
     share = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
     noisy = _(
-        "{noisy} of {cells} cells of a made-up table of about {rows} {unit} are no larger than their ±.",
+        "{noisy} of {cells} cells of a made-up table of about {rows} {unit} are no larger than their ±, *(other)* and "
+        "*(missing)* left aside.",
         noisy=number(round(share * cells)),
         cells=number(cells),
         rows=number(plan.rows_about or 0),

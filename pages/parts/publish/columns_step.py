@@ -20,7 +20,7 @@ from pages.parts.publish.tables import levels_box
 from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import plain, plain_name
 from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -58,7 +58,7 @@ def choose_columns() -> None:
             "**{table}** is listed twice: to count rows, and to count each person once. A release has one table of the "
             "same columns, which counts either. Remove one of both here; the other can be published by itself later, "
             "from the same budget.",
-            table=plain(" × ".join(columns)),
+            table=plain_name(" × ".join(columns)),
         )
         st.warning(text, icon=":material/group:")
     if st.button(go_on, type="primary", key=visit().key("columns-done"), disabled=not tables or bool(both)):
@@ -107,7 +107,7 @@ def _ask_which_matter() -> None:
         text = _(
             "If **{column}** is a survey weight: counts are of rows, not weighted. For weighted numbers, publish the "
             "sum of this column under *Averaged or added up*.",
-            column=plain(weight),
+            column=plain_name(weight),
         )
         st.caption(f":material/balance: {text}", help=term("survey-weights"))
 
@@ -224,7 +224,7 @@ def _sizes(tables: tuple[PublishedTable, ...]) -> None:
             text = plural("{n} cell", "{n} cells", cells)
         else:
             text = _("size known after the next step")
-        lines.append(f"{plain(named(each))}: {text}")
+        lines.append(f"{plain_name(named(each))}: {text}")
     if len(lines) > MAX_SHOWN:
         lines = [*lines[:MAX_SHOWN], plural("… {n} more table", "… {n} more tables", len(lines) - MAX_SHOWN)]
     if len(tables) > 1 and None not in sizes.values():
@@ -277,7 +277,7 @@ def _fits(table: Table, plan: Plan) -> bool:
 def summary(plan: Plan | None) -> str:
     """Return what a folded step shows, in one line."""
     tables = published(visit().entries)
-    names = some_of((plain(named(table)) for table in tables), MAX_NAMED)
+    names = some_of((plain_name(named(table)) for table in tables), MAX_NAMED)
     if plan is None:
         return names or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)

@@ -19,7 +19,7 @@ from pages.parts.publish.column_card import ask_column, guessed_kind
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import edge_or_day, plain
+from pages.parts.shared.wording import edge_or_day, plain, plain_name
 from pages.parts.visit.plan.column_checks import check_columns, faults_of, faulty
 from pages.parts.visit.plan.column_entry import (
     HOW_WRITTEN,
@@ -87,6 +87,7 @@ def declare_columns() -> None:
         ),
         help=term("other"),
     )
+    _say_what_is_left_out()
     with st.container(horizontal=True):
         _confirm_all()
         codebook_box.show()
@@ -108,6 +109,23 @@ def declare_columns() -> None:
     if st.button(_("Go on to whom it protects"), type="primary", key=visit().key("domain-done"), disabled=disabled):
         visit().settle("domain")
         st.rerun()
+
+
+def _say_what_is_left_out() -> None:
+    """Say which columns have no cell for values that are not listed, since no table counts rows with such a value."""
+    declared = visit().entries.declared
+    without = [
+        name
+        for name in used(visit().entries)
+        if declared[name]["kind"] != "amount" and not declared[name].get("other", True)
+    ]
+    if without:
+        text = _(
+            "There is no cell *(other)* for {columns}: rows with a value that is not listed are left out of every "
+            "table.",
+            columns=some_of(map(plain_name, without)),
+        )
+        st.caption(f":material/filter_alt: {text}")
 
 
 def _confirm_all() -> None:
@@ -141,7 +159,7 @@ def _say_what_the_file_says() -> None:
         text = _(
             "The file itself lists values of {columns}, with words for readers. Confirm such a list only if it is "
             "public knowledge, as in a questionnaire: some programs make it from the rows.",
-            columns=some_of(map(plain, from_file)),
+            columns=some_of(map(plain_name, from_file)),
         )
         st.caption(f":material/menu_book: {text}")
 
@@ -155,11 +173,11 @@ def _say_what_is_open(names: list[str]) -> None:
     dates = [name for name in names if declared[name].get("from") or declared[name]["kind"] == "time"]
     wrong |= {name: UNWRITTEN for name in dates if HOW_WRITTEN in faults_of(name)}
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
-        st.markdown(f":material/report: **{plain(name)}**: {plain(_(fault))}")
+        st.markdown(f":material/report: **{plain_name(name)}**: {plain(_(fault))}")
     if len(wrong) > MAX_FAULTS:
         more = len(wrong) - MAX_FAULTS
         st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
-    st.caption(_("Still to fill in: {columns}.", columns=some_of(map(plain, names), MAX_NAMED)))
+    st.caption(_("Still to fill in: {columns}.", columns=some_of(map(plain_name, names), MAX_NAMED)))
 
 
 def _say_by_which_clock() -> None:
@@ -173,7 +191,7 @@ def _say_by_which_clock() -> None:
     if in_utc:
         text = _(
             "Times of {columns} have a zone, and count in UTC. For a local clock, choose each of these columns below.",
-            columns=some_of(map(plain, in_utc)),
+            columns=some_of(map(plain_name, in_utc)),
         )
         st.caption(f":material/schedule: {text}")
 
@@ -242,7 +260,7 @@ def _offer_to_chosen(column: dict[str, Any], others: list[str], blank: list[str]
         return
     with chosen:
         names = st.multiselect(
-            _("Columns with the same values or bins as {column}", column=plain(column["name"])),
+            _("Columns with the same values or bins as {column}", column=plain_name(column["name"])),
             others,
             default=blank,
             key=visit().fresh_key(f"same-as-{column['name']}"),
@@ -311,4 +329,4 @@ def _brief(name: str) -> str:
 def summary() -> str:
     """Return what a folded step shows, in one line."""
     names = used(visit().entries)
-    return " · ".join(f"{plain(name)}: {_brief(name)}" for name in names[:4]) + (" · …" if len(names) > 4 else "")
+    return " · ".join(f"{plain_name(name)}: {_brief(name)}" for name in names[:4]) + (" · …" if len(names) > 4 else "")

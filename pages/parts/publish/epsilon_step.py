@@ -20,13 +20,13 @@ from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rounded_up, rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.typed_numbers import decimal
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import exactly, plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive, why
 
-__all__ = ["choose_epsilon"]
+__all__ = ["choose_epsilon", "epsilon_is_read"]
 
 TRIED = rungs("0.01", "100")
 WAYS = (mark("Slide"), mark("Type it"), mark("From an error"))
@@ -153,6 +153,18 @@ def _ask_exactly(plan: Plan) -> None:
         st.caption(f":material/report: {message}")
 
 
+def epsilon_is_read() -> bool:
+    """Whether the box for an exact ε, if it is shown, holds one: nobody means to publish at the ε before."""
+    key = visit().key("exact")
+    if st.session_state.get(visit().key("way")) != WAYS[1] or key not in st.session_state:
+        return True
+    try:
+        exact_epsilon(_typed(key))
+    except ValueError:
+        return False
+    return True
+
+
 def _take(key: str) -> None:
     """Put a widget's value into the entries before the page is drawn, so that one drawing is enough."""
     with contextlib.suppress(ValueError):  # beside the box, the page explains why a text is no ε
@@ -209,7 +221,7 @@ def _widths(plan: Plan) -> dict[tuple[str, ...], float]:
 def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fraction, half_width: float) -> str:
     """Say which tables need the largest ε, and what ε would be enough without the single columns."""
     worst, largest = max(widths, key=widths.__getitem__), max(plan.marginals, key=plan.cells)
-    table, reached = plain(heading_of(plan, worst)), people(widths[worst])
+    table, reached = plain_name(heading_of(plan, worst)), people(widths[worst])
     if widths[largest] >= widths[worst]:
         return _("The table that needs the largest ε: {table}, each cell within ±{half_width}.", table=table,
                  half_width=reached)  # fmt: skip
@@ -218,7 +230,7 @@ def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fracti
         "{other} would be within ±{narrower}.",
         table=table,
         half_width=reached,
-        other=plain(heading_of(plan, largest)),
+        other=plain_name(heading_of(plan, largest)),
         narrower=people(widths[largest]),
     )
     if len(worst) > 1 or not visit().entries.margins:

@@ -16,6 +16,7 @@ from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, day
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
+from pages.parts.publish.epsilon_step import epsilon_is_read
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
@@ -70,15 +71,21 @@ def publish_step(plan: Plan) -> None:
     if not bill.published:
         _say_what_is_there(bill, recent.with_all_tables_of(plan, ledger.fingerprint(digest), ledger))
         _say_who_has_this_title(plan, ledger)
-    _say_what_publishing_does(bill)
-    if _colleague_agrees(plan, bill) and st.button(
+    readable = epsilon_is_read()
+    if readable:
+        _say_what_publishing_does(bill)
+    else:
+        st.markdown(":material/report: " + _("What is typed in step 5 is no ε. Correct it there before you publish."))
+    possible = readable and bill.refusal is None
+    pressed = (not readable or _colleague_agrees(plan, bill)) and st.button(
         _("Show it again") if bill.published else _("Publish once"),
         type="primary",
         icon=":material/publish:",
         key=visit().key("publish"),
         width="stretch",
-        disabled=bill.refusal is not None,
-    ):
+        disabled=not possible,
+    )
+    if pressed and possible:  # a press that comes together with the text that makes it impossible counts for nothing
         progress.begin(_table(), plan, other_people=bill.other_people)
     _offer_files(plan, bill)
 

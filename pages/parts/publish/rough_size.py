@@ -18,7 +18,7 @@ from pages.parts.shared.wording import exactly
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 
-__all__ = ["ask_if_unsaid", "ask_rough_size", "rows_of_use"]
+__all__ = ["ask_if_unsaid", "ask_rough_size", "left_aside", "rows_of_use"]
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000, 1_000_000)
 CLEAR = 5  # times as many rows as make half of the cells exceed their noise: these are then within ±20 %
@@ -79,16 +79,15 @@ def ask_if_unsaid(plan: Plan) -> None:
         text = _("**How large is your table, roughly?** Whether the noise matters depends on it.")
         st.markdown(f":material/groups: {text}")
         if (least := _least_rows(plan)) is not None:
-            st.markdown(
-                _(
-                    "At ε = {epsilon}, with fewer than about **{rows} rows**, most of the published cells would be "
-                    "mostly noise; with about {more}, half of them are within ±20 % of their size. A small table needs "
-                    "fewer tables, wider bins or a larger ε.",
-                    epsilon=exactly(plan.epsilon),
-                    rows=number(least),
-                    more=number(CLEAR * least),
-                )
+            text = _(
+                "At ε = {epsilon}, with fewer than about **{rows} rows**, most of the published cells would be "
+                "mostly noise; with about {more}, half of them are within ±20 % of their size. A small table needs "
+                "fewer tables, wider bins or a larger ε.",
+                epsilon=exactly(plan.epsilon),
+                rows=number(least),
+                more=number(CLEAR * least),
             )
+            st.markdown(f"{text} {left_aside(plan, plan.marginals)}")
         ask_rough_size()
 
 
@@ -104,7 +103,15 @@ def _say_if_small(plan: Plan, rows: int) -> None:
             epsilon=exactly(plan.epsilon),
             more=number(CLEAR * least),
         )
-        st.warning(text, icon=":material/groups:")
+        st.warning(f"{text} {left_aside(plan, plan.marginals)}", icon=":material/groups:")
+
+
+def left_aside(plan: Plan, tables: Sequence[Columns]) -> str:
+    """Say which cells are not among those that are said to be noise, if the tables have them."""
+    columns = [plan.column(name) for table in tables for name in table]
+    if all(column.size == column.declared_size for column in columns):
+        return ""
+    return _("*(other)* and *(missing)* are left aside here: they may well be empty.")
 
 
 def _least_rows(plan: Plan) -> int | None:

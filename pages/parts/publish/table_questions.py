@@ -17,7 +17,7 @@ from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish.reading_options import add_answers, leave_out, set_option
 from pages.parts.server import uploads
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -104,7 +104,7 @@ def _ask_about_counts(name: str, question: object) -> None:
         _(
             "**Each row seems to stand for several people: the column {name} says how many.** As it is, each row would "
             "count as one person, and the release would protect a row of your summary, not a person.",
-            name=plain(name),
+            name=plain_name(name),
         ),
         icon=":material/groups:",
     )
@@ -119,7 +119,7 @@ def _ask_about_cells(name: str, question: object) -> None:
         _(
             "**The column {name} seems to hold several answers in one cell.** As it is, each combination would be a "
             "value of its own. List the possible answers, and each becomes a column of yes and no.",
-            name=plain(name),
+            name=plain_name(name),
         ),
         icon=":material/checklist:",
     )

@@ -22,7 +22,7 @@ from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, saved_draft
-from pages.parts.visit.fault_text import lies_in_header
+from pages.parts.visit.fault_text import title_may_stand_above
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.samples import show_samples
@@ -131,7 +131,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             reading_options.read_plainly()
         _take_or_ask(table, arrived, how)
     elif (job := background_read.job_for("file", question)) is not None and job.done:
-        if lies_in_header(job.failure):
+        if title_may_stand_above(job.failure):
             table_questions.offer_to_skip_a_row()
         st.caption(
             _(
@@ -171,7 +171,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
         _take_or_ask(table, source, how)
-    elif (job := background_read.job_for("file", question)) is not None and lies_in_header(job.failure):
+    elif (job := background_read.job_for("file", question)) is not None and title_may_stand_above(job.failure):
         table_questions.offer_to_skip_a_row()
 
 

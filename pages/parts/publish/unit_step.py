@@ -9,7 +9,7 @@ from pages.parts.publish.person_ids import likely_ids
 from pages.parts.publish.rough_size import ask_rough_size
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import plain_name
 from pages.parts.visit.plan.tables import used
 from pages.parts.visit.plan.times_entry import table_column
 from pages.parts.visit.state import visit
@@ -22,7 +22,7 @@ def choose_unit() -> None:
     if counts := visit().read_as.get("frequency"):
         text = _(
             "A row of the file stands for as many people as {name} says: here, each of them is a row.",
-            name=plain(counts),
+            name=plain_name(counts),
         )
         st.caption(f":material/groups: {text}")
     several = _ask_whether_several()
@@ -118,7 +118,7 @@ def summary() -> str:
             "each person, identified by {column}, with at most {n} row",
             "each person, identified by {column}, with at most {n} rows",
             entries.rows,
-            column=plain(str(entries.id_column)),
+            column=plain_name(str(entries.id_column)),
         )
     about = _("about {rows} rows", rows=number(entries.rows_about)) if entries.rows_about else ""
     return f"{whom} · {about}" if about else whom

@@ -10,6 +10,7 @@ from unicodedata import bidirectional
 
 import pandas as pd
 
+from dpengine.charts.style import middle
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
@@ -26,11 +27,13 @@ __all__ = [
     "edge_or_day",
     "exactly",
     "plain",
+    "plain_name",
     "protected",
     "why_measured",
     "with_headings",
 ]  # fmt: skip
 
+MAX_NAME = 60  # letters of a column's name in a sentence
 OURS = mark("This engine")  # this engine's name among other methods in the labs
 
 # Plain text of which Markdown makes links, and Streamlit emoji, icons or arrows; a break after the match prevents it.
@@ -87,6 +90,17 @@ def exactly(value: Fraction) -> str:
     '0.5'
     """
     return localised(exact_text(value))
+
+
+def plain_name(name: str) -> str:
+    """Escape the name of a column or table as `plain` does; what is long is cut in the middle, each column by itself.
+
+    Boxes to choose from hold it in full.
+
+    >>> plain_name("sex × " + "How satisfied are you, all in all, with the trains that you take to work?")
+    'sex × How satisfied are you, all in…trains that you take to work?'
+    """
+    return plain(" × ".join(middle(part, MAX_NAME) for part in name.split(" × ")))
 
 
 def briefly(epsilon: Fraction) -> str:

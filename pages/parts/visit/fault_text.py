@@ -11,7 +11,7 @@ from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.wording import plain
 
-__all__ = ["all_faults", "ledger_faults_shown", "lies_in_header", "sentence"]
+__all__ = ["all_faults", "ledger_faults_shown", "sentence", "title_may_stand_above"]
 
 MAX_SHOWN = 5
 
@@ -56,17 +56,20 @@ def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None)
     and 2 more faults
     """
     shown = error.faults[:MAX_SHOWN]
-    if isinstance(error, LedgerError) or lies_in_header(error):
-        shown = tuple(Fault((), fault.text) for fault in shown)
+    hidden = isinstance(error, LedgerError)
+    shown = tuple(Fault((), fault.text) if hidden or fault.path[:1] == ("header",) else fault for fault in shown)
     lines = [plain(str(fault) if columns is None else sentence(fault, columns)) for fault in shown]
     if (rest := len(error.faults) - MAX_SHOWN) > 0:
         lines.append(plural("and {n} more fault", "and {n} more faults", rest))
     return "\n\n".join(lines)
 
 
-def lies_in_header(error: BaseException | None) -> bool:
-    """Whether names of a table's columns are missing or equal, as where a title stands above them."""
-    return isinstance(error, TableError) and all(fault.path == ("header",) for fault in error.faults)
+def title_may_stand_above(error: BaseException | None) -> bool:
+    """Whether the names of a table's columns are no names, as where a title stands above them.
+
+    Equal names have a place of their own in the header: to skip their row would not help.
+    """
+    return isinstance(error, TableError) and {("header",)} == {fault.path for fault in error.faults}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
-from tests.pages.visits import labelled, settled, texts, visit, visit_of
+from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 from tests.plans import PAY, Plan, geography_plan
 
 PEOPLE = "county,sex,income,age,seen_on\n" + "".join(
@@ -62,6 +62,8 @@ def test_what_bounds_the_intervals_of_a_median_is_said_beside_its_range(people: 
     people.run()
     assert "end where the 20 parts of this range do" in texts(people)
     assert "write `0 to 200000 by 100 in 40 parts` in the grid" in texts(people)
+    press(people, "Divide it into 40 parts")
+    assert "end where the 40 parts of this range do" in texts(people)
     labelled(people.text_input, "Rounded to").set_value("9000").run()
     assert not people.exception
     assert "parts of this range" not in texts(people), "22 steps have no 40 parts"

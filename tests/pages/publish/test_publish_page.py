@@ -100,10 +100,15 @@ def test_moving_epsilon_reads_the_ledger_once_and_going_back_predicts_nothing_ag
 def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     box = next(box for box in census.text_input if "exactly" in box.label)
+    labelled(census.button, "Publish once").click()  # a press that comes together with the text
     box.set_value(typed).run()
     assert not census.exception
     assert "still at 1" in texts(census)
     assert census.metric[1].value == "1"
+    assert labelled(census.button, "Publish once").disabled, "nobody means to spend what the box does not say"
+    assert ledger().datasets() == []
+    labelled(census.text_input, "exactly").set_value("0.5").run()
+    assert not labelled(census.button, "Publish once").disabled
 
 
 @pytest.mark.parametrize(("typed", "caution"), [("0,5", ""), ("2", ""), ("3", "less than is usual"),

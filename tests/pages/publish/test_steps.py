@@ -101,6 +101,16 @@ def test_more_columns_than_a_table_can_have_are_told_and_can_be_published_in_pai
     assert not labelled(page.button, "Go on").disabled
 
 
+def test_a_heading_of_300_letters_is_cut_on_the_page_and_whole_where_it_is_chosen(page: AppTest) -> None:
+    heading = "Which of these did you use in the last twelve months? " * 5 + "Buses"
+    page.get("file_uploader")[0].upload("long.csv", f"{heading},b\nx,y\n".encode()).run()
+    settled(page)
+    choose(page, heading, "b")
+    assert heading not in texts(page)
+    assert "Which of these did you use in…" in texts(page)
+    assert heading in labelled(page.selectbox, "One column in detail").options
+
+
 def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: AppTest) -> None:
     choose(clinic, "age")
     labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()

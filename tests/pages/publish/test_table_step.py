@@ -81,6 +81,14 @@ def test_titles_above_the_names_are_skipped_by_a_click_each() -> None:
     assert [field.name for field in table.columns] == ["town", "age"]
 
 
+def test_two_columns_of_one_name_are_no_title_above_the_names() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("twice.csv", b"name,age,age\nAnn,34,35\n").run()
+    settled(page)
+    assert [each.value for each in page.warning] == ["2 columns are named 'age'; rename all but one"]
+    assert "A title stands above the names: skip a row" not in [button.label for button in page.button]
+
+
 def _sheets(**rows: list[list[object]]) -> bytes:
     file = io.BytesIO()
     with xlsxwriter.Workbook(file) as book:

@@ -124,6 +124,8 @@ def _say_where_quantiles_end(column: dict[str, Any]) -> None:
         example=f"`{notation.write(finer)}`",
     )
     st.caption(f":material/info: {text}")
+    label = _("Divide it into {n} parts", n=number(len(finer["knots"]) - 1))
+    fill_in_button(f"finer-{column['name']}", column["name"], label=label, knots=finer["knots"])
 
 
 def _numbers_written(name: str, column: dict[str, Any]) -> dict[str, Any]:

@@ -23,14 +23,15 @@ from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import MockCells, mostly_noise_shares
-from dpengine.results.mock_table import ASSUMED_ROWS
+from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion, sure
 from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.publish.outlook.trial import KEPT, drawn, question_of
+from pages.parts.publish.rough_size import left_aside
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import exactly, plain_name
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.state import visit
@@ -113,7 +114,8 @@ def _advise_by_trial(plan: Plan) -> None:
 def _seen_in(release: Result, plan: Plan, entries: Entries) -> tuple[float, list[WayOut]]:
     """Return the share of cells that are mostly noise in a made-up release, and the ways out whose noise is known."""
     tables = plan.marginals[:MAX_LOOKED_AT]
-    share = float(np.concatenate([release.mostly_noise(table).ravel() for table in tables]).mean())
+    listed = [release.mostly_noise(table)[listed_cells(release.plan, table)].ravel() for table in tables]
+    share = float(np.concatenate(listed).mean())
     if share <= TOO_MANY:
         return share, []
     made_up: MadeUp = {}
@@ -137,7 +139,8 @@ def _offer(much: str, ways: list[WayOut], plan: Plan) -> None:
         todo = _("What would help in a table of an assumed {rows} rows:", rows=number(ASSUMED_ROWS))
     else:
         todo = _("What would help:")
-    st.warning(f"{much} {todo}", icon=":material/grain:")
+    aside = left_aside(plan, plan.marginals)
+    st.warning(" ".join(filter(None, [much, aside, todo])), icon=":material/grain:")
     for way in ways:
         st.button(
             way.words,
@@ -187,7 +190,9 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str
     if len(widest) > 1:
         largest = max(widest, key=lambda name: plan.column(name).size)
         rest = tuple(name for name in entries.chosen if name != largest)
-        alternatives.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
+        alternatives.append(
+            (f"without-{largest}", _("Leave out {column}", column=plain_name(largest)), {"chosen": rest})
+        )
         alternatives += _by_one_column(plan, entries)
         alternatives.append(("single", _("Publish each column by itself"), {"layout": "single"}))
     return alternatives
@@ -201,7 +206,7 @@ def _by_one_column(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[st
     return [
         (
             f"by-{key}",
-            _("Publish each column by {column} only", column=plain(key)),
+            _("Publish each column by {column} only", column=plain_name(key)),
             {"layout": "own", "own": tuple((key, name) for name in columns if name != key), "more": ()},
         )
         for key in columns[:MAX_KEYS]
@@ -258,4 +263,4 @@ def _noise_of(plan: Plan, made_up: MadeUp) -> tuple[int, int] | None:
     largest = set(map(frozenset, maximal(plan.marginals)))
     tables = [table for table in plan.marginals if frozenset(table) in largest]  # in the order that the preview has
     shares = mostly_noise_shares(plan, tables, made_up)
-    return sum(round(share * plan.cells(t)) for t, share in shares.items()), sum(map(plan.cells, shares))
+    return sum(round(share * made_up[t].cells) for t, share in shares.items()), sum(made_up[t].cells for t in shares)

@@ -23,7 +23,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import percent
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import edge_or_day, plain
+from pages.parts.shared.wording import edge_or_day, plain, plain_name
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
@@ -41,6 +41,16 @@ NOT_IN_BINS = (  # of numbers, among which *(other)* is rarely meant to be large
     *COARSE,
     (0.05, mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this.")),
 )
+LEFT_OUT = (  # of columns without *(other)*
+    (0.95, mark("**{column}**: nearly all rows hold a value without a cell, and are left out of every table. Only you "
+                "see this.")),
+    (0.5, mark("**{column}**: more than half of the rows hold a value without a cell, and are left out of every table. "
+               "Only you see this.")),
+    (0.2, mark("**{column}**: more than a fifth of the rows holds a value without a cell, and is left out of every "
+               "table. Only you see this.")),
+    (0.05, mark("**{column}**: more than one row in twenty holds a value without a cell, and is left out of every "
+                "table. Only you see this.")),
+)  # fmt: skip
 UNREAD = (
     (0.95, mark("**{column}**: nearly all rows hold no number as declared, and count as missing. Only you see this.")),
     (0.5, mark("**{column}**: more than half of the rows hold no number as declared, and count as missing. Only you "
@@ -77,10 +87,12 @@ def warn(plan: Plan) -> None:
     shares, better, beyond = facts
     for name, each in beyond.items():
         _warn_of_bounds(name, each)
-    numbers = {column.name for column in columns if isinstance(column, Number)}
+    numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
     offered: set[str] = set()
     for name, share in shares.items():
-        words = UNREAD if name in beyond else NOT_IN_BINS if name in numbers else COARSE
+        words = (
+            UNREAD if name in beyond else LEFT_OUT if name in left_out else NOT_IN_BINS if name in numbers else COARSE
+        )
         if (how_many := _coarse(words, share)) is None:
             continue
         advice = (
@@ -89,7 +101,7 @@ def warn(plan: Plan) -> None:
             else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         )
         with st.container(key=f"misfit-{name}"):
-            st.warning(f"{_(how_many, column=plain(name))} {advice}", icon=":material/rule:")
+            st.warning(f"{_(how_many, column=plain_name(name))} {advice}", icon=":material/rule:")
             if name in better:
                 _offer_to_read(name, better[name])
                 offered.add(name)
@@ -107,7 +119,7 @@ def _ask_about_thousands(name: str, how: dict[str, Any]) -> None:
         text = _(
             "**{column}**: as declared, {read} is read as {meant}. But the numbers look as if that mark groups "
             "thousands: three digits always follow it. Only you see this.",
-            column=plain(name), read=read, meant=meant,
+            column=plain_name(name), read=read, meant=meant,
         )  # fmt: skip
         st.warning(text, icon=":material/rule:")
         with st.container(horizontal=True):
@@ -126,7 +138,7 @@ def _warn_of_bounds(name: str, beyond: owner.BeyondBounds) -> None:
         return
     todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in step 3.")
     with st.container(key=f"beyond-{name}"):
-        st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
+        st.warning(f"{_(how_many, column=plain_name(name))} {todo}", icon=":material/rule:")
 
 
 def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> str:
@@ -163,7 +175,7 @@ def _amounts(plan: Plan) -> list[Amount]:
 def _offer_to_read(name: str, how: dict[str, Any]) -> None:
     """Offer to read the numbers of a column as `how` says; nothing is read so before its owner clicks."""
     entries = visit().entries
-    column, written = plain(name), how.get("format", "")
+    column, written = plain_name(name), how.get("format", "")
     if "affixes" not in how:
         words = _("Read {column} as written like {example}", column=column, example=written)
     elif written:
@@ -232,8 +244,13 @@ def _shares(table: Table, columns: Sequence[Column], progress: Progress | None =
     return {c.name: int(counts[c.name][c.other_code]) / max(int(counts[c.name].sum()), 1) for c in columns}
 
 
+def _without_other(plan: Plan) -> set[str]:
+    """Return the columns whose rows are left out of every table if they hold a value that is not declared."""
+    return {column.name for column in plan.columns if not column.other}
+
+
 def _with_other(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that have *(other)*, except amounts and those whose values only the release finds."""
+    """Return the columns with a cell *(other)*, except amounts and those whose values only the release finds."""
     cells = {"other": True, "missing": True}
     counted = (c for c in columns if not isinstance(c, Amount) and (isinstance(c, Number) or not c.share))
     return [column.model_copy(update=cells) for column in counted]
@@ -274,14 +291,14 @@ def show_on_request(used: list[str]) -> None:
             return
         shares, beyond = facts
         background_read.drop("fit")  # the result is not kept
+        left_out = _without_other(plan)
         for name, share in shares.items():
-            st.markdown(
-                _(
-                    "**{column}**: {share} of the rows fall in *(other)*",
-                    column=plain(name),
-                    share=percent(share),
-                )
-            )
+            named = {"column": plain_name(name), "share": percent(share)}
+            if name in left_out:
+                text = _("**{column}**: {share} of the rows hold a value without a cell, and are left out", **named)
+            else:
+                text = _("**{column}**: {share} of the rows fall in *(other)*", **named)
+            st.markdown(text)
         for amount in amounts:
             _say_beyond(amount, beyond[amount.name])
 
@@ -301,7 +318,7 @@ def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
         _(
             "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "
             "Readers see the bounds alone.",
-            column=plain(amount.name),
+            column=plain_name(amount.name),
             below=percent(beyond.below / rows),
             low=low,
             above=percent(beyond.above / rows),

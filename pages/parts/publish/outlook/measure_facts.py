@@ -12,7 +12,7 @@ from dpengine.results.spans import MAX_WIDTH, decimals_of
 from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import plain_name
 
 __all__ = ["measure_facts"]
 
@@ -26,7 +26,7 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
             width = float(predicted.get(f"{name}_half_width_95", math.nan))
             if math.isnan(width):
                 continue
-            what = plain(heading)
+            what = plain_name(heading)
             whole = float(amount.high - amount.low)
             if measure.pair is not None:
                 on = plan.amount(measure.on)

@@ -11,7 +11,7 @@ from dpengine import Plan, predict
 from dpengine.charts import figures
 from dpengine.charts.plain import lines_and_grids
 from dpengine.results.alternatives import MockCells, predict_table
-from dpengine.results.mock_table import ASSUMED_ROWS
+from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells
 from dpengine.results.preview import preview_table
 from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
@@ -20,13 +20,13 @@ from dpengine.translation.catalogue import _, language, number
 from pages.parts.publish.found_values import findable_in_words
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.measure_facts import measure_facts
-from pages.parts.publish.rough_size import rows_of_use
+from pages.parts.publish.rough_size import left_aside, rows_of_use
 from pages.parts.release.chart import figure_with_choice, show_twin
 from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
-from pages.parts.shared.wording import exactly, plain, with_headings
+from pages.parts.shared.wording import exactly, plain_name, with_headings
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategy import is_adaptive
 from pages.parts.visit.strategy_comparison import show_strategies
@@ -214,10 +214,16 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     """Say what is predicted for the chosen table, and what readers would see of a made-up release, if it is `drawn`."""
     table, unit = _table_to_show(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
-    epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
+    epsilon, name = exactly(plan.epsilon), plain_name(heading_of(plan, table))
     of_amounts = measure_facts(plan, table, row)
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
-    if cell >= EXACT:
+    if cell >= EXACT and is_adaptive(plan):
+        facts = [
+            _("At ε = {epsilon} readers get intervals of about **±{half_width}** {unit} for a cell of {table}, if its "
+              "columns depend on each other as usual.",
+              epsilon=epsilon, half_width=people(cell), unit=unit, table=name),
+        ]  # fmt: skip
+    elif cell >= EXACT:
         facts = [
             _typical_error(float(row["mean_abs_error"]), epsilon=epsilon, table=name, unit=unit),
             _("95 in 100 are within **±{half_width}**.", half_width=people(cell)),
@@ -231,15 +237,19 @@ def _facts(plan: Plan, predicted: pd.DataFrame, drawn: Result | None = None) -> 
     else:
         facts.append(_("The total is **almost certain** to be exact."))
     facts.append(_noise(plan, table, cell) if drawn is None else _noise_seen(drawn, table))
-    return " ".join([*of_amounts, *facts, *findable_in_words(plan)])
+    facts.append(left_aside(plan, [table]))
+    return " ".join(filter(None, [*of_amounts, *facts, *findable_in_words(plan)]))
 
 
 def _noise_seen(drawn: Result, table: tuple[str, ...]) -> str:
-    """For a release that measures its own error, say how wide its intervals are and how many cells are mostly noise."""
-    cells, noisy = drawn.cells(table), drawn.mostly_noise(table)
+    """For a release that measures its own error, say how wide its intervals are and how many cells are mostly noise.
+
+    The errors of this one release are left unsaid: they are smaller than its intervals, and not those of the owner's.
+    """
+    cells, noisy = drawn.cells(table), drawn.mostly_noise(table)[listed_cells(drawn.plan, table)]
     return _(
-        "The intervals that readers get also allow for the error of the model. In the made-up release shown here, of "
-        "about {rows} {unit}, they are about ±{reach}, and **{noisy} of {cells} cells** are mostly noise.",
+        "In the made-up release shown here, of about {rows} {unit}, whose columns hardly do, they are about ±{reach} "
+        "on average, and **{noisy} of {cells} cells** are mostly noise.",
         rows=number(drawn.plan.rows_about or ASSUMED_ROWS),
         unit=noun(drawn.plan),
         reach=people(float((cells["high"] - cells["estimate"]).mean())),
@@ -252,13 +262,13 @@ def _noise(plan: Plan, table: tuple[str, ...], cell: float) -> str:
     """Say how many cells would be mostly noise if counts have intervals of ±`cell`."""
     if plan.rows_about is None:
         return _noise_by_size(plan, table)
-    cells, unit = plan.cells(table), noun(plan)
-    noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
+    made_up, unit = MockCells.of(plan, table), noun(plan)
+    noisy = round(float(made_up.mostly_noise(cell)) * made_up.cells)
     if not noisy:
         return _("No cell would be mostly noise in a table of about {rows} {unit}.",
                  rows=number(plan.rows_about), unit=unit)  # fmt: skip
     return _("**{noisy} of {cells} cells** would be mostly noise in a table of about {rows} {unit}.",
-             noisy=number(noisy), cells=number(cells), rows=number(plan.rows_about), unit=unit)  # fmt: skip
+             noisy=number(noisy), cells=number(made_up.cells), rows=number(plan.rows_about), unit=unit)  # fmt: skip
 
 
 def _noise_by_size(plan: Plan, table: tuple[str, ...]) -> str:

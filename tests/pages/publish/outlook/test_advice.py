@@ -40,19 +40,31 @@ def test_a_plan_with_enough_epsilon_gets_no_advice() -> None:
 
 
 def test_a_table_of_too_many_cells_is_reported_and_pairs_are_one_click_away() -> None:
-    page = planned(4)
-    assert "of 10,000 cells would be mostly noise" in texts(page)
+    page = planned(4, rows_about=8_000)
+    assert "of 4,096 cells would be mostly noise" in texts(page)
     labels = [button.label for button in page.button if "mostly noise" in button.label or "model" in button.label]
     assert labels[0].startswith("Publish every pair instead: ")
-    assert any(label.startswith("Publish each column by itself: 0 of 40 cells") for label in labels)
+    assert any(label.startswith("Publish each column by itself: 0 of 32 cells") for label in labels)
     labelled(page.button, "Publish every pair").click().run()
     assert not page.exception
     assert visit_of(page).entries.layout == "pairs"
     assert "asks for more detail" not in texts(page)
 
 
+def test_other_and_missing_values_are_expected_to_be_few_and_warn_of_nothing() -> None:
+    page = visit()
+    page.get("file_uploader")[0].upload("flags.csv", b"a,b,c\nyes,yes,yes\n").run()
+    here = visit_of(page)
+    declared = {name: {"name": name, "kind": "yesno"} for name in "abc"}
+    here.entries = here.entries.with_(chosen=tuple("abc"), declared=declared, several_rows=False, rows_about=5_000)
+    here.settle("columns", "domain", "unit")
+    said = texts(settled(page.run()))
+    assert "asks for more detail" not in said, "56 of 64 cells have (other) or (missing) in them"
+    assert "*(other)* and *(missing)* are left aside here" in said
+
+
 def test_without_a_stated_size_the_ways_out_say_which_size_they_assume() -> None:
-    page = planned(4)
+    page = planned(4, rows_about=8_000)
     assert "What would help:" in texts(page)
     visit_of(page).change(rows_about=None)
     assert "What would help in a table of an assumed 10,000 rows:" in texts(settled(page.run()))
@@ -78,11 +90,11 @@ def test_too_small_an_epsilon_is_reported_with_the_gain_of_a_larger_one() -> Non
 
 
 def test_advice_and_preview_name_the_same_number_of_noisy_cells() -> None:
-    page = planned(4)
+    page = planned(4, rows_about=8_000)
     here = visit_of(page)
     here.change(chosen=("c3", "c1", "c0", "c2"))
     here.settle("columns", "domain", "unit")
-    numbers = re.findall(r"\*\*([\d,]+) of 10,000 cells", texts(settled(page.run())))
+    numbers = re.findall(r"\*\*([\d,]+) of 4,096 cells", texts(settled(page.run())))
     assert len(numbers) > 1
     assert len(set(numbers)) == 1
 
@@ -98,7 +110,7 @@ def test_the_smallest_step_of_epsilon_that_helps_is_offered(epsilon: str) -> Non
     helping = [step for step in shares if shares[step] < shares[plan.epsilon] / 2]
     button = labelled(page.button, "Spend ε = ")
     assert button.label.startswith(f"Spend ε = {exact_text(min(helping))} instead of {epsilon}: ")
-    assert f": {round(shares[min(helping)] * 1000):,} of 1,000 cells mostly noise" in button.label
+    assert f": {round(shares[min(helping)] * 512):,} of 512 cells mostly noise" in button.label
 
 
 def test_a_small_table_whose_cells_hardly_exceed_their_noise_is_not_made_to_look_good() -> None:

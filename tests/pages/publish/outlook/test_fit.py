@@ -46,6 +46,17 @@ def test_a_column_that_does_not_fit_is_reported_roughly_before_the_button(planne
     assert ledger().datasets() == []
 
 
+def test_without_a_cell_for_other_values_rows_are_said_to_be_left_out(planned: AppTest) -> None:
+    here = visit_of(planned)
+    region = here.entries.declared["region"] | {"other": False}
+    here.entries = here.entries.with_(declared=here.entries.declared | {"region": region})
+    told = next(warning.value for warning in settled(planned.run()).warning if "region" in warning.value)
+    assert "hold a value without a cell, and are left out of every table" in told or "is left out" in told
+    assert "(other)" not in told
+    here.open_step("domain")
+    assert "no cell *(other)* for region" in texts(settled(planned.run()))
+
+
 def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     labelled(planned.button, "Read income as written like 1.234,5").click().run()
     settled(planned)
