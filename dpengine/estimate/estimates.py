@@ -209,7 +209,7 @@ class ModelledEstimates:
         return of_95_in_100(self._half_widths(table, expected, error))
 
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
-        scales, own = [self._scales[name] for name in table], self._pair_scales.get(frozenset(table))
+        scales, own = [self._scales[name] for name in table], self._own_scales.get(frozenset(table))
         return model_intervals.model_half_widths(expected, scales, error, own, self._max_people)
 
     @cached_property
@@ -246,10 +246,10 @@ class ModelledEstimates:
         return {name: float(one.allocation.scale) for name, one in self._columns.items()}
 
     @cached_property
-    def _pair_scales(self) -> dict[frozenset[str], float]:
-        """The scales of the noise in pairs that were measured cell by cell."""
-        pairs = (one for one in self._count_measurements if len(one.allocation.columns) == 2 and not one.merged)
-        return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in pairs}
+    def _own_scales(self) -> dict[frozenset[str], float]:
+        """The scales of the noise in tables of two and more columns that were measured cell by cell."""
+        own = (one for one in self._count_measurements if len(one.allocation.columns) > 1 and not one.merged)
+        return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in own}
 
     def _as_measured(self, table: Columns) -> UnbiasedEstimates:
         """Return estimates of the total; or of a column and, from tables without it, of the total."""

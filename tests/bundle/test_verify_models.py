@@ -379,5 +379,20 @@ def test_the_noise_of_a_table_bounds_its_intervals_only_if_no_cells_were_merged(
     assert (merged[0] >= alone[0] * 0.99).all()
 
 
+@pytest.mark.parametrize(("pairs_alone", "widest"), [(False, 11), (True, 1_000)])
+def test_the_noise_of_a_table_of_three_columns_bounds_its_intervals_since_version_8(
+    pairs_alone: bool, widest: float
+) -> None:
+    columns = [{"name": name, "kind": "number", "edges": list(range(11)), "other": False, "missing": False}
+               for name in ("a", "b", "c")]  # fmt: skip
+    plan = Plan.model_validate({"dataset": "d", "epsilon": 1, "columns": columns, "tables": [["a", "b", "c"]]})
+    measured = [(Allocation((name,), Fraction(1, 6), 1), (10,)) for name in ("a", "b", "c")]
+    measured.append((Allocation(("a", "b", "c"), Fraction(1, 2), 1), (10, 10, 10)))
+    bounds = ModelBounds(plan, measured, StatedError((1.0, 0.75), 1.0), pairs_alone=pairs_alone)
+    most = bounds.half_widths(("a", "b", "c"), np.full((10, 10, 10), 100.0))[1]
+    assert most is not None
+    assert widest / 10 < most.max() < widest
+
+
 def test_how_much_of_an_error_is_believed_follows_from_the_epsilon_of_a_row() -> None:
     assert (bounds_of_hundreds(9.0, rows=3)[0] == bounds_of_hundreds(9.0)[0]).all()

@@ -163,8 +163,8 @@ def test_a_small_share_that_is_twice_as_large_is_no_result_of_a_search(monkeypat
 def test_shares_of_tables_that_are_measured_beside_boxes_follow_from_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = parts.shares_of_parts
 
-    def shares(plan: Plan, cells: Sequence[float], direct: Sequence[tuple[str, ...]]) -> list[Fraction]:
-        boxes, *others = honest(plan, cells, direct)
+    def shares(*given: Any) -> list[Fraction]:
+        boxes, *others = honest(*given)
         assert len(others) == 2
         return [boxes, *moved(others, Fraction(1, 10))]
 

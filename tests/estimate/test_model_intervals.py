@@ -10,10 +10,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpengine import Plan
+from dpengine import Plan, preview
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.bundle.read import ModelErrorEntry
-from dpengine.estimate.estimates import Estimates, derive_estimates
+from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.model_intervals import believed_error, error_by_size, mean_errors, model_half_widths
 from dpengine.marginals.measurement import AUDIT_EDGES, Audit
 from dpengine.measure.strategy import decide
@@ -130,6 +130,15 @@ def test_a_measured_table_has_no_interval_narrower_than_its_noise_where_counts_s
         if len(table) == 2 and not one.merged:
             middle, half_width = estimates.intervals(table)
             assert (half_width[middle >= float(one.allocation.scale)] >= 3 * float(one.allocation.scale)).all()
+
+
+def test_intervals_of_a_measured_table_of_three_columns_follow_its_own_noise() -> None:
+    plan = letters_plan([5, 6, 4], [["a", "b", "c"]], epsilon="3", rows_about=20_000, strategy="adaptive")
+    estimates = preview(plan).estimates
+    assert isinstance(estimates, ModelledEstimates)
+    whole = max(estimates.measured.marginals, key=lambda one: len(one.allocation.columns))
+    assert whole.allocation.columns == ("a", "b", "c")
+    assert estimates.intervals(("a", "b", "c"))[1].max() <= max(5 * float(whole.allocation.scale), 1.0)
 
 
 def test_cells_determined_by_their_columns_have_narrow_intervals() -> None:

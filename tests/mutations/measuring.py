@@ -946,6 +946,22 @@ FAULTS = [
         "tests/measure/test_parts.py::test_a_model_draws_on_tables_beside_ranges_where_they_would_have_much_noise",
     ),
     Fault(
+        "a measured table of three columns has the intervals of a model",
+        "dpengine/estimate/estimates.py",
+        "if len(one.allocation.columns) > 1 and not one.merged)",
+        "if len(one.allocation.columns) == 2 and not one.merged)",
+        "tests/estimate/test_model_intervals.py::"
+        "test_intervals_of_a_measured_table_of_three_columns_follow_its_own_noise",
+    ),
+    Fault(
+        "verify lets intervals of a measured table of three columns be those of a model",
+        "dpengine/bundle/checks/model_check.py",
+        "(2 if pairs_alone else math.inf)",
+        "2",
+        "tests/bundle/test_verify_models.py::"
+        "test_the_noise_of_a_table_of_three_columns_bounds_its_intervals_since_version_8",
+    ),
+    Fault(
         "boxes of a second table for ranges are free",
         "dpengine/marginals/measurement.py",
         "parts += [boxes.cost for boxes in self.trees]",

@@ -49,11 +49,17 @@ class ModelBounds:
     """The least and the greatest half-widths of a model's tables, and the least error that may be stated for it.
 
     They follow from the marginals that it was fitted to, each with its shape, and from the error that is `stated`;
-    without it, nothing bounds half-widths from above.
+    without it, nothing bounds half-widths from above. Half-widths of tables that were measured follow from their own
+    noise; in earlier versions, those of `pairs_alone`.
     """
 
     def __init__(
-        self, plan: Plan, measured: Sequence[tuple[Allocation, Sequence[int]]], stated: StatedError | None = None
+        self,
+        plan: Plan,
+        measured: Sequence[tuple[Allocation, Sequence[int]]],
+        stated: StatedError | None = None,
+        *,
+        pairs_alone: bool = False,
     ) -> None:
         marginals = [_of_zeros(*each) for each in measured]
         self._deviation = math.sqrt(2 / grand_total(marginals)[1])
@@ -63,7 +69,8 @@ class ModelBounds:
         }
         self._own = {
             frozenset(each.columns): float(each.scale)
-            for each, shape in measured if tuple(shape) == plan.shape(each.columns)
+            for each, shape in measured
+            if tuple(shape) == plan.shape(each.columns) and 1 < len(each.columns) <= (2 if pairs_alone else math.inf)
         }  # fmt: skip
         self._stated, self._epsilon_of_row = stated, float(plan.for_tables) / plan.unit.rows
         self._shape = 0.0
@@ -71,10 +78,7 @@ class ModelBounds:
     def half_widths(self, table: Columns, estimate: Floats) -> tuple[Floats, Floats | None]:
         """Return the least and the greatest half-width of each cell, given the published estimates."""
         rounded, wide = ROUNDING * estimate.size, float(estimate.sum()) + 3 * self._deviation
-        scales, own = (
-            [self._scales[name] for name in table],
-            self._own.get(frozenset(table)) if len(table) == 2 else None,
-        )
+        scales, own = [self._scales[name] for name in table], self._own.get(frozenset(table))
         if self._stated is None:
             return least_half_widths(estimate, scales, own, wide - rounded), None
         error = self._stated.error

@@ -38,6 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 EXACT_SINCE = 7  # in earlier versions, half-widths of a model's tables had another meaning
+OWN_NOISE_SINCE = 8  # in earlier versions, those of a measured table of three columns or more were those of a model
 IN_SUMS = 0.9  # times the half-width of one draw of noise, of which half-widths may be rounded up: that of any sum
 _OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
@@ -144,7 +145,7 @@ def model_bounds(checked: Manifest, plan: Plan) -> ModelBounds | None:
     measured = _with_shapes(checked, plan, whole)
     if any(half_width(plan, (name,), measured) is None for name in plan.counted):
         return None
-    return ModelBounds(plan, measured, stated_error(checked))
+    return ModelBounds(plan, measured, stated_error(checked), pairs_alone=checked.schema_version < OWN_NOISE_SINCE)
 
 
 def _wrong_parts(plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
