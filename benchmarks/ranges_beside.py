@@ -2,6 +2,7 @@
 
     python benchmarks/ranges_beside.py bank              # the folder that `bank.py save bank` wrote
     python benchmarks/ranges_beside.py bank --seed 2     # other columns, people and ε
+    python benchmarks/ranges_beside.py bank --joint 1e5  # if a table of all columns has so many cells at most
 
 One column of at least `LEAST` values is published for ranges, beside random tables of it and other columns. Beside each
 other, with noise of their own: all in one plan; the same tables in a plan without ranges, with all of ε; and the column
@@ -12,6 +13,7 @@ all rows, of estimates and of whole counts, and mean errors of sums from the fir
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import zlib
@@ -73,7 +75,7 @@ def errors(plan: dpe.Plan, name: str, exact: partial[np.ndarray]) -> Errors:
     return off[0], off[1], float(np.abs(sums).mean() / rows)
 
 
-def compare(path: Path, seed: int) -> tuple[str, dict[str, Errors], str] | None:
+def compare(path: Path, seed: int, most: float) -> tuple[str, dict[str, Errors], str] | None:
     """Return the kind of the plan drawn for a table, the errors by way, and a line that says so."""
     with np.load(path) as read:
         codes, all_sizes = read["codes"], read["sizes"]
@@ -86,7 +88,8 @@ def compare(path: Path, seed: int) -> tuple[str, dict[str, Errors], str] | None:
         plan, name = draw(rng, sizes, len(codes))
         cells = sum(plan.cells(table) for table in plan.marginals)
         strategy = decide(plan)
-        if isinstance(strategy, InParts) and cells < 300_000 and cells / float(plan.epsilon) < 300 * len(codes):
+        small = cells < 300_000 and plan.cells(plan.released) <= most
+        if isinstance(strategy, InParts) and small and cells / float(plan.epsilon) < 300 * len(codes):
             break
     else:
         return None
@@ -116,10 +119,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--joint", type=float, default=math.inf, help="cells of a table of all columns, at most")
     chosen = parser.parse_args()
     ratios: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted(chosen.folder.glob("*.npz")):
-        if (found := compare(path, chosen.seed)) is None:
+        if (found := compare(path, chosen.seed, chosen.joint)) is None:
             continue
         kind, error, line = found
         print(line, flush=True)

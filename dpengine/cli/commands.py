@@ -132,7 +132,7 @@ def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bo
     try:
         opened = open_table(table, **reading)
     except TableError as error:
-        if any(fault.path == ("header",) for fault in error.faults):
+        if any(fault.path[:1] == ("header",) for fault in error.faults):
             warn(DOUBT)
         raise
     with opened:

@@ -96,7 +96,7 @@ def agree(
               and not any(resolution.finer_columns(table, one) for one in known)]  # fmt: skip
     earlier = [*([tuple(model.one)] if model is not None else []), *(each.columns for each in expected)]
     if tree_order(resolution, [*earlier, *direct]) is None and (joint := in_one(resolution, earlier, direct)):
-        if model is None and not levels:
+        if model is None and trees and not levels:
             model, direct = through_pairs(squares, estimate, direct, total), []
         else:
             alone = {name: single[name] for name in joint}
