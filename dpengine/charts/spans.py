@@ -163,7 +163,7 @@ def _explained(noise: str, dark: bool, *, bars: bool) -> dict[str, Any]:
         pattern = {"shape": "/", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
         return {"type": "bar", **words, "marker": {"color": GREY[dark], "pattern": pattern}}
     marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
-    words["name"] = _("{noise}; its interval may go beyond the chart", noise=noise)
+    words["name"] = _("{noise}; interval may be cut", noise=noise)
     return {"type": "scatter", **words, "mode": "markers", "marker": marker}
 
 

@@ -34,7 +34,7 @@ def test_each_dot_is_a_change_in_the_given_order_and_hollow_within_the_noise(dar
     assert [*within["x"]] == [3]
     symbols = [each["marker"]["symbol"] for each in (beyond, within, explained)]
     assert symbols == ["circle", "circle-open", "circle-open"]
-    assert explained["name"] == "within the noise; its interval may go beyond the chart"
+    assert explained["name"] == "within the noise; interval may be cut"
     assert drawing.layout["yaxis"]["categoryarray"] == ["Köln, yes", "A&amp;B, yes", "t2, yes"]
     assert drawing.layout["xaxis"]["zeroline"]
     low, high = drawing.layout["xaxis"]["range"]
