@@ -29,8 +29,10 @@ from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_to
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["ModelBounds", "StatedError", "half_width", "wrong_estimates", "wrong_intervals"]
+__all__ = ["OWN_NOISE_SINCE", "ModelBounds", "StatedError", "half_width", "wrong_estimates", "wrong_intervals"]
 
+# In files of earlier versions, half-widths of a measured table of three columns or more are those of a model.
+OWN_NOISE_SINCE = 8
 ROUNDING = 5e-4  # of an estimate of a model, which has 3 decimals: the fitted total is that of what is not rounded
 SLACK = 4 * ROUNDING
 NEARLY = 0.99  # of numbers that follow from estimates before they are rounded

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpengine.array_types import Columns, Floats
 from dpengine.bundle.checks.choice_check import has_early_audit, stated_error, wrong_audit, wrong_purpose
 from dpengine.bundle.checks.division_check import wrong_division, wrong_parts
-from dpengine.bundle.checks.model_check import ModelBounds, half_width
+from dpengine.bundle.checks.model_check import OWN_NOISE_SINCE, ModelBounds, half_width
 from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.promises import table_files
@@ -38,7 +38,6 @@ __all__ = [
 ]  # fmt: skip
 
 EXACT_SINCE = 7  # in earlier versions, half-widths of a model's tables had another meaning
-OWN_NOISE_SINCE = 8  # in earlier versions, those of a measured table of three columns or more were those of a model
 IN_SUMS = 0.9  # times the half-width of one draw of noise, of which half-widths may be rounded up: that of any sum
 _OTHER_HALF_WIDTH = "manifest.json: half_width_95 of {file} does not follow from the measurements"
 
