@@ -15,7 +15,7 @@ from dpengine.bundle.promises import file_names
 from dpengine.bundle.workbook import fitting, workbook
 from dpengine.release import Release
 from dpengine.results.published_columns import measures
-from dpengine.spec.wording import counted_noun, rows_counted, sure
+from dpengine.spec.wording import counted_noun, heading_of, rows_counted, sure
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -195,16 +195,7 @@ def _say_how_to_read(release: Release) -> None:
             ),
             help=term("estimate"),
         )
-    elif release.measured.boxes is not None:
-        st.caption(
-            _(
-                "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
-                "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval "
-                "says so."
-            ),
-            help=term("ranges"),
-        )
-    else:
+    elif release.measured.boxes is None or release.plan.in_parts:
         st.caption(
             _(
                 "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
@@ -212,6 +203,16 @@ def _say_how_to_read(release: Release) -> None:
                 "distinguished from empty ones."
             ),
             help=term("mostly-noise"),
+        )
+    if release.measured.boxes is not None:
+        st.caption(
+            _(
+                "{tables}, measured for ranges: add up *count* over neighbouring cells. If a cell was measured only "
+                "together with its neighbours, its true count may be anything from 0 to the sum of them all; its "
+                "interval says so.",
+                tables=", ".join(plain(heading_of(release.plan, table)) for table in release.plan.ranged),
+            ),
+            help=term("ranges"),
         )
 
 
