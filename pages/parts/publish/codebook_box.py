@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -29,6 +29,8 @@ from pages.parts.visit.state import visit
 
 __all__ = ["bring_levels", "show"]
 
+T = TypeVar("T")
+Faults = dict[str, str]  # what is wrong with files that were refused, by their names
 MAX_REFUSED = 3  # more are only counted
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SHEETS = (
@@ -68,12 +70,13 @@ def show() -> None:
             max_upload_size=codebook_file.MAX_FILE // 10**6,
             help=_(
                 "A YAML file with columns as in a plan, a file of SPSS, Stata or SAS, CSVW-EO, a Data Package or Table "
-                "Schema, or DDI; a CSV file of levels, such as county,state; and shapes for maps, as GeoJSON. "
+                "Schema, or DDI; a CSV or Excel file that lists the values of one column, such as a public list of "
+                "municipalities, with their levels if it has any; and shapes for maps, as GeoJSON. "
                 "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. Numbers "
                 "that others measured from rows, such as how often a value occurs, are not read from any file. A "
                 "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
-                "outlines are kept. A CSV file of levels has a column for each level, and a line for each value: then "
-                "the same column can be published by county and by state."
+                "outlines are kept. A file with levels has a column for each level, such as county,state, and a line "
+                "for each value: then the same column can be published by county and by state."
             ),
         )
         _take_files(files)
@@ -92,22 +95,42 @@ def bring_levels(categories: Sequence[str]) -> None:
 
 
 def _take_files(files: Sequence[UploadedFile]) -> None:
-    """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with them."""
-    try:
-        outlines = [file for file in files if _is_outline(file)]
-        books = [file for file in files if file not in outlines]
-        geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
-        if books:
-            names = visit().entries.declared
-            _take([open_codebook(file.getvalue(), file.name, names=names, geojson=geojson) for file in books])
-        elif geojson:
-            _take_shapes(*next(iter(geojson.items())))
-    except PlanError as error:
-        st.warning(all_faults(error), icon=":material/report:")
+    """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with each other file."""
+    outlines = [file for file in files if _is_outline(file)]
+    geojson, refused = _read_each(outlines, partial(_text, limit=shapes.MAX_BYTES))
+    names = visit().entries.declared
+    read = partial(_open, names=names, geojson=geojson)
+    books, faults = _read_each([file for file in files if file not in outlines], read)
+    refused |= faults
+    if books:
+        _take([*books.values()], refused)
+    elif geojson and not refused:
+        _take_shapes(*next(iter(geojson.items())))
+    for file, fault in refused.items():
+        st.warning(f"**{plain(file)}**: {fault}", icon=":material/report:")
 
 
-def _take(found_books: Sequence[ReadCodebook]) -> None:
-    """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it."""
+def _read_each(files: Sequence[UploadedFile], read: Callable[[UploadedFile], T]) -> tuple[dict[str, T], Faults]:
+    """Return what `read` makes of each file, and the faults of those that it refuses, both by the name of the file."""
+    found: dict[str, T] = {}
+    refused: Faults = {}
+    for file in files:
+        try:
+            found[file.name] = read(file)
+        except PlanError as error:
+            refused[file.name] = all_faults(error)
+    return found, refused
+
+
+def _open(file: UploadedFile, *, names: Iterable[str], geojson: Mapping[str, str]) -> ReadCodebook:
+    return open_codebook(file.getvalue(), file.name, names=names, geojson=geojson)
+
+
+def _take(found_books: Sequence[ReadCodebook], faults: Faults) -> None:
+    """Fill in the columns that codebooks declare; what a doubtful one declares waits for a person to confirm it.
+
+    The box is then emptied, so a message names the files that were refused, with their `faults`.
+    """
     books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
@@ -132,15 +155,21 @@ def _take(found_books: Sequence[ReadCodebook]) -> None:
     text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(entries))
     st.toast(text, icon=":material/menu_book:")
     _tell_refused([sentence for each in found_books for sentence in each.refused])
+    for file, fault in faults.items():
+        _tell_not_read(f"{plain(file)}: {fault}")
     st.rerun()
 
 
 def _tell_refused(refused: Sequence[str]) -> None:
     """Say which parts of the codebooks were not read, and why."""
     for sentence in refused[:MAX_REFUSED]:
-        st.toast(_("Not read: {what}", what=plain(sentence)), icon=":material/block:", duration="long")
+        _tell_not_read(plain(sentence))
     if (rest := len(refused) - MAX_REFUSED) > 0:
         st.toast(plural("And {n} thing more.", "And {n} things more.", rest), icon=":material/block:")
+
+
+def _tell_not_read(what: str) -> None:
+    st.toast(_("Not read: {what}", what=what), icon=":material/block:", duration="long")
 
 
 def _is_outline(file: UploadedFile) -> bool:

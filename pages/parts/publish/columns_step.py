@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -26,9 +27,9 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.plan.column_checks import sizes_of
 from pages.parts.visit.plan.column_entry import suggestion, texts_from_file
-from pages.parts.visit.plan.entries import LAYOUTS
+from pages.parts.visit.plan.entries import LAYOUTS, Entries
 from pages.parts.visit.plan.table_measures import named
-from pages.parts.visit.plan.tables import has_ranges, published, rows_and_persons, too_many
+from pages.parts.visit.plan.tables import as_list, has_ranges, published, rows_and_persons, too_many
 from pages.parts.visit.plan.times_entry import offered_times
 from pages.parts.visit.state import STEPS, visit
 
@@ -124,6 +125,8 @@ def _ask_how_published() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
+    if layout == "own" and entries.layout == "pairs" and not entries.own:
+        visit().change(**_list_of_pairs(entries))
     visit().change(layout=layout)
     if layout == "own":
         levels_box.show(list(entries.chosen))  # placed before the tables, which can then use these levels
@@ -131,6 +134,12 @@ def _ask_how_published() -> None:
     else:
         entries = ask_of_amounts(visit().entries)
     visit().change(declared=entries.declared, own=entries.own, more=entries.more, of_amounts=entries.of_amounts)
+
+
+def _list_of_pairs(entries: Entries) -> dict[str, Any]:
+    """Return the pairs as the beginning of a list of one's own, to which other tables can be added."""
+    listed = as_list(entries, published(entries))
+    return {"own": listed.own, "more": listed.more, "margins": listed.margins}
 
 
 def _ask_for_more() -> None:

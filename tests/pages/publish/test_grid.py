@@ -211,6 +211,20 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     assert visit_of(page).entries.texts["region"] == {"label": "Area", "words": {"North": "up"}}
 
 
+def test_a_refused_codebook_is_named_and_does_not_stop_the_next_one(page: AppTest) -> None:
+    box = labelled(page.get("file_uploader"), "Bring a codebook")
+    box.upload("broken.yaml", b"columns: [").run()
+    assert not page.exception
+    assert [warning.value for warning in page.warning if "**broken.yaml**: " in warning.value]
+    sheet = b"column;kind;values or bins\nregion;;North, South\n"
+    box = labelled(page.get("file_uploader"), "Bring a codebook")
+    box.set_value([("broken.yaml", b"columns: [", "text/yaml"), ("codebook.csv", sheet, "text/csv")]).run()
+    assert not page.exception
+    assert declared(page, "region")["source"] == "codebook"
+    assert [toast.value for toast in page.toast if "Not read: broken.yaml" in toast.value.replace("\\:", ":")]
+    assert not [warning.value for warning in page.warning if "broken.yaml" in warning.value]
+
+
 def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
     content = statistical.written(
         "sav", {"region": [1.0], "score": [1.0]}, column_labels={"region": "", "score": "Income a year"},

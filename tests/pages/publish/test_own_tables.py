@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.visit.plan.plan_form import from_plan, to_plan
+from pages.parts.visit.plan.tables import published
 from tests.pages.visits import labelled, press, settled, texts, visit, visit_of
 from tests.plans import PAY, Plan, geography_plan
 
@@ -121,6 +122,23 @@ def test_own_tables_can_have_averages_and_weights_and_can_be_removed(people: App
     assert labelled(people.multiselect, "Table 1: also").value == [("mean", "income")]
     shown_weights(people)
     assert labelled(people.number_input, "sex (average of income)").value == 3
+
+
+def test_a_list_begins_with_the_pairs_and_can_add_one_column_for_ranges(people: AppTest) -> None:
+    people.multiselect[0].set_value(["county", "sex", "age"]).run()
+    people.radio[0].set_value("pairs").run()
+    before = visit_of(people).entries
+    people.radio[0].set_value("own").run()
+    assert not people.exception
+    assert visit_of(people).entries.own == (("county", "sex"), ("county", "age"), ("sex", "age"))
+    labelled(people.multiselect, "Another table: counts by").set_value(["age"]).run()
+    labelled(people.multiselect, "Table 4: also").set_value([("ranges",)]).run()
+    assert not people.exception
+    assert "age (sums over ranges" in texts(people)
+    (table,) = visit_of(people).entries.more
+    assert (table.columns, table.ranges) == (("age",), True)
+    people.radio[0].set_value("pairs").run()
+    assert published(visit_of(people).entries) == published(before)
 
 
 def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:

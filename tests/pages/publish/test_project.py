@@ -121,7 +121,13 @@ def test_a_new_file_with_the_same_columns_keeps_the_plan_and_its_budget(clinic: 
     clinic.button(key="change-table").click().run()
     uploaded(clinic, "Drop a table", "clinic-2.csv", MORE)
     assert visit_of(clinic).entries == before
-    assert "It spends the budget of clinic, too" in texts(clinic).replace("*", "")
+    said = texts(clinic).replace("*", "")
+    assert "It spends the budget of clinic, too" in said
+    assert "Values that the plan does not list fall in (other). To see whether rows do, Check the fit" in said
+    visit_of(clinic).open_step("columns")
+    clinic.run()
+    press(clinic, "Go to the values")
+    assert visit_of(clinic).step == "domain"
     press(clinic, "Begin a new plan instead")
     assert visit_of(clinic).entries == visit_of(clinic).entries.with_(chosen=(), dataset="clinic-2", title="clinic-2")
     clinic.button(key="undo").click().run()

@@ -37,7 +37,7 @@ COARSE = (
     (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
     (0.2, mark("**{column}**: more than a fifth falls in *(other)*. Only you see this.")),
 )
-NOT_IN_BINS = (  # of numbers, among which *(other)* is rarely meant to be large
+NOT_IN_BINS = (  # where *(other)* is rarely meant to be large: of numbers, and of a plan that continues with a new file
     *COARSE,
     (0.05, mark("**{column}**: more than one row in twenty falls in *(other)*. Only you see this.")),
 )
@@ -90,9 +90,9 @@ def warn(plan: Plan) -> None:
     numbers, left_out = {column.name for column in columns if isinstance(column, Number)}, _without_other(plan)
     offered: set[str] = set()
     for name, share in shares.items():
-        words = (
-            UNREAD if name in beyond else LEFT_OUT if name in left_out else NOT_IN_BINS if name in numbers else COARSE
-        )
+        mostly_in_cells = name in numbers or visit().continued  # a new file may have a category more
+        in_other = NOT_IN_BINS if mostly_in_cells else COARSE
+        words = UNREAD if name in beyond else LEFT_OUT if name in left_out else in_other
         if (how_many := _coarse(words, share)) is None:
             continue
         advice = (

@@ -78,7 +78,8 @@ def _say_that_the_plan_continues() -> None:
     st.info(
         _(
             "The plan for {table} continues with this table: its columns are the same. It spends the budget of "
-            "**{dataset}**, too.",
+            "**{dataset}**, too. Values that the plan does not list fall in *(other)*. To see whether rows do, *Check "
+            "the fit* in step 3.",
             table=plain(here.continued),
             dataset=plain(here.entries.dataset),
         ),
@@ -87,6 +88,14 @@ def _say_that_the_plan_continues() -> None:
     with st.container(horizontal=True):
         st.button(
             _("Keep the plan"), key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:"
+        )
+        st.button(
+            _("Go to the values"),
+            key="carried-values",
+            on_click=here.open_step,
+            args=("domain",),
+            type="tertiary",
+            icon=":material/fact_check:",
         )
         st.button(_("Begin a new plan instead"), key="begin-anew", on_click=_begin_anew, type="tertiary")
 

@@ -17,8 +17,8 @@ from pages.parts.visit.plan.entries import Entries
 from pages.parts.visit.plan.table_measures import RANGES, joined, measures_of, table_of
 
 __all__ = [
-    "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "rows_and_persons",
-    "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
+    "as_list", "counting_rows", "declared_name", "has_ranges", "in_layout", "is_ordered", "published",
+    "rows_and_persons", "saying_more", "tables_of", "too_many", "used", "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def used(entries: Entries) -> list[str]:
 
 def in_layout(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
     """Return entries that make exactly these tables: by a layout if one gives them, else as a list."""
-    return _laid_out(entries, tables) or _listed(entries, tables)
+    return _laid_out(entries, tables) or as_list(entries, tables)
 
 
 def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | None:
@@ -216,14 +216,14 @@ def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | N
     return None
 
 
-def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
+def as_list(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
     """Return entries with the tables as the owner's list; the box for single columns replaces these if it can.
 
     >>> listed = [PublishedTable(columns=names) for names in (("age", "sex"), ("age",), ("sex",))]
-    >>> found = _listed(Entries(chosen=("age", "sex")), listed)
+    >>> found = as_list(Entries(chosen=("age", "sex")), listed)
     >>> found.own, found.margins
     ((('age', 'sex'),), True)
-    >>> found = _listed(Entries(chosen=("age", "sex")), listed[:2])
+    >>> found = as_list(Entries(chosen=("age", "sex")), listed[:2])
     >>> found.own, found.margins
     ((('age', 'sex'), ('age',)), False)
     """

@@ -46,6 +46,20 @@ def test_a_column_that_does_not_fit_is_reported_roughly_before_the_button(planne
     assert ledger().datasets() == []
 
 
+def test_a_plan_that_continues_with_a_new_file_is_warned_of_a_category_more(planned: AppTest) -> None:
+    here = visit_of(planned)
+    here.readings.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "_misfits", lambda *_tables: ({"group": 0.08}, {}, {}))
+        settled(planned.run())
+        assert "**group**" not in "".join(warning.value for warning in planned.warning)
+        here.continued = "last-month.csv"
+        settled(planned.run())
+        (told,) = [warning.value for warning in planned.warning if "**group**" in warning.value]
+    assert "more than one row in twenty falls in *(other)*. Only you see this." in told
+    assert "8" not in told, "no exact share"
+
+
 def test_without_a_cell_for_other_values_rows_are_said_to_be_left_out(planned: AppTest) -> None:
     here = visit_of(planned)
     region = here.entries.declared["region"] | {"other": False}
