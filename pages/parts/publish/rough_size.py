@@ -34,9 +34,12 @@ def ask_rough_size() -> None:
         min_value=1,
         max_value=10**12,
         value=about,
-        placeholder=_("for instance 5000; used for the preview only"),
+        placeholder=_("for instance 5000"),
         key=exact,
-        help=_("A public figure, not the exact number. It only scales the made-up preview."),
+        help=_(
+            "A public figure, not the exact number. It scales the made-up preview, and where a table would be mostly "
+            "noise, it decides how the tables are measured."
+        ),
         on_change=_take,
         args=(exact, ROUGH_SIZE),
     )
