@@ -148,14 +148,15 @@ def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[
 def _whole_boxes(
     boxed: Sequence[tuple[Marginal[np.float64], Ints]],
     columns: Columns,
-    order: Sequence[Columns],
+    after_rows: Sequence[Columns],
     resolution: Resolution,
 ) -> dict[Columns, tuple[Marginal[np.int64], Kept]]:
     """Return tables of boxes in whole numbers, and what rows with `columns` are to keep of them.
 
-    `boxed` are expected counts, and their cells in order; `order` is that of all tables after the rows. Tables that
-    share no column with the rows are left out, and those at a coarser level than a row's. So are those that would close
-    a ring with others, or that come between the rows and a table with columns of both: all of these follow the rows.
+    `boxed` are expected counts, and their cells in order; `after_rows` are the columns of all tables, in order. Tables
+    that share no column with the rows are left out, and those at a coarser level than a row's. So are those that would
+    close a ring with others, and those with which another table could not agree if it follows the rows, too: all of
+    these follow the rows.
     """
     by_columns = {table.columns: (table, order) for table, order in boxed}
     along_tree: list[Columns] = []
@@ -163,7 +164,7 @@ def _whole_boxes(
         shared = resolution.shared(names, columns)
         if shared and {*shared} <= {*columns}:
             longer = tree_order(resolution, [*along_tree, names])
-            if longer is not None and _others_can_follow(resolution, [columns, *longer], order):
+            if longer is not None and _others_can_follow(resolution, [columns, *longer], after_rows):
                 along_tree = longer
     whole: list[Marginal[np.int64]] = []
     found = {}
@@ -184,7 +185,7 @@ def _whole_boxes(
 
 
 def _others_can_follow(resolution: Resolution, first: Sequence[Columns], order: Sequence[Columns]) -> bool:
-    """Return whether all other tables can follow in `order`: what each shares with earlier ones lies in one of these."""
+    """Return whether all other tables can follow `first` in `order`: each shares with earlier ones what one has."""
     earlier = [{*resolution.known(table)} for table in first]
     for table in order:
         if table not in first:
