@@ -109,7 +109,7 @@ def agree(
         assert order is not None, "checked before anything is spent"
         by_columns = {each.columns: each for each in expected}
         boxed = [_boxed(*each, model) for each in zip(trees, measured_trees, strict=True)]
-        boxes = _whole_boxes(boxed, tuple(model.one), resolution)
+        boxes = _whole_boxes(boxed, tuple(model.one), order[1:], resolution)
         for of_boxes, _order in boxed:
             if of_boxes.columns in boxes:
                 shared = boxes[of_boxes.columns][1].counts.columns
@@ -146,20 +146,26 @@ def _boxed(tree: BoxTree, measured: BoxTree, model: Pairwise) -> tuple[Marginal[
 
 
 def _whole_boxes(
-    boxed: Sequence[tuple[Marginal[np.float64], Ints]], columns: Columns, resolution: Resolution
+    boxed: Sequence[tuple[Marginal[np.float64], Ints]],
+    columns: Columns,
+    after_rows: Sequence[Columns],
+    resolution: Resolution,
 ) -> dict[Columns, tuple[Marginal[np.int64], Kept]]:
     """Return tables of boxes in whole numbers, and what rows with `columns` are to keep of them.
 
-    `boxed` are expected counts, and their cells in order. Tables that share no column with the rows are left out, and
-    those at a coarser level than a row's. So are those that would close a ring with others: all of these follow the
-    rows.
+    `boxed` are expected counts, and their cells in order; `after_rows` are the columns of all tables, in order. Tables
+    that share no column with the rows are left out, and those at a coarser level than a row's. So are those that would
+    close a ring with others, and those with which another table could not agree if it follows the rows, too: all of
+    these follow the rows.
     """
     by_columns = {table.columns: (table, order) for table, order in boxed}
     along_tree: list[Columns] = []
     for names in by_columns:
         shared = resolution.shared(names, columns)
         if shared and {*shared} <= {*columns}:
-            along_tree = tree_order(resolution, [*along_tree, names]) or along_tree
+            longer = tree_order(resolution, [*along_tree, names])
+            if longer is not None and _others_can_follow(resolution, [columns, *longer], after_rows):
+                along_tree = longer
     whole: list[Marginal[np.int64]] = []
     found = {}
     for names in along_tree:
@@ -176,6 +182,18 @@ def _whole_boxes(
         sums = Marginal(shared, _over(resolution, counts, shared))
         found[names] = counts, Kept(sums, order if shared == names else np.arange(sums.values.size))
     return found
+
+
+def _others_can_follow(resolution: Resolution, first: Sequence[Columns], order: Sequence[Columns]) -> bool:
+    """Return whether all other tables can follow `first` in `order`: each shares with earlier ones what one has."""
+    earlier = [{*resolution.known(table)} for table in first]
+    for table in order:
+        if table not in first:
+            own = {*resolution.known(table)}
+            if not any(own & set().union(*earlier) <= known for known in earlier):
+                return False
+            earlier.append(own)
+    return True
 
 
 def _over(resolution: Resolution, table: Marginal[Number], columns: Columns) -> npt.NDArray[Number]:

@@ -99,7 +99,8 @@ class Pairwise:
         """Return a table of the pairs that this model has, starting from another."""
         margins = [((i, k), self.pair(columns[i], columns[k])) for i, k in combinations(range(len(columns)), 2)]
         joint = rake(joint, margins, TABLE_SWEEPS)
-        scaled: Floats = joint * (self.total / joint.sum())
+        people = float(joint.sum())
+        scaled: Floats = joint * (self.total / people if people else 0.0)
         return scaled
 
     def pair(self, a: str, b: str) -> Floats:

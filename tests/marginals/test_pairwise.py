@@ -12,7 +12,7 @@ import pytest
 from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.noisy_pair import merge
-from dpengine.marginals.pairwise import fit, fit_one_table, refit_pairs
+from dpengine.marginals.pairwise import Pairwise, fit, fit_one_table, refit_pairs
 from dpengine.marginals.smoothing import smooth
 from dpengine.quasi_random import golden_fractions
 
@@ -230,3 +230,10 @@ def test_many_cells_or_little_noise_are_left_to_the_sums() -> None:
         noisy = np.resize([900.0, -20, 35, 0, -40, 10], cells)
         both = [fit_one_table(noisy, ("a", "b"), scale, by_size=by_size) for by_size in (True, False)]
         assert np.array_equal(*both)
+
+
+def test_a_model_of_nobody_has_tables_of_zeros() -> None:
+    pairs = {pair: np.zeros([SIZES[name] for name in pair]) for pair in combinations(SIZES, 2)}
+    nobody = Pairwise(0.0, {name: np.zeros(size) for name, size in SIZES.items()}, pairs)
+    wide = replace(nobody, wide={("a", "b", "c"): np.ones((3, 4, 5))})
+    assert (wide.table(("a", "b", "c")) == 0).all()

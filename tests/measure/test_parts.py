@@ -54,6 +54,10 @@ TABLES: dict[str, list[Any]] = {
         ["sex", "trade"],
         {"columns": ["trade"], "mean": ["pay"]},
     ],
+    "a model beside levels that share columns with it and with ranges": [
+        {"columns": ["sex", "place"], "ranges": True}, ["place", "sex", "hours"], ["place@land", "hours"],
+        ["hours", "age"], ["sex", "age"],
+    ],
     "levels beside a model": [["place"], ["place@land", "sex"], ["sex", "trade"], ["trade", "edu"], ["edu", "sex"]],
     "levels of two columns apart": [["place"], ["place@land", "sex"], ["age"], ["age@20-year"]],
     "levels beside a table": [["place"], ["place@land", "sex"], {"columns": ["sex", "edu"], "mean": ["pay"]}],
