@@ -123,7 +123,8 @@ def agree(
         )
     order = tree_order(resolution, [each.columns for each in expected])
     if order is None:
-        return through_one_table({each.columns: each.values for each in expected}, single, total)
+        in_order = [each.project(sorted(each.columns)) for each in expected]
+        return through_one_table({each.columns: each.values for each in in_order}, single, total)
     by_columns = {each.columns: each for each in expected}
     first = [*round_boxes(trees[0]).tables] if trees else []
     return ConsistentTables(_in_order(resolution, [by_columns[each] for each in order[len(first) :]], first, total))

@@ -27,12 +27,18 @@ def source_part(plan: Plan, model: Plan | None, direct: Sequence[Columns], table
     """
     parts, finer, wanted = plan.parts, plan.resolution.finer_columns, {*table}
     of_model = model.marginals if model is not None else ()
-    kinds = (
+    kinds = (  # a part does not know levels that only other parts use
         ("boxes", [wanted == {*one} for one in parts.ranged]),
         ("levels", [wanted in map(set, part.marginals) for part in parts.levels]),
         ("direct", [any(wanted <= {*one} for one in direct if not plan.has_amount(one))]),
         ("model", [any(wanted <= {*one} for one in of_model)]),
-        ("levels", [finer(table, measured_at(part)[-1]) is not None for part in parts.levels]),
+        (
+            "levels",
+            [
+                wanted <= part.resolution.used and finer(table, measured_at(part)[-1]) is not None
+                for part in parts.levels
+            ],
+        ),
         ("direct", [any(wanted <= {*one} for one in direct)]),
         ("boxes", [finer(table, one) is not None for one in parts.ranged]),
     )

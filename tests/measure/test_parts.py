@@ -296,3 +296,27 @@ def test_replicates_of_levels_beside_a_model_are_made_from_the_file_too() -> Non
         assert np.allclose(
             from_file[table].filter(regex="^r").to_numpy(), frame.filter(regex="^r").to_numpy(), atol=0.02
         )
+
+
+def _stepped(name: str, steps: int) -> dict[str, Any]:
+    edges = list(range(steps + 1))
+    return {"name": name, "kind": "number", "edges": edges, "levels": {"ten": 10}, "other": False, "missing": False}
+
+
+def _ranges(*columns: str) -> dict[str, Any]:
+    return {"columns": list(columns), "ranges": True}
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        [_ranges("a", "b@ten"), _ranges("b@ten"), ["a@ten", "b"], ["a", "b"]],
+        [_ranges("c"), _ranges("c", "b@ten"), ["c", "a"], ["a@ten", "b"], ["b", "c"]],
+        [_ranges("c"), _ranges("b@ten", "c"), ["c", "a@ten", "d"], ["c", "a"], ["d"], ["b@ten", "d"]],
+    ],
+)
+def test_levels_that_a_table_for_ranges_alone_uses_are_read_from_its_boxes(tables: list[Any]) -> None:
+    columns = [_stepped("a", 30), _stepped("b", 40), _stepped("c", 20), {"name": "d", "kind": "yesno"}]
+    made = preview(Plan(dataset="d", epsilon=1, rows_about=3000, columns=columns, tables=tables, strategy="adaptive"))
+    verify(write.pack(made))
+    assert {made.counts(table).sum() for table in made.plan.marginals} == {made.counts(()).sum()}
