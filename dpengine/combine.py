@@ -199,8 +199,7 @@ class _Cells:
 
     def _within(self, number: NoisyNumber, least: float, *, whole: bool) -> Combined:
         low, high = (math.floor(number.low), math.ceil(number.high)) if whole else (number.low, number.high)
-        ends = float(max(least, min(low, number.value))), float(max(high, number.value))
-        return Combined(float(number.value), *ends, self.table)
+        return Combined(number.value, max(least, min(low, number.value)), max(high, number.value), self.table)
 
     @cached_property
     def _basis(self) -> Basis:
