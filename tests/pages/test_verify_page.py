@@ -211,7 +211,7 @@ def test_the_change_of_several_cells_is_quoted_with_both_sources(finished: Relea
     region = {"region": finished.plan.column("region").labels[:2]}
     text = next(each.value for each in at.code if "published on" in each.value)
     change = combine(later, region, since=finished)
-    assert f": {int(change.value):,} (95 % interval: {change.low:,} to {change.high:,})" in text
+    assert f": {int(change.value):,} (95 % interval: {change.low:,.0f} to {change.high:,.0f})" in text
     assert all(each.release_id in text for each in (finished, later))
     at.toggle(key="verify-change-sex-region-relative").set_value(True).run()
     assert not at.exception
