@@ -41,7 +41,7 @@ def test_without_a_choice_all_people_are_quoted_and_several_cells_are_added_up(a
     assert quoted(at).startswith("All people: ")
     at.multiselect[0].set_value([0, 1]).run()
     number = combine(made, {"state": ["CA", "TX"]})
-    assert f"{int(number.value):,} (95 % interval: {number.low:,} to {number.high:,})" in quoted(at)
+    assert f"{int(number.value):,} (95 % interval: {number.low:,.0f} to {number.high:,.0f})" in quoted(at)
     at.multiselect[1].set_value([0]).run()
     at.multiselect[0].set_value([0]).run()
     cells = made.tables["state", "sex"].iloc[0]
