@@ -83,7 +83,7 @@ def compare(
     chosen = "direct" if decide(plan).closed_form else "adaptive"
     alone = independence(codes, sizes, str(plan.epsilon), list(plan.marginals))
     error |= {"auto": error[chosen], "independence": alone}
-    kind = KINDS[2 if needs_a_model(plan, tables) else len(allocate_directly(plan)) > 1]
+    kind = KINDS[2 if needs_a_model(plan) else len(allocate_directly(plan)) > 1]
     told = "  ".join(f"{name} {value:.4f}" for name, value in error.items())
     about = f"{path.stem:<16} {len(codes):6} rows  {len(sizes):2} columns  eps {plan.epsilon!s:>4}"
     return kind, error, f"{about}  noise {noise_in_a_table(plan, tables):6.3f}  {told}  {chosen:<8}  {kind}"

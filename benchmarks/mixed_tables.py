@@ -47,7 +47,7 @@ def compare(path: Path, seed: int, wide: int) -> tuple[float, str] | None:
         except (dpe.PlanError, ValueError):
             continue
         tables = maximal(plan.supports)
-        if needs_a_model(plan, tables) and sum(map(plan.cells, tables)) <= MAX_CELLS and decide(plan).closed_form:
+        if needs_a_model(plan) and sum(map(plan.cells, tables)) <= MAX_CELLS and decide(plan).closed_form:
             break
     else:
         return None

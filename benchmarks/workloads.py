@@ -76,7 +76,7 @@ def compare(path: Path, seed: int, wide: int, draws: int) -> tuple[dict[str, flo
         except (dpe.PlanError, ValueError):
             continue
         tables = maximal(plan.supports)
-        if len(tables) > 1 and not needs_a_model(plan, tables) and noise_in_a_table(plan, tables) > MIN_NOISE:
+        if len(tables) > 1 and not needs_a_model(plan) and noise_in_a_table(plan, tables) > MIN_NOISE:
             break
     else:
         return None

@@ -137,12 +137,13 @@ def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Col
     return tuple(map(partial(allocate, plan), tables, divided_by_cells(plan, tables, apart)))
 
 
-def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Return whether maximal tables overlap in a ring whose joint table is too large to write down."""
-    if plan.cells(plan.released) <= MAX_JOINT_CELLS:
+def needs_a_model(plan: Plan) -> bool:
+    """Return whether tables of counts overlap in a ring whose joint table is too large to write down."""
+    if plan.cells(plan.counted) <= MAX_JOINT_CELLS:
         return False
+    tables = maximal(plan.marginals)
     # Along a tree each table adds a column of its own, so more tables than columns close a ring.
-    return len(tables) > len(plan.released) or junction_order(tables) is None
+    return len(tables) > len(plan.counted) or junction_order(tables) is None
 
 
 def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:

@@ -37,7 +37,7 @@ class Direct(Strategy):
         if self.plan.strategy == "direct":
             return _("Direct, as the plan says: what is asked is what is measured.")
         tables = maximal(self.plan.supports)
-        if not needs_a_model(self.plan, tables):
+        if not needs_a_model(self.plan):
             return _("Direct: the tables can be measured and made to agree as they are.")
         return _(
             "Direct: measuring all {tables} tables leaves noise of only about {noise} of all rows in each.",

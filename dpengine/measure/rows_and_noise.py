@@ -64,36 +64,40 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
 
     Tables that agree without a model get one only if the number of rows is stated and noise is clearly too much:
     without a model, their errors are known exactly. So do larger tables whose joint table could not be written down if
-    the number is not stated, or if they have amounts.
+    the number is not stated, or if they have amounts. Tables with amounts are measured either way, so only the noise in
+    those beside them matters.
     """
     if len(tables) == 1:
         return False
-    unknown = plan.rows_about is None or bool(plan.amounts(()))
-    if needs_a_model(plan, tables):
-        return (unknown and _are_larger(tables)) or noise_in_a_table(plan, tables) > _most_noise(plan, tables)
-    if unknown or plan.unit.rows / plan.for_tables > MAX_ADAPTIVE_SCALE:
+    counted, per_row = maximal(plan.marginals), float(plan.for_tables) / plan.unit.rows
+    if needs_a_model(plan):
+        unknown = plan.rows_about is None or bool(plan.amounts(()))
+        return (unknown and _are_larger(counted)) or noise_in_a_table(plan, tables) > _most_noise(plan, counted)
+    if plan.rows_about is None or per_row * MAX_ADAPTIVE_SCALE < 1 or not _without_amounts(plan, tables):
         return False
-    if plan.ranged and junction_order(tables) is not None:
+    if len(counted) == 1:
+        return per_row <= SPARSE_EPSILON and noise_in_a_table(plan, tables) > SPARSE
+    if plan.ranged and junction_order(counted) is not None:
         return False  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
-    return noise_in_a_table(plan, tables) > _most_noise(plan, tables)
+    return noise_in_a_table(plan, tables) > _most_noise(plan, counted)
 
 
 def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     """Return the noise in a table, as a part of the rows, up to which several tables are measured."""
     per_row = float(plan.for_tables) / plan.unit.rows
-    ring = needs_a_model(plan, tables) or junction_order(tables) is None
+    ring = needs_a_model(plan) or junction_order(tables) is None
     if ring and len(allocate_directly(plan)) == 1:
         if not _are_larger(tables):
             return MEASURE_ALL_BY_SUMS
         return max(MEASURE_ALL_BY_LARGE_SUMS, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES_BY_SUMS))
-    if needs_a_model(plan, tables):
+    if needs_a_model(plan):
         if _are_larger(tables):
             cells = math.fsum(map(plan.cells, tables)) / len(tables)
-            return MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.released))
+            return MEASURE_ALL_LARGER * math.sqrt(cells) * min(1.0, FEW_COLUMNS_OF_LARGER / len(plan.counted))
         return max(MEASURE_ALL, _most_noise_of_empty(plan, tables))
     if ring and not _are_larger(tables):
         return max(MEASURE_ALL_OF_FEW, _most_noise_of_empty(plan, tables))
-    if ring and len(tables) > len(plan.released):
+    if ring and len(tables) > len(plan.counted):
         sampled = max(MEASURE_ALL_OF_MANY, _noise_as_in_samples(plan, tables, AS_IN_SAMPLES))
         return min(sampled, MOST_OF_MANY + MORE_OF_MANY * per_row)
     return MEASURE_ALL_OTHERS + MORE_BY_EPSILON * per_row
@@ -112,8 +116,17 @@ def _most_noise_of_empty(plan: Plan, tables: Sequence[Columns]) -> float:
 
 
 def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
-    return _noise(plan, tables, {each.columns: float(each.scale) for each in _measured(plan, tables)})
+    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows.
+
+    Tables with amounts do not count if there are others.
+    """
+    scales = {each.columns: float(each.scale) for each in _measured(plan, tables)}
+    judged = _without_amounts(plan, tables) or tables
+    return _noise(plan, judged, scales if len(scales) == 1 else {table: scales[table] for table in judged})
+
+
+def _without_amounts(plan: Plan, tables: Sequence[Columns]) -> list[Columns]:
+    return [table for table in tables if not plan.has_amount(table)]
 
 
 def _noise_as_in_samples(plan: Plan, tables: Sequence[Columns], times: float) -> float:
@@ -145,7 +158,7 @@ def _noise(plan: Plan, tables: Sequence[Columns], scales: Mapping[Columns, float
 def has_large_ranges(plan: Plan) -> bool:
     """Return whether boxes give better ranges than cells that are measured one by one."""
     large = [table for table in plan.ranged if plan.cells(table) > FLAT_CELLS]
-    if not large or plan.resolution.levels or needs_a_model(plan, maximal(plan.supports)):
+    if not large or plan.resolution.levels or needs_a_model(plan):
         return bool(large)
     measured = allocate_directly(plan)
     return not all(_is_flat(plan, table, _least_variance(plan, measured, table)) for table in large)
