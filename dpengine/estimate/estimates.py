@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpengine.array_types import Columns, Floats
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate import model_intervals
 from dpengine.estimate.agreement import Following, agree
 from dpengine.estimate.amounts import SoftEstimates
@@ -27,7 +27,9 @@ from dpengine.estimate.levels import LevelEstimates
 from dpengine.estimate.model_intervals import NOISE_TAIL, error_by_size, of_95_in_100
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.source_part import allocated_to
+from dpengine.estimate.summed import SummedEstimates
 from dpengine.estimate.table_errors import table_errors
+from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.known_cells import with_known_column
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
@@ -43,8 +45,7 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "Estimates", "HierarchicalEstimates", "ModelledEstimates", "TalliedEstimates", "UnbiasedEstimates",
-    "derive_estimates",
+    "Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates",
 ]  # fmt: skip
 
 
@@ -84,20 +85,22 @@ class UnbiasedEstimates:
     planned: tuple[Allocation, ...] = ()
 
     @cached_property
-    def _allocations(self) -> tuple[Allocation, ...]:
+    def allocations(self) -> tuple[Allocation, ...]:
+        """What was measured."""
         return tuple(one.allocation for one in self.marginals)
 
     @cached_property
     def _errors(self) -> Callable[[Columns], ErrorDistribution]:
-        return table_errors(self.plan, self.planned or self._allocations)
+        return table_errors(self.plan, self.planned or self.allocations)
 
     @cached_property
-    def _squares(self) -> LeastSquares:
-        return least_squares(self.plan, self._allocations)
+    def squares(self) -> LeastSquares:
+        """The estimator."""
+        return least_squares(self.plan, self.allocations)
 
     @cached_property
     def _estimate(self) -> Callable[[Columns], Floats]:
-        return self._squares.estimator([one.rows for one in self.marginals])
+        return self.squares.estimator([one.rows for one in self.marginals])
 
     def estimate(self, table: Columns) -> Floats:
         values = self._estimate(table)
@@ -110,18 +113,18 @@ class UnbiasedEstimates:
 
     def variance_along(self, table: Columns, coefficients: Sequence[float]) -> float:
         """Return the variance of Σ coefficient · estimate over the last column's cells."""
-        return self._variance(self._squares.noise(table, table[-1], coefficients))
+        return self._variance(self.squares.noise(table, table[-1], coefficients))
 
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
-        return noise_along(self._squares, self._allocations, table, coefficients)
+        return noise_along(self.squares, self.allocations, table, coefficients)
 
     def covariance_along(self, table: Columns, along: Columns) -> Floats:
         """Return the covariance of the estimates of the cells along some columns, the others fixed."""
-        return self._squares.covariance(table, along)
+        return self.squares.covariance(table, along)
 
     def _variance(self, terms: Sequence[NoiseTerm]) -> float:
-        variances = self._squares.variances
+        variances = self.squares.variances
         return math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
@@ -144,8 +147,8 @@ class UnbiasedEstimates:
         amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
         values = [one.rows for one in self.marginals]
         if self.plan.resolution.chains:
-            return agree(self._squares, values, amounts, (), (), None, self.plan.resolution)
-        return make_consistent(self._squares, values, amounts)
+            return agree(self.squares, values, amounts, (), (), None, self.plan.resolution)
+        return make_consistent(self.squares, values, amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:
         return self._errors(table)
@@ -194,7 +197,7 @@ class ModelledEstimates:
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         if len(table) < 2:
-            return self._as_measured(table).intervals(table)
+            return self.as_measured(table).intervals(table)
         expected = self.estimate(table)
         return expected, self._half_widths(table, expected, self._believed_error)
 
@@ -205,8 +208,21 @@ class ModelledEstimates:
         """Predict `half_width` from `expected` counts, if the model errs as in public tables of that many people."""
         if len(table) < 2:
             return self.half_width(table)
-        error = model_intervals.usual_error(self.fitted.total, self._epsilon_of_row)
-        return of_95_in_100(self._half_widths(table, expected, error))
+        return of_95_in_100(self._half_widths(table, expected, self._usual_error))
+
+    def half_widths_of_sums(
+        self, finest: Columns, expected: Floats, sizes: Sequence[Ints], *, usual: bool = False
+    ) -> Floats:
+        """Return the half-widths of cells that add up groups of a table's, of these `sizes` along each column.
+
+        With `usual`, they are those of `usual_half_width`.
+        """
+        error = self._usual_error if usual else self._believed_error
+        added = np.meshgrid(*sizes, indexing="ij", sparse=True)
+        scales = [self._scales[name] * np.sqrt(each) for name, each in zip(finest, added, strict=True)]
+        own = self._own_scales.get(frozenset(finest))
+        of_own = None if own is None else own * np.sqrt(math.prod(added))
+        return model_intervals.model_half_widths(expected, scales, error, of_own, self._max_people)
 
     def _half_widths(self, table: Columns, expected: Floats, error: tuple[float, float]) -> Floats:
         scales, own = [self._scales[name] for name in table], self._own_scales.get(frozenset(table))
@@ -225,6 +241,10 @@ class ModelledEstimates:
         error, audit = self.error_by_size, self.measured.audit
         assert audit is not None, "or there would be no such error"
         return model_intervals.believed_error(error, audit, self._max_people, self._epsilon_of_row)
+
+    @property
+    def _usual_error(self) -> tuple[float, float]:
+        return model_intervals.usual_error(self.fitted.total, self._epsilon_of_row)
 
     @property
     def _epsilon_of_row(self) -> float:
@@ -251,7 +271,7 @@ class ModelledEstimates:
         own = (one for one in self._count_measurements if len(one.allocation.columns) > 1 and not one.merged)
         return {frozenset(one.allocation.columns): float(one.allocation.scale) for one in own}
 
-    def _as_measured(self, table: Columns) -> UnbiasedEstimates:
+    def as_measured(self, table: Columns) -> UnbiasedEstimates:
         """Return estimates of the total; or of a column and, from tables without it, of the total."""
         if table not in self._kept:
             others = [one for one in self._count_measurements if not {*table} & {*one.allocation.columns}]
@@ -313,37 +333,6 @@ class HierarchicalEstimates:
         return {}
 
 
-@dataclass(frozen=True)
-class TalliedEstimates:
-    """Estimates of tables of rows and of persons, each from what was measured of its own tally (`spec.tallies`)."""
-
-    plan: Plan
-    each: tuple[Estimates, ...]
-
-    def _from_tally(self, table: Columns) -> Estimates:
-        return self.each[self.plan.tally_of(table)]
-
-    def estimate(self, table: Columns) -> Floats:
-        return self._from_tally(table).estimate(table)
-
-    def intervals(self, table: Columns) -> tuple[Floats, Floats]:
-        return self._from_tally(table).intervals(table)
-
-    def half_width(self, table: Columns) -> float:
-        return self._from_tally(table).half_width(table)
-
-    def mean_abs_error(self, table: Columns) -> float:
-        return self._from_tally(table).mean_abs_error(table)
-
-    @property
-    def fitted(self) -> ConsistentTables | Pairwise | Following:
-        return self.each[0].fitted
-
-    @property
-    def soft(self) -> SoftEstimates:
-        return self.each[0].soft
-
-
 def _measured_in_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
     return tuple(one for one in measured if one.allocation.tally == tally)
 
@@ -356,6 +345,12 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
             for k, tally in enumerate(plan.tallies)
         )
         return TalliedEstimates(plan, tuple(each))
+    if plan.finest is not plan:
+        of_finest = derive_estimates(plan.finest, measured)
+        if isinstance(of_finest, ModelledEstimates):
+            return SummedEstimates(plan, None, of_finest)
+        assert isinstance(of_finest, UnbiasedEstimates), "tables without levels, ranges and persons"
+        return SummedEstimates(plan, of_finest, None)
     if plan.in_parts:
         return _estimates_of_parts(plan, measured)
     if measured.boxes is not None:

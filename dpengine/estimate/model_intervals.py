@@ -66,9 +66,9 @@ MAX_MISSED = 3.0  # times what a model usually misses: more is believed only of 
 
 def model_half_widths(
     expected: Floats,
-    scales: Sequence[float],
+    scales: Sequence[float | Floats],
     error: tuple[float, float],
-    own_scale: float | None = None,
+    own_scale: float | Floats | None = None,
     people: float | None = None,
 ) -> Floats:
     """Return the 95 % half-width of each cell of a table of `expected` counts.
@@ -76,7 +76,8 @@ def model_half_widths(
     `scales` are those of the noise of its columns, one for each axis, and `error` is the result of
     `believed_error`. There are at most so many `people`; by default, those expected. `own_scale` is that of the
     noise in the table itself, if it was measured. The model follows its noisy counts, so half-widths are at most
-    `MEASURED_TAIL` times that scale, and at least `NOISE_TAIL` times it for expected counts that exceed it.
+    `MEASURED_TAIL` times that scale, and at least `NOISE_TAIL` times it for expected counts that exceed it. Each scale
+    may be an array, where cells add up different numbers of measured ones.
 
     >>> model_half_widths(np.array([[40.0, 40.0], [10.0, 10.0]]), [1.0, 2.0], (0.0, 0.75)).round(2)
     array([[7.76, 7.76],
@@ -114,12 +115,12 @@ def least_half_widths(
     return _within_own(np.maximum(MIN_HALF_WIDTH, np.sqrt(squares)), expected, own_scale)
 
 
-def _within_own(half_widths: Floats, expected: Floats, own_scale: float | None) -> Floats:
+def _within_own(half_widths: Floats, expected: Floats, own_scale: float | Floats | None) -> Floats:
     """Return half-widths between the least and the greatest of a table that was measured with noise of `own_scale`."""
     if own_scale is None:
         return half_widths
     least = np.where(expected >= own_scale, NOISE_TAIL * own_scale, MIN_HALF_WIDTH)
-    return np.clip(half_widths, least, max(MEASURED_TAIL * own_scale, MIN_HALF_WIDTH))
+    return np.clip(half_widths, least, np.maximum(MEASURED_TAIL * own_scale, MIN_HALF_WIDTH))
 
 
 def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
@@ -216,7 +217,7 @@ def _missed(rows: float, epsilon: float) -> float:
     return missed
 
 
-def _column_squares(expected: Floats, scales: Sequence[float], people: float | None = None) -> Floats:
+def _column_squares(expected: Floats, scales: Sequence[float | Floats], people: float | None = None) -> Floats:
     """Return the squared half-width of each cell by the noise of its columns, of which two may be off at once."""
     parts, most, off = _parts(expected), _most(expected, people), _off(expected, scales, people)
     squares = np.zeros(expected.shape)
@@ -235,7 +236,7 @@ def _squares_of_each(expected: Floats, off: Sequence[Floats]) -> Iterator[Floats
         yield (one * math.prod(part for k, part in enumerate(parts) if k != axis)) ** 2
 
 
-def _off(expected: Floats, scales: Sequence[float], people: float | None) -> list[Floats]:
+def _off(expected: Floats, scales: Sequence[float | Floats], people: float | None) -> list[Floats]:
     """Return by how much the fitted counts of each column may be off."""
     total, most = max(float(expected.sum()), 1e-9), _most(expected, people)
     return [
@@ -249,7 +250,7 @@ def _most(expected: Floats, people: float | None) -> float:
     return max(people or total, total)
 
 
-def _column_error(counts: Floats, mean: float, scale: float) -> Floats:
+def _column_error(counts: Floats, mean: float, scale: float | Floats) -> Floats:
     """Return what 95 % of the errors of a column's fitted `counts` are within; `scale` is that of its noise.
 
     >>> _column_error(np.array([0.0, 50.0, 1_000.0]), 350.0, 100.0)

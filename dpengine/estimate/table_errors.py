@@ -8,6 +8,7 @@ from functools import cache, partial
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.level_errors import LevelErrors
+from dpengine.estimate.level_sums import SumErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measures_levels, of_counts
@@ -31,12 +32,21 @@ def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Col
     if plan.tallied:
         error_of_tally = cache(partial(_errors_of_tally, plan, tuple(allocations)))
         return lambda table: error_of_tally(plan.tally_of(table))(table)
+    if plan.finest is not plan:
+        return _errors_of_sums(plan, tuple(allocations))
     if plan.in_parts:
         return _errors_of_parts(plan, tuple(allocations))
     if plan.resolution.levels and measures_levels(plan, allocations):
         return LevelErrors(plan, of_counts(plan, allocations)).error
     squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
     return lambda table: error_of(squares.noise(table))
+
+
+def _errors_of_sums(plan: Plan, allocations: tuple[Allocation, ...]) -> Callable[[Columns], ErrorDistribution]:
+    """Return the errors of tables of which those at coarser levels are sums."""
+    of_finest = table_errors(plan.finest, allocations)
+    sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
+    return lambda table: of_finest(table) if plan.resolution.finest(table) == table else sums.error(table)
 
 
 def _errors_of_tally(

@@ -26,7 +26,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Columns, Floats
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.marginal import Marginal
 
 __all__ = ["LeastSquares", "NoiseTerm", "subsets"]
@@ -128,6 +128,21 @@ class LeastSquares:
         """Return the variance of the estimate of `table`: the same for every cell."""
         return self.variance_beyond(-1, table)
 
+    def variance_of_sums(self, table: Columns, groups: Sequence[Ints]) -> float:
+        """Return the mean variance of a sum of cells of the estimate of `table`.
+
+        The cells along each column are divided into `groups` of these sizes, and a sum is over one group of each.
+        """
+        total = 0.0
+        for component in subsets(table):
+            precision, _ = self._component(component)
+            each = 1 / precision / self._cells(frozenset(table) - component) ** 2
+            for name, sizes in zip(table, groups, strict=True):
+                squares = np.square(sizes.astype(np.float64))
+                each *= float((sizes - squares / self.sizes[name] if name in component else squares).mean())
+            total += each
+        return total
+
     def variance_beyond(self, size: int, table: Columns) -> float:
         """Return the variance of a cell of what is left of `table` without its sums over up to `size` columns."""
         total = 0.0
@@ -198,16 +213,22 @@ class LeastSquares:
         return self.estimator(values)(table)
 
     def noise(
-        self, table: Columns, along: str | None = None, coefficients: Sequence[float] = (1.0,)
+        self,
+        table: Columns,
+        along: str | None = None,
+        coefficients: Sequence[float] = (1.0,),
+        groups: Sequence[int] = (),
     ) -> tuple[NoiseTerm, ...]:
         """Return the noise in one cell of the estimate of `table`, as a weighted sum of independent draws.
 
         With a column `along` of the table, it is the noise in Σ_k coefficient_k · estimate over the cells k of that
-        column, the others fixed. By symmetry, the weight of a measured cell depends only on its cell in that column and
-        on the set of other shared columns in which it differs from the estimated cell.
+        column, the others fixed. With `groups`, it is that in the sum over so many cells along each column, such as a
+        cell of a coarser level. By symmetry, the weight of a measured cell depends only on its cell in the column
+        `along` and on the set of other shared columns in which it lies outside the group of the estimated cell.
         """
+        groups = tuple(groups) or (1,) * len(table)
         if len(self.measured) == 1:
-            outside = self._cells(frozenset(self.measured[0]) - frozenset(table))
+            outside = self._cells(frozenset(self.measured[0]) - frozenset(table)) * math.prod(groups)
             return tuple(NoiseTerm(0, each, outside) for each in coefficients if each)
         touching = {s for name in table for s in self._holding.get(name, ())}
         # Measurements of one kind that share the same columns are alike, too.
@@ -218,9 +239,10 @@ class LeastSquares:
         # By symmetry, tables of the same sizes that share alike with as many of each kind have the same noise.
         alike = frozenset((kind, tuple(map(table.index, shared)), len(of)) for (kind, shared), of in sharing.items())
         axis = table.index(along) if along in table else None
-        known = (tuple(self.sizes[name] for name in table), alike, axis, tuple(coefficients))
+        known = (tuple(self.sizes[name] for name in table), alike, axis, tuple(coefficients), groups)
         if known not in self._noise:
-            self._noise[known] = self._terms(table, along, coefficients, sharing)
+            in_group = dict(zip(table, groups, strict=True))
+            self._noise[known] = self._terms(table, along, coefficients, in_group, sharing)
         return self._noise[known]
 
     @cached_property
@@ -233,10 +255,11 @@ class LeastSquares:
         table: Columns,
         along: str | None,
         coefficients: Sequence[float],
+        in_group: Mapping[str, int],
         sharing: Mapping[tuple[int, Columns], Sequence[int]],
     ) -> tuple[NoiseTerm, ...]:
         """Return the noise of a table that shares columns with measurements: `sharing` has those of each kind."""
-        sums = math.fsum(coefficients)
+        sums, added = math.fsum(coefficients), math.prod(in_group.values())
         weights_of = self._weights(table)
         in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
         touching = {s for of in sharing.values() for s in of}
@@ -245,7 +268,7 @@ class LeastSquares:
         for kind, alike in enumerate(self._alike):
             if apart := len(alike) - touched[kind]:
                 first = next(s for s in alike if s not in touching)
-                if abs(weight := sums * in_all.get(first, 0.0) / cells) > 1e-15:
+                if abs(weight := sums * added * in_all.get(first, 0.0) / cells) > 1e-15:
                     terms.append(NoiseTerm(first, weight, self._cells(self._sets[first]) * apart))
         for (_, shared), (s, *more) in sharing.items():
             others = tuple(name for name in shared if name != along)
@@ -253,14 +276,14 @@ class LeastSquares:
             outside = (1 + len(more)) * self._cells(self._sets[s] - frozenset(shared))
             # weights[d] is the weight of cells that differ along the axes where d is 1. It starts as the contribution
             # of each component, and is summed over components one axis at a time: 2^k·k steps, not 4^k.
-            weights = np.zeros((2,) * len(shared))
+            weights, others_added = np.zeros((2,) * len(shared)), added // math.prod(map(in_group.__getitem__, shared))
             for component in subsets(shared):
-                weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
+                weight = others_added * weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 weights[tuple(int(name in component) for name in shared)] = weight
             for axis, name in enumerate(others):
                 mean, contrast = np.moveaxis(weights, axis, 0)
-                weights = np.stack([mean + (1 - 1 / self.sizes[name]) * contrast,
-                                    mean - contrast / self.sizes[name]], axis=axis)  # fmt: skip
+                group, part = in_group[name], in_group[name] / self.sizes[name]
+                weights = np.stack([group * mean + (1 - part) * contrast, group * mean - part * contrast], axis=axis)
             if along in shared:  # the last axis: its mean is in all cells alike, its contrast by its coefficient
                 mean, contrast = weights[..., :1], weights[..., 1:]
                 weights = mean * sums + contrast * (np.array(coefficients) - sums / len(coefficients))
@@ -268,7 +291,9 @@ class LeastSquares:
                 weights = weights[..., None] * sums
             for *differing, cell in np.ndindex(weights.shape):
                 places = zip(others, differing, strict=True)
-                times = outside * math.prod(self.sizes[name] - 1 for name, differs in places if differs)
+                times = outside * math.prod(
+                    self.sizes[name] - in_group[name] if differs else in_group[name] for name, differs in places
+                )
                 weight = float(weights[(*differing, cell)])
                 if times and abs(weight) > 1e-15:
                     terms.append(NoiseTerm(s, weight, times))

@@ -15,6 +15,7 @@ from dpengine.spec.plan import Plan
 __all__ = [
     "added_up",
     "are_levels",
+    "group_sizes",
     "level_groups",
     "level_of",
     "may_measure",
@@ -23,6 +24,17 @@ __all__ = [
     "of_counts",
     "tree_of",
 ]
+
+
+def group_sizes(plan: Plan, table: Columns) -> list[Ints]:
+    """Return for each column of `table` how many cells of its finest level in use each of its cells adds up."""
+    resolution = plan.resolution
+    return [
+        np.bincount(resolution.groups(fine, name), minlength=plan.column(name).size)
+        if fine != name
+        else np.ones(plan.column(name).size, dtype=np.int64)
+        for name, fine in zip(table, resolution.finest(table), strict=True)
+    ]
 
 
 def measured_at(plan: Plan) -> list[Columns]:

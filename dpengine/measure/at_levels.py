@@ -1,6 +1,7 @@
 """Decide how tables at several levels of a column are measured: crossed, apart, or in parts.
 
-*Crossed*, each level is measured with all other columns (`measure.levels`): best if these are the same in most tables.
+*Summed*, only the finest levels are measured (`measure.summed_strategy`): best of many tables that overlap. *Crossed*,
+each level is measured with all other columns (`measure.levels`): best if these are the same in most tables.
 *Apart*, each table is measured at its own levels: best if few columns stand together. *In parts*, levels are crossed
 with the columns beside them, and a model draws on the rest (`measure.parts`).
 
@@ -12,26 +13,53 @@ most of it is 0, few measured tables are best. All are functions of the plan alo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpengine.array_types import Columns
+from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.nested import tree_order
-from dpengine.marginals.plan_levels import measured_at
-from dpengine.measure.allocation import allocate_amounts, allocate_apart
+from dpengine.marginals.plan_levels import group_sizes, measured_at
+from dpengine.measure.allocation import allocate_amounts, allocate_apart, allocate_directly
 from dpengine.measure.levels import variances_of_levels
-from dpengine.measure.parts import variances_of_parts
+from dpengine.measure.parts import InParts, variances_of_parts
+from dpengine.measure.rows_and_noise import most_noise, noise_is_too_much, noise_of
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
+from dpengine.spec.summed_levels import may_be_summed
 
-__all__ = ["is_better_apart", "is_better_in_parts"]
+__all__ = ["is_better_apart", "is_better_in_parts", "is_better_summed"]
+
+
+def is_better_summed(plan: Plan, as_sums: Plan) -> bool:
+    """Return whether coarser levels of `plan`, which is *adaptive*, are better sums of the finest ones, if they may be.
+
+    `as_sums` is the plan with these. It has the errors of a plan of the tables at their finest levels. If these are
+    better modelled, the other ways must leave more noise than is worth measuring, too.
+    """
+    if not may_be_summed(plan) or _adds_no_cells(plan):
+        return False
+    others = [_variances_apart(plan), _variances_crossed(plan), _variances_in_parts(plan)]
+    best = min((each for each in others if each is not None), key=lambda each: _total(plan, each), default=None)
+    finest = as_sums.finest
+    tables = maximal(finest.supports)
+    if best is None:
+        return True
+    if noise_is_too_much(finest, tables):
+        return noise_of(plan, best) > most_noise(finest, maximal(finest.marginals))
+    squares, resolution = _squares(finest, allocate_directly(finest)), plan.resolution
+    sums = {
+        table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table)) for table in plan.marginals
+    }
+    return _total(plan, sums) < _total(plan, best)
 
 
 def is_better_apart(plan: Plan) -> bool:
     """Return whether measuring each table at its own levels is possible, and better than crossing the levels."""
-    return _apart(plan) < _crossed(plan)
+    return _total(plan, _variances_apart(plan)) < _total(plan, _variances_crossed(plan))
 
 
 def is_better_in_parts(plan: Plan) -> bool:
@@ -42,30 +70,57 @@ def is_better_in_parts(plan: Plan) -> bool:
         return True
     if plan.ranged:
         return False
-    return _total(plan, variances_of_parts(plan)) < min(_crossed(plan), _apart(plan))
+    others = _variances_crossed(plan), _variances_apart(plan)
+    return _total(plan, variances_of_parts(plan)) < min(_total(plan, each) for each in others)
 
 
-def _crossed(plan: Plan) -> float:
-    """Return the total variance of tables whose levels are measured with all other columns."""
+def _adds_no_cells(plan: Plan) -> bool:
+    """Return whether the table of the finest level and all other columns is published anyway."""
+    return {*measured_at(plan)[-1]} in map(set, plan.marginals)
+
+
+def _variances_crossed(plan: Plan) -> dict[Columns, float] | None:
+    """Return the mean variance of a cell of each table if levels are measured with all other columns, if they can."""
+    if not plan.resolution.is_small:
+        return None
     for_amounts = sum((each.epsilon for each in allocate_amounts(plan)), Fraction(0))
-    return _total(plan, variances_of_levels(plan, plan.for_tables - for_amounts))
+    return variances_of_levels(plan, plan.for_tables - for_amounts)
 
 
-def _apart(plan: Plan) -> float:
-    """Return the total variance of tables that are measured apart; infinite if that is impossible or useless."""
-    crossed = {*measured_at(plan)[-1]} in map(set, plan.marginals)
-    if crossed or plan.amounts(()) or tree_order(plan.resolution, maximal(plan.marginals)) is None:
-        return math.inf
-    measured = allocate_apart(plan)
+def _variances_apart(plan: Plan) -> dict[Columns, float] | None:
+    """Return the mean variance of a cell of each table if they are measured apart; None if that cannot help."""
+    tables = maximal(plan.marginals)
+    if _adds_no_cells(plan) or plan.amounts(()) or tree_order(plan.resolution, tables) is None:
+        return None
+    squares = _squares(plan, allocate_apart(plan))
+    return {table: squares.variance(table) for table in plan.marginals}
+
+
+def _variances_in_parts(plan: Plan) -> dict[Columns, float] | None:
+    """Return the mean variance of a cell of each table if measured in parts; None if there are no parts that agree."""
+    if not plan.in_parts or not all(part.resolution.is_small for part in plan.parts.levels):
+        return None
+    try:
+        InParts(plan).check()
+    except PlanError:
+        return None
+    return variances_of_parts(plan)
+
+
+def _squares(plan: Plan, measured: Sequence[Allocation]) -> LeastSquares:
     sizes = {name: plan.column(name).size for name in plan.released}
-    squares = LeastSquares(
+    return LeastSquares(
         sizes, tuple(each.columns for each in measured), tuple(moments.variance(each.scale) for each in measured)
     )
-    return _total(plan, {table: squares.variance(table) for table in plan.marginals})
 
 
-def _total(plan: Plan, variances: Mapping[Columns, float]) -> float:
-    """Return the variance summed over all cells, times the weights of tables, from the mean one in each table."""
+def _total(plan: Plan, variances: Mapping[Columns, float] | None) -> float:
+    """Return the variance summed over all cells, times the weights of tables, from the mean one in each table.
+
+    It is infinite for a way that is not possible.
+    """
+    if variances is None:
+        return math.inf
     return math.fsum(
         float(plan.weights.get(table, 1)) * plan.cells(table) * variance for table, variance in variances.items()
     )

@@ -19,7 +19,7 @@ from dpengine.measure.strategy_base import MAX_ADAPTIVE_SCALE
 from dpengine.noise.moments import mean_absolute
 from dpengine.spec.plan import Plan
 
-__all__ = ["has_large_ranges", "is_sparse", "noise_in_a_table", "noise_is_too_much"]
+__all__ = ["has_large_ranges", "is_sparse", "most_noise", "noise_in_a_table", "noise_is_too_much", "noise_of"]
 
 MEASURE_ALL = 0.15  # as a fraction of all rows: noise in a table below which a model is no better (benchmarks/bank.py)
 MEASURE_ALL_OF_FEW = 0.25  # the same for pairs whose joint table could be written down
@@ -72,17 +72,17 @@ def noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     counted, per_row = maximal(plan.marginals), float(plan.for_tables) / plan.unit.rows
     if needs_a_model(plan):
         unknown = plan.rows_about is None or bool(plan.amounts(()))
-        return (unknown and _are_larger(counted)) or noise_in_a_table(plan, tables) > _most_noise(plan, counted)
+        return (unknown and _are_larger(counted)) or noise_in_a_table(plan, tables) > most_noise(plan, counted)
     if plan.rows_about is None or per_row * MAX_ADAPTIVE_SCALE < 1 or not _without_amounts(plan, tables):
         return False
     if len(counted) == 1:
         return per_row <= SPARSE_EPSILON and noise_in_a_table(plan, tables) > SPARSE
     if plan.ranged and junction_order(counted) is not None:
         return False  # small ranges are served by measured cells; beside large ones, boxes are chosen anyway
-    return noise_in_a_table(plan, tables) > _most_noise(plan, counted)
+    return noise_in_a_table(plan, tables) > most_noise(plan, counted)
 
 
-def _most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
+def most_noise(plan: Plan, tables: Sequence[Columns]) -> float:
     """Return the noise in a table, as a part of the rows, up to which several tables are measured."""
     per_row = float(plan.for_tables) / plan.unit.rows
     ring = needs_a_model(plan) or junction_order(tables) is None
@@ -123,6 +123,12 @@ def noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     scales = {each.columns: float(each.scale) for each in _measured(plan, tables)}
     judged = _without_amounts(plan, tables) or tables
     return _noise(plan, judged, scales if len(scales) == 1 else {table: scales[table] for table in judged})
+
+
+def noise_of(plan: Plan, variances: Mapping[Columns, float]) -> float:
+    """Return the expected L1 noise per table of cells with these mean variances, taken as normal, as a fraction."""
+    noise = math.fsum(plan.cells(table) * math.sqrt(2 / math.pi * variance) for table, variance in variances.items())
+    return noise / (len(variances) * (plan.rows_about or ASSUMED_ROWS))
 
 
 def _without_amounts(plan: Plan, tables: Sequence[Columns]) -> list[Columns]:

@@ -7,7 +7,8 @@ matter, how finely to measure it (`measure.box_strategy`).
 *auto* is *direct*, unless (`measure.rows_and_noise`, `measure.at_levels`)
 
 * ranges of many cells matter: they are measured in boxes;
-* tables at several levels, and the others, are better measured in parts;
+* tables at several levels are better sums of the finest ones (then the plan says so), or, with the others, better
+  measured in parts;
 * a single table has so many cells for its rows that its columns and pairs are better evidence than its noisy counts;
 * several tables can agree only through a model, or measuring each of them is predicted to have more noise than a model
   has error.
@@ -23,14 +24,16 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.marginals.plan_levels import measures_levels
 from dpengine.measure.adaptive_strategy import Adaptive
-from dpengine.measure.at_levels import is_better_apart, is_better_in_parts
+from dpengine.measure.at_levels import is_better_apart, is_better_in_parts, is_better_summed
 from dpengine.measure.box_strategy import Hierarchical
 from dpengine.measure.direct_strategy import Direct, Optimised
 from dpengine.measure.level_strategies import Levels, LevelsApart
 from dpengine.measure.parts import InParts
 from dpengine.measure.rows_and_noise import has_large_ranges, is_sparse, noise_is_too_much
 from dpengine.measure.strategy_base import Strategy
+from dpengine.measure.summed_strategy import summed
 from dpengine.measure.tally_strategy import Tallied
+from dpengine.spec.declared import changed
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
@@ -45,11 +48,18 @@ def decide(plan: Plan) -> Strategy:
     'Direct: the tables can be measured and made to agree as they are.'
     """
     check_given(plan)
+    if plan.finest is not plan:
+        return summed(plan, decide(plan.finest))
     if plan.strategy != "auto" or plan.tallied:
         return resolved(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
     if plan.resolution.levels:
-        return resolved(private if has_large_ranges(plan) or is_better_in_parts(private) else plan)
+        if has_large_ranges(plan):
+            return resolved(private)
+        as_sums = changed(plan, coarser_levels="summed")
+        if is_better_summed(private, as_sums):
+            return decide(as_sums)
+        return resolved(private if is_better_in_parts(private) else plan)
     tables = maximal(plan.supports)
     if not (has_large_ranges(plan) or is_sparse(plan, tables) or noise_is_too_much(plan, tables)):
         return Direct(plan)
@@ -70,6 +80,8 @@ def resolved(plan: Plan, measured: Sequence[Allocation] | None = None) -> Strate
     No decision is made again, so a release of an earlier version stays what it was. Only whether levels are crossed
     with other columns is decided by the plan, or follows from what was `measured`.
     """
+    if plan.finest is not plan:
+        return summed(plan, resolved(plan.finest))
     if plan.tallied:
         return Tallied(plan)
     if plan.in_parts:

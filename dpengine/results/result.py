@@ -17,8 +17,10 @@ from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import LedgerError
 from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.estimate.estimates import Estimates, ModelledEstimates, TalliedEstimates, derive_estimates
+from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
+from dpengine.estimate.summed import SummedEstimates
+from dpengine.estimate.tallied import TalliedEstimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures
@@ -71,7 +73,9 @@ def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | Synth
     """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
     estimates = derive_estimates(plan, measured)
     each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
-    return [realise(one.fitted, list(tally.plan.marginals)) for one, tally in zip(each, plan.tallies, strict=True)]
+    return [
+        realise(one.fitted, list(tally.plan.finest.marginals)) for one, tally in zip(each, plan.tallies, strict=True)
+    ]
 
 
 def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | SyntheticRows) -> tuple[AmountTable, ...]:
@@ -153,7 +157,7 @@ class Result(SyntheticView, PublishedTables):
         if self.stated.model_error is not None:
             return self.stated.model_error
         estimates = self.estimates
-        model = estimates.model if isinstance(estimates, EstimatesOfParts) else estimates
+        model = estimates.model if isinstance(estimates, EstimatesOfParts | SummedEstimates) else estimates
         if self.measured.audit is None or not isinstance(model, ModelledEstimates):
             return None
         return model.error_by_size

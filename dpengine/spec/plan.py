@@ -31,6 +31,7 @@ from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan_checks import check_different, check_not_found, check_tables, with_knots
 from dpengine.spec.plan_parts import WithParts
 from dpengine.spec.published_table import Each, PublishedTable, read_table
+from dpengine.spec.summed_levels import finest_of
 from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, mark, number
 
@@ -61,6 +62,7 @@ def _names_a_budget(dataset: str) -> str:
 
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
+CoarserLevels = Literal["summed"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
 
@@ -98,6 +100,7 @@ class Plan(WithTallies, WithParts, Declared):
     columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
     tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(read_table)], ...] | Each
     strategy: Strategy = "auto"
+    coarser_levels: CoarserLevels | None = None
 
     if TYPE_CHECKING:
 
@@ -106,6 +109,7 @@ class Plan(WithTallies, WithParts, Declared):
             tables: Sequence[Sequence[str] | PublishedTable | Mapping[str, Any]] | Each | Mapping[str, int],
             unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., language: str = ...,
             about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
+            coarser_levels: CoarserLevels | None = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("tables", mode="before")
@@ -273,7 +277,26 @@ class Plan(WithTallies, WithParts, Declared):
     @cached_property
     def resolution(self) -> Resolution:
         """The levels at which columns are used."""
-        return Resolution(self._by_name, self._used)
+        return Resolution(self._by_name, self._used, summed=self.coarser_levels == "summed")
+
+    @property
+    def finest(self) -> Plan:
+        """The plan of what is measured: each table at the finest levels in use, where coarser levels are their sums.
+
+        It is the plan itself unless coarser levels are `summed`.
+        """
+        if self.coarser_levels is None or not self.resolution.chains:
+            return self
+        own = {
+            name: getattr(self, name) for name in type(self).model_fields if name not in ("tables", "coarser_levels")
+        }
+        if all(getattr(self._finest, name) is value for name, value in own.items()):
+            return self._finest
+        return self._finest.model_copy(update=own)  # a copy of a plan at another ε keeps what the old one made
+
+    @cached_property
+    def _finest(self) -> Plan:
+        return finest_of(self)
 
     @cached_property
     def released(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.numeric.found_bins import MAX_SHARE
 from dpengine.spec.published_table import PublishedTable
+from dpengine.spec.summed_levels import check_summed, may_be_summed
 from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number, some_of
 
@@ -60,8 +61,9 @@ def check_tables(plan: Plan) -> None:
         if frozenset(table) in seen:
             raise ValueError(_("table {name} is listed twice", name=" × ".join(table)))
         seen.add(frozenset(table))
+    check_summed(plan)
     plan.resolution.check(plan.marginals, together=plan.strategy not in ("auto", "adaptive"))
-    if plan.strategy in ("auto", "adaptive"):
+    if plan.strategy == "adaptive" or (plan.strategy == "auto" and not may_be_summed(plan)):
         for part in plan.parts.levels:
             part.resolution.check(part.marginals, together=True)
     plan.resolution.check_counting(plan.supports)

@@ -43,11 +43,13 @@ class Resolution:
 
     A column that is used at several levels has a chain: the names at which it is used, from the coarsest to the finest.
     One such column may be measured at all of these (`column`, at `levels`); others are measured at their finest level,
-    and coarser ones are sums of it. A column that is used at only one level is treated like any other.
+    and coarser ones are sums of it. So are all if levels are `summed`. A column that is used at only one level is
+    treated like any other.
     """
 
     columns: Mapping[str, Column]
     used: frozenset[str]
+    summed: bool = False
 
     @cached_property
     def chains(self) -> dict[str, Columns]:
@@ -62,6 +64,8 @@ class Resolution:
     @cached_property
     def column(self) -> str | None:
         """Name of the declared column that is measured at several levels, that of most parts; None if there is none."""
+        if self.summed:
+            return None
         ratios = {name: self.columns[of[-1]].size / self.columns[of[0]].size for name, of in self.chains.items()}
         return max(ratios, key=lambda name: ratios[name], default=None)
 
