@@ -25,6 +25,7 @@ def estimator(plan: Plan) -> Estimator:
 
     The plan alone decides. So `verify` need not load the strategies, which draw noise.
     """
+    plan = plan.finest
     if plan.in_parts:
         one = len(plan.ranged) == 1 and not plan.resolution.levels and modelled(plan) is None
         return Estimator.TOGETHER if one else Estimator.PARTS

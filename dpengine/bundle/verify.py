@@ -229,6 +229,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("schema_version")
     if checked.schema_version < 7 and any(getattr(column, "affixes", ()) for column in plan.columns):
         wrong.append("schema_version")
+    if checked.schema_version < 8 and plan.coarser_levels is not None:
+        wrong.append("schema_version")
     if checked.schema_version < 4 and (plan.tallied or plan.in_parts or plan.associations(())):
         wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):

@@ -92,8 +92,8 @@ def model_half_widths(
 
 def least_half_widths(
     expected: Floats,
-    scales: Sequence[float],
-    own_scale: float | None = None,
+    scales: Sequence[float | Floats],
+    own_scale: float | Floats | None = None,
     people: float | None = None,
     error: tuple[float, float] = (0.0, USUAL),
 ) -> Floats:

@@ -45,7 +45,9 @@ class SummedEstimates:
 
     def estimate(self, table: Columns) -> Floats:
         finest = self.plan.resolution.finest(table)
-        return self.plan.resolution.coarsen(self.finest.estimate(finest), finest, table)
+        if self.model is None or finest == table:
+            return self.plan.resolution.coarsen(self.finest.estimate(finest), finest, table)
+        return np.round(self.plan.resolution.coarsen(self.model.fitted.table(finest), finest, table), 3) + 0.0
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         finest = self.plan.resolution.finest(table)

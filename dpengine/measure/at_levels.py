@@ -38,23 +38,22 @@ def is_better_summed(plan: Plan, as_sums: Plan) -> bool:
     """Return whether coarser levels of `plan`, which is *adaptive*, are better sums of the finest ones, if they may be.
 
     `as_sums` is the plan with these. It has the errors of a plan of the tables at their finest levels. If these are
-    better modelled, the other ways must leave more noise than is worth measuring, too.
+    better modelled, the other ways must leave more noise than is worth measuring in what they measure, too.
     """
     if not may_be_summed(plan) or _adds_no_cells(plan):
         return False
-    others = [_variances_apart(plan), _variances_crossed(plan), _variances_in_parts(plan)]
-    best = min((each for each in others if each is not None), key=lambda each: _total(plan, each), default=None)
+    whole, in_parts = [_variances_apart(plan), _variances_crossed(plan)], _variances_in_parts(plan)
     finest = as_sums.finest
-    tables = maximal(finest.supports)
-    if best is None:
-        return True
-    if noise_is_too_much(finest, tables):
-        return noise_of(plan, best) > most_noise(finest, maximal(finest.marginals))
+    if noise_is_too_much(finest, maximal(finest.supports)):
+        at_levels = {table for part in plan.parts.levels for table in part.marginals}
+        measured = [*whole, None if in_parts is None else {table: in_parts[table] for table in at_levels}]
+        most = most_noise(finest, maximal(finest.marginals))
+        return all(noise_of(plan, each) > most for each in measured if each is not None)
     squares, resolution = _squares(finest, allocate_directly(finest)), plan.resolution
     sums = {
         table: squares.variance_of_sums(resolution.finest(table), group_sizes(plan, table)) for table in plan.marginals
     }
-    return _total(plan, sums) < _total(plan, best)
+    return _total(plan, sums) < min(_total(plan, each) for each in (*whole, in_parts))
 
 
 def is_better_apart(plan: Plan) -> bool:

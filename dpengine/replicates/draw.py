@@ -117,7 +117,12 @@ def _draws(basis: Basis) -> Callable[[Columns], Floats]:
             return resolution.coarsen(boxes.project((_DRAW, *finer)).values, (_DRAW, *finer), (_DRAW, *table))
 
         return of_boxes
-    errors = (_of_noise if basis.mean_errors is None else _of_model)(basis)
+    finest, resolution = replace(basis, plan=basis.plan.finest), basis.plan.resolution
+    of_finest = (_of_noise if basis.mean_errors is None else _of_model)(finest)
+
+    def errors(table: Columns) -> Floats:
+        finer = resolution.finest(table) if finest.plan is not basis.plan else table
+        return resolution.coarsen(of_finest(finer), (_DRAW, *finer), (_DRAW, *table))
 
     def of_noise(table: Columns) -> Floats:
         estimate = _published(basis, table)

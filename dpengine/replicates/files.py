@@ -164,6 +164,14 @@ def basis_from(release: Published) -> Basis:
             )
         )
     check_tallies(plan)
+    model = modelled(plan) if plan.in_parts else plan.finest if estimator(plan) is Estimator.MODEL else None
+    if model is not None and plan.finest is not plan and not {*model.marginals} <= {*plan.marginals}:
+        raise ReleaseError(
+            _(
+                "replicates of this release can be made by its publisher alone: a model was fitted at the finest "
+                "levels of its columns, and some tables at these are not in this file"
+            )
+        )
     checked = read_manifest(json.dumps(release.manifest).encode())[1]
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
@@ -171,7 +179,6 @@ def basis_from(release: Published) -> Basis:
         if entry.purpose is None and entry.merged_to is None
     )
     errors = None
-    model = modelled(plan) if plan.in_parts else plan if estimator(plan) is Estimator.MODEL else None
     if model is not None and max(map(len, model.marginals)) > 1:
         if checked.model_error is None:
             raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))

@@ -23,6 +23,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS, listed_cells, mock_counts,
 from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
+from dpengine.spec.declared import changed
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import name_of
@@ -154,11 +155,12 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
 
     columns = tuple(sorted({*plan.resolution.finest(plan.released)}))
     even = plan.for_tables / len(plan.marginals)
+    own_levels = changed(plan, coarser_levels=None)
     planned, joint = allocations_of(plan), (allocate(plan, columns, plan.for_tables),)
     widths = []
     for table in plan.marginals:
         alone = (allocate(plan, tuple(sorted(table)), even),)
-        row = [table_error(plan, allocations, table).half_width() for allocations in (planned, alone)]
+        row = [table_error(plan, planned, table).half_width(), table_error(own_levels, alone, table).half_width()]
         fits = plan.cells(columns) <= MAX_TABLE_CELLS and not plan.tallied
         widths.append([*row, table_error(plan, joint, table).half_width() if fits else math.nan])
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=np.float64)
@@ -187,8 +189,9 @@ def compare_strategies(
         errors = []
         for epsilon in epsilons:
             progress(f"{name.capitalize()} at ε = {epsilon}")
-            variant = plan.model_copy(update={"strategy": name}).at(epsilon)
             try:
+                summed = decide(plan).plan.coarser_levels
+                variant = changed(plan, strategy=name, coarser_levels=summed).at(epsilon)
                 decide(variant).check()
                 frame = predict_by_trials(variant, COMPARED_TRIALS)
             except PlanError as error:

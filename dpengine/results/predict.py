@@ -24,6 +24,7 @@ from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import Estimates, ModelledEstimates, derive_estimates
 from dpengine.estimate.parts import EstimatesOfParts
 from dpengine.estimate.quantiles import quantile_half_widths
+from dpengine.estimate.summed import SummedEstimates
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import check_given, decide
@@ -193,7 +194,7 @@ def _stated_half_width(estimates: Estimates, table: Columns, expected: Floats) -
     """Return the half-width that a release states; of a model's table, with errors as they are in public tables."""
     if isinstance(estimates, EstimatesOfParts) and estimates.model is not None and table:
         estimates = estimates.model if estimates.source_part(table)[0] == "model" else estimates
-    if isinstance(estimates, ModelledEstimates):
+    if isinstance(estimates, ModelledEstimates) or (isinstance(estimates, SummedEstimates) and estimates.model):
         return estimates.usual_half_width(table, expected)
     return estimates.half_width(table)
 

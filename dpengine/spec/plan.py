@@ -355,6 +355,10 @@ class Plan(WithTallies, WithParts, Declared):
         except ValueError as error:
             raise PlanError(Fault(("epsilon",), str(error))) from None
 
+    def as_decided(self, decided: Plan) -> Plan:
+        """Return the plan with the strategy, and the way to make coarser levels, of the `decided` one."""
+        return changed(self, strategy=decided.strategy, coarser_levels=decided.coarser_levels)
+
     @property
     def key(self) -> str:
         """The identity of what the plan publishes.
@@ -368,7 +372,8 @@ class Plan(WithTallies, WithParts, Declared):
                     for one in each.plan.marginals]  # fmt: skip
         strategy = "direct" if self.strategy == "auto" else self.strategy
         tables = map(sorted, dict.fromkeys((*self.marginals, *self.supports)))
-        return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload)
+        summed = [["coarser_levels", self.coarser_levels]] if self.coarser_levels is not None else []
+        return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload, *summed)
 
     def identity(self, *measured: object) -> str:
         """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""

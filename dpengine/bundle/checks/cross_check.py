@@ -144,14 +144,15 @@ class CrossCheck:
             ends = (numbers.low, numbers.high, stated if self._exact else None)
             bounds = (None, None) if self._bounds is None else self._bounds.half_widths(table, numbers.estimate)
             if self._bounds is not None:
-                self._bounds.add(numbers.estimate)
+                self._bounds.add(table, numbers.estimate)
             wrong = wrong_intervals(numbers.count, numbers.estimate, *ends, *bounds)
             faults += [f"{file}: {fault}" for fault in wrong]
             stated = None if self._exact else stated
         if table in self._of_boxes:
             wrong = wrong_estimates(numbers.estimate, numbers.low, numbers.high)
             faults += [f"{file}: {fault}" for fault in wrong]
-        if stated is not None and not _is_as_wide(numbers, stated, alike=self._modelled or not table):
+        alike = not table or (self._modelled and self._plan.resolution.finest(table) == table)
+        if stated is not None and not _is_as_wide(numbers, stated, alike=alike):
             faults.append(_("{file}: intervals are not as wide as half_width_95 says", file=file))
         faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
         if self._widths is not None and not faults:

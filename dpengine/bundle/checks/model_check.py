@@ -25,6 +25,7 @@ from dpengine.estimate.model_intervals import (
 )
 from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.measurement import Allocation, Measurement
+from dpengine.marginals.plan_levels import group_sizes
 from dpengine.marginals.sums import as_if_measured, column_as_measured, grand_total
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
@@ -67,7 +68,7 @@ class ModelBounds:
         self._deviation = math.sqrt(2 / grand_total(marginals)[1])
         self._scales = {
             name: float(column_as_measured(name, plan.column(name).size, marginals).allocation.scale)
-            for name in plan.counted
+            for name in plan.finest.counted
         }
         self._own = {
             frozenset(each.columns): float(each.scale)
@@ -75,12 +76,12 @@ class ModelBounds:
             if tuple(shape) == plan.shape(each.columns) and 1 < len(each.columns) <= (2 if pairs_alone else math.inf)
         }  # fmt: skip
         self._stated, self._epsilon_of_row = stated, float(plan.for_tables) / plan.unit.rows
-        self._shape = 0.0
+        self._plan, self._shape = plan, 0.0
 
     def half_widths(self, table: Columns, estimate: Floats) -> tuple[Floats, Floats | None]:
         """Return the least and the greatest half-width of each cell, given the published estimates."""
         rounded, wide = ROUNDING * estimate.size, float(estimate.sum()) + 3 * self._deviation
-        scales, own = [self._scales[name] for name in table], self._own.get(frozenset(table))
+        scales, own = self._of_noise(table)
         if self._stated is None:
             return least_half_widths(estimate, scales, own, wide - rounded), None
         error = self._stated.error
@@ -89,10 +90,25 @@ class ModelBounds:
         most = model_half_widths(estimate, scales, error, own, wide + rounded)
         return least, most / NEARLY
 
-    def add(self, estimate: Floats) -> None:
-        """Take the estimates of a table of two or more columns, which may have been audited."""
+    def _of_noise(self, table: Columns) -> tuple[list[float | Floats], float | Floats | None]:
+        """Return the scales of the noise of each column of a table, and of the table if it was measured itself."""
+        finest = self._plan.resolution.finest(table)
+        own = self._own.get(frozenset(finest))
+        if finest == table:
+            return [self._scales[name] for name in table], own
+        roots = [np.sqrt(each) for each in np.meshgrid(*group_sizes(self._plan, table), indexing="ij", sparse=True)]
+        scales: list[float | Floats] = [self._scales[name] * root for name, root in zip(finest, roots, strict=True)]
+        return scales, None if own is None else own * math.prod(roots)
+
+    def add(self, table: Columns, estimate: Floats) -> None:
+        """Take the estimates of a table of two or more columns, which may have been audited at its finest levels.
+
+        Cells that add up to m have at most (number of cells)^(1 − power) times the error of one cell of m.
+        """
         if self._stated is not None:
-            self._shape += shape_of(estimate + ROUNDING, self._stated.error[1])
+            power = self._stated.error[1]
+            most = math.prod(int(sizes.max()) for sizes in group_sizes(self._plan, table))
+            self._shape += most ** (1 - power) * shape_of(estimate + ROUNDING, power)
 
     def wrong_error(self) -> Iterator[str]:
         """Yield what is wrong with the stated error, after all tables were added."""
@@ -155,10 +171,10 @@ def half_width(plan: Plan, table: Columns, measured: Sequence[tuple[Allocation, 
     `measured` are the marginals that the model was fitted to, each with its shape. As in
     `estimate.estimates.ModelledEstimates`, their noise is combined, and nothing depends on the noisy counts.
     """
-    marginals = [_of_zeros(*each) for each in measured]
-    others = [one for one in marginals if not {*table} & {*one.allocation.columns}]
+    marginals, finest = [_of_zeros(*each) for each in measured], plan.resolution.finest(table)
+    others = [one for one in marginals if not {*finest} & {*one.allocation.columns}]
     try:
-        combined = [column_as_measured(name, plan.column(name).size, marginals) for name in table]
+        combined = [column_as_measured(name, plan.column(name).size, marginals) for name in finest]
     except KeyError:
         return None
     combined += [as_if_measured((), *grand_total(others))] if others else []

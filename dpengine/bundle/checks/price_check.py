@@ -14,7 +14,9 @@ from dpengine.bundle.checks.width_check import AmountWidths
 from dpengine.bundle.estimator import Estimator, estimator
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry
+from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.level_errors import LevelErrors
+from dpengine.estimate.level_sums import SumErrors
 from dpengine.estimate.source_part import allocated_to, direct_marginals, source_part
 from dpengine.estimate.table_errors import table_errors
 from dpengine.exact import exact_text, rational
@@ -48,7 +50,7 @@ def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> l
     Each must have the noise that its price and its sensitivity ask for, their prices must add up to ε, and the
     half-widths of tables must follow from them. `searches` are those in the file for the cells of `plan.finds`.
     """
-    adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
+    adaptive, published, plan = estimator(plan) is not Estimator.LEAST_SQUARES, plan, plan.finest
     faults = list(_wrong_entries(checked, plan, searches, adaptive=adaptive))
     searched = [entry.columns for entry in checked.measurements if entry.purpose == SEARCH]
     if searched != [[name] for name in plan.finds]:
@@ -61,14 +63,14 @@ def wrong_prices(checked: Manifest, plan: Plan, searches: Sequence[Search]) -> l
         chosen = (each for each in checked.measurements if each.purpose == QUANTILES)
         faults += wrong_division(plan, whole, [(tuple(each.columns), rational(each.epsilon)) for each in chosen])
     if not adaptive:
-        return faults + list(_wrong_coverage(checked, plan, whole, sound=not faults))
+        return faults + list(_wrong_coverage(checked, published, whole, sound=not faults))
     faults += [*_wrong_parts(plan, whole), *_wrong_boxes(checked, plan.ranged, plan.unit.rows)]
     if not faults:
         boxes = [each for each in checked.measurements if each.purpose not in (None, SEARCH) and each.columns]
         faults += wrong_parts(plan, whole, [(tuple(each.columns), rational(each.epsilon)) for each in boxes])
     return faults or [
         *wrong_audit(checked, plan),
-        *_wrong_columns(checked, plan, whole),
+        *_wrong_columns(checked, published, whole),
         *_wrong_half_widths(exactly_known(checked, plan), plan, whole),
     ]
 
@@ -109,7 +111,7 @@ def _wrong_table(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> list
 def _wrong_columns(checked: Manifest, plan: Plan, whole: Sequence[Allocation]) -> Iterator[str]:
     """Check that a model has its columns from measured marginals, and their half-widths, if all is of one model."""
     known = {name for each in whole for name in each.columns}
-    for name in sorted({name for table in tables_of_model(checked, plan) for name in table} - known):
+    for name in sorted({name for table in tables_of_model(checked, plan.finest) for name in table} - known):
         yield f"manifest.json: column {name} lies within no measured marginal"
     if estimator(plan) is not Estimator.MODEL:
         return
@@ -323,7 +325,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
         sound = False
         yield "manifest.json: the same columns are measured twice"
     apart = bool(plan.resolution.levels) and not measures_levels(plan, marginals)
-    for k, tally in enumerate(plan.tallies):
+    for k, tally in enumerate(plan.finest.tallies):
         measured = [set(marginal.columns) for marginal in marginals if marginal.tally == k]
         for table in tally.plan.supports:
             if not (apart or plan.has_amount(table)):  # else it is measured at its own levels
@@ -372,6 +374,10 @@ def level_half_widths(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
         if measures_levels(part, of_part):
             errors = LevelErrors(part, of_counts(part, of_part))
             half_widths |= {table: errors.half_widths(table) for table, kind in kinds.items() if kind == ("levels", k)}
+    if plan.finest is not plan and estimator(plan) is Estimator.LEAST_SQUARES and allocations:
+        sums = SumErrors(plan, least_squares(plan.finest, allocations), allocations)
+        coarser = (table for table in plan.marginals if plan.resolution.finest(table) != table)
+        half_widths |= {table: sums.half_widths(table) for table in coarser}
     return half_widths
 
 

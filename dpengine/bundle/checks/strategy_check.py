@@ -26,6 +26,7 @@ _ALWAYS = {
     "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts show that "
     "there are enough people.",
 }
+_OF_SUMS = " Coarser levels are sums of the finest ones."
 _NUMBER, _PART = "[0-9][0-9,]*", "[0-9][0-9.,]* %( of all rows)?"
 _WITH_NUMBERS = re.compile(
     f"Direct: measuring all {_NUMBER} tables leaves noise of only about {_PART} in each[.]"
@@ -36,6 +37,8 @@ _WITH_NUMBERS = re.compile(
 
 def is_stated(sentence: str, plan: Plan) -> bool:
     """Return whether a version writes this `sentence` for a `plan` whose strategy is decided."""
+    if plan.finest is not plan:
+        return sentence.endswith(_OF_SUMS) and is_stated(sentence.removesuffix(_OF_SUMS), plan.finest)
     name = "Direct" if plan.strategy == "auto" else plan.strategy.capitalize()
     known = sentence in _ALWAYS or _fits_numbers(sentence, plan) or sentence in _of_columns(plan, name)
     return known and sentence.startswith(name)

@@ -69,9 +69,10 @@ def all_tables(plan: Plan, table: Columns) -> None:
 
 def _spread(plan: Plan) -> str:
     """Say by how much the errors of the cells of one table differ."""
-    if not plan.resolution.levels:
+    if not plan.resolution.chains:
         return _("Every cell of a table has the same error.")
-    levels = _(" and ").join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
+    used = plan.resolution.levels or [name for chain in plan.resolution.chains.values() for name in chain]
+    levels = _(" and ").join(plain(heading_of(plan, (name,))) for name in used)
     return _(
         "Each level ({levels}) has an error of its own, about the same for large groups and small ones; where the "
         "cells of a level differ, the largest is shown.",
@@ -218,7 +219,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ),
     }
     show_numbers(frame, columns, alt=_("Measured tables with their share of ε"))
-    if len(plan.marginals) > 1 and not plan.resolution.levels:  # strategies that measure each table by itself
+    if len(plan.marginals) > 1 and not plan.resolution.chains:  # strategies that measure each table by itself
         st.markdown(_("**The same ε spent in other ways** (95 in 100 counts are within ±)"))
         ways = compare_allocations(plan)
         names = zip(ways.columns[1:], WAYS, strict=True)

@@ -114,7 +114,7 @@ def _choose_strategy(plan: Plan) -> None:
             key=key,
             format_func=lambda name: _(STRATEGIES[name]),
             help=term("strategy"),
-            on_change=lambda: visit().change(strategy=st.session_state[key]),
+            on_change=lambda: visit().change(strategy=st.session_state[key], coarser_levels=None),
         )
         st.caption(plain(why(plan)))
 

@@ -158,8 +158,7 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
     drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh, most=most)
     if drawn.plan.columns == plan.columns:
         return drawn
-    shown = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed
-    return replace(drawn, plan=shown)
+    return replace(drawn, plan=plan.as_decided(drawn.plan))  # readers' words and shapes may have changed
 
 
 def in_words(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from dpengine.spec.plan import Strategy
+from dpengine.spec.plan import CoarserLevels, Strategy
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import ENGLISH, mark
 from pages.parts.visit.plan.column_entry import is_from_file, listed
@@ -47,6 +47,7 @@ class Entries:
     rows_about: int | None = None
     epsilon: str = "1"
     strategy: Strategy = "auto"
+    coarser_levels: CoarserLevels | None = None  # as auto decided in a plan that is used again
     notes: str = ""
     language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)

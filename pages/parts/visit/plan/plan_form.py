@@ -60,6 +60,7 @@ def to_plan(entries: Entries) -> Plan:
         columns=[_column(entries, name, parted=name in parted) for name in used(entries)],
         tables=tables,
         strategy=entries.strategy,
+        coarser_levels=None if any(t.ranges or t.amounts or t.distinct for t in tables) else entries.coarser_levels,
         notes=entries.notes,
         language=entries.language,
         about=entries.about,
@@ -137,6 +138,7 @@ def from_plan(plan: Plan) -> Entries:
         rows_about=plan.rows_about,
         epsilon=exact_text(plan.epsilon),
         strategy=plan.strategy,
+        coarser_levels=plan.coarser_levels,
     )
     listed = plan.tables if isinstance(plan.tables, tuple) else plan.marginals
     tables = [t if isinstance(t, PublishedTable) else PublishedTable(columns=t) for t in listed]

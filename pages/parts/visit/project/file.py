@@ -16,7 +16,7 @@ from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import About, Language
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import Strategy, exact_epsilon
+from dpengine.spec.plan import CoarserLevels, Strategy, exact_epsilon
 from dpengine.spec.published_table import PublishedTable
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
@@ -114,6 +114,7 @@ class _File(_Part):
     rows_about: int | None = Field(None, ge=1)
     columns: list[ColumnInFile] = []
     strategy: Strategy = "auto"
+    coarser_levels: CoarserLevels | None = None
 
 
 def write(draft: Draft, history: History | None = None) -> str:
@@ -137,6 +138,7 @@ def write(draft: Draft, history: History | None = None) -> str:
         "rows_about": entries.rows_about,
         "columns": [_written(column, entries.texts.get(name, {})) for name, column in entries.declared.items()],
         "strategy": entries.strategy,
+        "coarser_levels": entries.coarser_levels,
     }
     return HEAD + strict_yaml.dump({key: value for key, value in content.items() if value not in ("", {}, [], None)})
 
@@ -235,6 +237,7 @@ def _entries(file: _File) -> Entries:
         rows_about=file.rows_about,
         epsilon=file.epsilon,
         strategy=file.strategy,
+        coarser_levels=file.coarser_levels,
         notes=file.notes,
         language=file.language,
         about={key: said for key, said in file.about.model_dump().items() if said},
