@@ -27,7 +27,7 @@ class Summed(Strategy):
 
     @property
     def why(self) -> str:
-        return f"{self.of_finest.why} {_('Coarser levels are sums of the finest ones.')}"
+        return " ".join([self.of_finest.why, _("Coarser levels are sums of the finest ones.")])
 
     @property
     def marginals(self) -> Sequence[Columns]:

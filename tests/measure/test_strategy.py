@@ -18,7 +18,7 @@ from dpengine import Ledger, Plan, PlanError, release
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.allocation import allocate_directly
+from dpengine.measure.allocation import allocate_directly, needs_a_model
 from dpengine.measure.rows_and_noise import noise_in_a_table
 from dpengine.measure.strategy import decide, resolved
 from dpengine.measure.strategy_base import Strategy
@@ -190,6 +190,28 @@ def test_auto_leaves_larger_tables_in_a_ring_to_a_model_if_rows_are_unknown_or_h
     columns, tables = [*plan.to_dict()["columns"], pay], [*combinations("abcd", 3), {"columns": ["a"], "mean": ["pay"]}]
     with_means = Plan(**plan.to_dict() | {"columns": columns, "tables": tables})
     assert decide(with_means).plan.strategy == "adaptive"
+
+
+def test_auto_models_tables_beside_means_where_it_would_without_them() -> None:
+    """The tables with amounts keep their share of ε, and are measured either way."""
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": 1}
+    pairs = [list(pair) for pair in combinations("abcd", 2)]
+    fields: dict[str, Any] = {"dataset": "d", "rows_about": 2_000, "columns": [*(category(n, 20) for n in "abcd"), pay]}
+    means, more = {"columns": ["a"], "mean": ["pay"]}, {"columns": ["b", "c"], "mean": ["pay"]}
+    assert decide(Plan(**fields, epsilon="1/5", tables=[*pairs, means])).name == "Adaptive"
+    assert decide(Plan(**fields, epsilon="20", tables=[*pairs, means])).name == "Direct"
+    assert decide(Plan(**fields, epsilon="1/5", tables=[means, more])).name == "Direct"
+
+
+def test_amounts_do_not_make_a_ring_too_large_to_write_down() -> None:
+    """Counts agree through the table of the columns that are counted; knots of an amount are no part of it."""
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": 1, "knots": [0, 10, 20, 40, 60, 80, 100]}
+    pairs = [list(pair) for pair in combinations("abc", 2)]
+    fields: dict[str, Any] = {"dataset": "d", "epsilon": 20, "rows_about": 50_000}
+    columns = [*(category(name, 70) for name in "abc"), pay]
+    plan = Plan(**fields, columns=columns, tables=[*pairs[1:], {"columns": pairs[0], "mean": ["pay"]}])
+    assert plan.cells(plan.released) > 2_000_000
+    assert not needs_a_model(plan)
 
 
 @pytest.mark.parametrize(

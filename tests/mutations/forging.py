@@ -54,6 +54,27 @@ FAULTS = [
         OTHER_SHARES,
     ),
     Fault(
+        "verify takes any interval of a level that is a sum",
+        "dpengine/bundle/checks/price_check.py",
+        "        half_widths |= {table: sums.half_widths(table) for table in coarser}\n",
+        "        half_widths = {each: width for each, width in half_widths.items() if each not in {*coarser}}\n",
+        "tests/bundle/test_summed_levels.py::test_a_narrower_interval_of_a_sum_is_found",
+    ),
+    Fault(
+        "verify takes a model's interval of a sum that is as narrow as that of one cell",
+        "dpengine/bundle/checks/model_check.py",
+        "        scales, own = self._of_noise(table)\n",
+        "        scales, own = [0.0 for _ in table], None\n",
+        "tests/bundle/test_summed_levels.py::test_a_models_interval_narrower_than_the_noise_of_its_sums_is_found",
+    ),
+    Fault(
+        "verify takes sums of levels in files of versions that had none",
+        "dpengine/bundle/verify.py",
+        "if checked.schema_version < 8 and plan.coarser_levels is not None:",
+        "if False:",
+        "tests/bundle/test_summed_levels.py::test_earlier_versions_have_no_such_plan",
+    ),
+    Fault(
         "verify takes any shares of crossed levels",
         DIVISION,
         "yield from _wrong_levels(plan, whole)",
