@@ -248,7 +248,7 @@ def _load_plan() -> None:
         table = visit().table
         if file is None or table is None:
             return
-        plan = _plan_in(file)
+        plan = visit().once("plan-read", file.file_id, lambda: _plan_in(file))
         if isinstance(plan, PlanError):
             st.warning(all_faults(plan), icon=":material/report:")
             return
@@ -261,21 +261,14 @@ def _load_plan() -> None:
 
 
 def _plan_in(file: UploadedFile) -> Plan | PlanError:
-    """Return the plan in a file or what is wrong with it; each file is read once, not at each rerun."""
-    key = visit().key("plan-read")
-    known: tuple[str, Plan | PlanError] | None = st.session_state.get(key)
-    if known is not None and known[0] == file.file_id:
-        return known[1]
-    plan: Plan | PlanError
+    """Return the plan in a file, or what is wrong with it."""
     try:
         if file.size > strict_yaml.MAX_BYTES:
             most = strict_yaml.MAX_BYTES // 10**6
             raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
-        plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+        return Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
     except PlanError as error:
-        plan = error
-    st.session_state[key] = (file.file_id, plan)
-    return plan
+        return error
 
 
 def _fits(table: Table, plan: Plan) -> bool:

@@ -278,14 +278,16 @@ class VisitState:
         self.readings.clear()
 
     def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False, most: int = 1) -> T:
-        """Return the result of `work`, which runs only once while `question` stays the same.
+        """Return the result of `work`, also if that is None; it runs only once while `question` stays the same.
 
         For each `name`, the results of the last `most` questions are kept. With `afresh`, `work` runs again.
         """
-        result: T | None = None if afresh else self.recall(name, question)
-        if result is None:
-            result = work()
-            self.keep(name, question, result, most)
+        for earlier, known in () if afresh else self._results.get(name, ()):
+            if earlier == question:
+                found: T = known
+                return found
+        result = work()
+        self.keep(name, question, result, most)
         return result
 
     def keep(self, name: str, question: object, result: object, most: int = 1) -> None:

@@ -102,12 +102,10 @@ def _choose_recent() -> None:
         placeholder=_("Choose one to go on with"),
         key=visit().key("recent"),
     )
-    draft = (
-        None
-        if chosen is None
-        else visit().once("recent", (chosen, recent.put_aside()), lambda: (recent.draft_of(chosen),))[0]
-    )
-    if chosen is None or draft is None:
+    if chosen is None:
+        return
+    draft = visit().once("recent", (chosen, visit().earlier), lambda: recent.draft_of(chosen))
+    if draft is None:
         return
     st.button(_("Open it"), key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
     if copied := next_year.ask(draft):

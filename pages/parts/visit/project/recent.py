@@ -100,12 +100,12 @@ def last_published(dataset: str) -> Draft | None:
     with suppress(LedgerError):
         releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
-    def look() -> tuple[Draft | None]:
+    def look() -> Draft | None:
         with suppress(LedgerError):
-            return (_published(releases[-1]) if releases else None,)
-        return (None,)
+            return _published(releases[-1]) if releases else None
+        return None
 
-    return here.once("last-published", (dataset, len(releases)), look, most=MAX_DATASETS + 1)[0]
+    return here.once("last-published", (dataset, len(releases)), look, most=MAX_DATASETS + 1)
 
 
 def with_all_tables_of(plan: Plan, data: bytes, ledger: Ledger) -> Entry | None:
@@ -139,15 +139,15 @@ def _latest(dataset: str, data: bytes, ledger: Ledger, wanted: object, holds: Ca
     """Return the latest release of a table whose plan `holds` what is wanted; once for each state of the dataset."""
     entries = [entry for entry in ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
-    def look() -> tuple[Entry | None]:
+    def look() -> Entry | None:
         for entry in reversed(entries):
             with suppress(LedgerError, PlanError):
                 before = plan_of(ledger.payload(entry.release_id) or b"")
                 if ledger.find(data, plan_id_of(before)) is not None and holds(before):
-                    return (entry,)
-        return (None,)
+                    return entry
+        return None
 
-    return visit().once("tables-held", (wanted, dataset, data, len(entries)), look)[0]
+    return visit().once("tables-held", (wanted, dataset, data, len(entries)), look)
 
 
 def _tables_of_counts(plan: Plan) -> set[tuple[str, ...]]:
