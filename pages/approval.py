@@ -134,11 +134,10 @@ def show_content(request: Request, plan: Plan) -> None:
         )
     )
     if is_adaptive(plan):
-        tried = trial.errors(plan)
-        if tried is None or trial.question_of(tried[0]) != trial.question_of(plan):
+        frame = trial.errors_of(plan)
+        if frame is None:
             st.caption(_(":material/hourglass_top: Its error is being tried out on made-up people."))
             return
-        frame = tried[1]
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))
