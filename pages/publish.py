@@ -95,7 +95,7 @@ def _where_to_go_on(*, under_way: bool) -> tuple[str, bool]:
         return "page-title", False
     if opened:
         return f"step-{STEPS.index(opened) + 1}", False
-    return ("step-5", False) if progress.outcome() is None else ("step-6", True)
+    return ("step-5", False) if visit().unpublished is None else ("step-6", True)
 
 
 def _title() -> str:
@@ -129,7 +129,7 @@ def _release_in_address() -> Release | None:
 
 
 def _show_welcome() -> None:
-    if (ended := progress.outcome()) is not None:
+    if (ended := visit().unpublished) is not None:
         st.info(" ".join([plain(_(str(ended))), _("Nothing was spent.")]), icon=":material/stop_circle:")
     st.title(_("Publish tables about people without exposing anyone"), anchor=False)
     st.markdown(

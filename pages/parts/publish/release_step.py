@@ -167,7 +167,7 @@ def _show_bill(bill: _Bill) -> None:
 
 def _say_how_it_ended(bill: _Bill) -> None:
     """Say why the last attempt to publish gave no release, unless the bill says it."""
-    ended = progress.outcome()
+    ended = visit().unpublished
     if ended is None or bill.published or bill.refusal is not None:
         return
     if isinstance(ended, str):

@@ -138,7 +138,7 @@ def offer_earlier() -> None:
     if here.table is None or here.entries.chosen:
         return
     own = here.entries.dataset
-    offers = {"earlier-plan": recent.put_aside(), "last-plan": recent.last_published(own)}
+    offers = {"earlier-plan": here.earlier, "last-plan": recent.last_published(own)}
     with suppress(LedgerError):  # reported where a budget is spent
         for place, name in enumerate(recent.with_columns_of_the_table(own, here.ledger)):
             offers[f"last-plan-{place}"] = recent.last_published(name)

@@ -62,7 +62,7 @@ class VisitState:
     plan: Plan | None = None  # the entries as a plan, where they make a whole one
 
     publishing: Job[Release] | None = None
-    unpublished: PrivateReleaseError | str | None = None  # why the last attempt to publish gave no release
+    unpublished: PrivateReleaseError | str | None = None  # why the last attempt gave none, until a change
     release: Release | None = None  # just published, or opened again
 
     waiting: Draft | None = None  # a plan that waits for its table

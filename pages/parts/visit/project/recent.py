@@ -23,7 +23,7 @@ from pages.parts.visit.state import STEPS, visit
 from pages.parts.visit.strategy import plan_id_of
 
 __all__ = [
-    "Recent", "draft_of", "last_published", "listed", "put_aside", "with_all_tables_of", "with_answer_to",
+    "Recent", "draft_of", "last_published", "listed", "with_all_tables_of", "with_answer_to",
     "with_columns_of_the_table",
 ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def listed() -> list[Recent]:
         for entry in reversed(visit().ledger.history()):
             if entry.kind is Kind.RELEASE:
                 entries.setdefault(same_name(entry.dataset), entry)
-    draft = put_aside()
+    draft = visit().earlier
     here = [] if draft is None else [Recent(_("{table}, put aside in this visit", table=draft.table))]
     return [*here, *(Recent(_name(entry), entry.release_id) for entry in entries.values())][:MAX_LISTED]
 
@@ -55,16 +55,11 @@ def listed() -> list[Recent]:
 def draft_of(recent: Recent) -> Draft | None:
     """Return the plan of a listed item; None if it is gone."""
     if not recent.release_id:
-        return put_aside()
+        return visit().earlier
     with suppress(LedgerError):
         entry = visit().ledger.entry(recent.release_id)
         return None if entry is None else _published(entry)
     return None
-
-
-def put_aside() -> Draft | None:
-    """Return the plan of the table that was open before."""
-    return visit().earlier
 
 
 def with_columns_of_the_table(dataset: str, ledger: Ledger) -> list[str]:
