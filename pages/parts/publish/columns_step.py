@@ -244,7 +244,12 @@ def _sizes(tables: tuple[PublishedTable, ...]) -> None:
 def _load_plan() -> None:
     """Offer a box for a plan file that was saved earlier; it fills in every step if the table has its columns."""
     with st.popover(_("Load a plan"), icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
-        file = file_box(_("A plan file for this table"), type=["yaml", "yml"], key=visit().key("plan-file"))
+        file = file_box(
+            _("A plan file for this table"),
+            type=["yaml", "yml"],
+            key=visit().key("plan-file"),
+            max_upload_size=strict_yaml.MAX_BYTES // 10**6,
+        )
         table = visit().table
         if file is None or table is None:
             return
@@ -263,9 +268,6 @@ def _load_plan() -> None:
 def _plan_in(file: UploadedFile) -> Plan | PlanError:
     """Return the plan in a file, or what is wrong with it."""
     try:
-        if file.size > strict_yaml.MAX_BYTES:
-            most = strict_yaml.MAX_BYTES // 10**6
-            raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
         return Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
     except PlanError as error:
         return error
