@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -97,10 +97,12 @@ def bring_levels(categories: Sequence[str]) -> None:
 def _take_files(files: Sequence[UploadedFile]) -> None:
     """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with each other file."""
     outlines = [file for file in files if _is_outline(file)]
-    geojson, refused = _read_each(outlines, partial(_text, limit=shapes.MAX_BYTES))
+    geojson, refused = _read_each(outlines, _outline_text)
     names = visit().entries.declared
-    read = partial(_open, names=names, geojson=geojson)
-    books, faults = _read_each([file for file in files if file not in outlines], read)
+    books, faults = _read_each(
+        [file for file in files if file not in outlines],
+        lambda file: open_codebook(file.getvalue(), file.name, names=names, geojson=geojson),
+    )
     refused |= faults
     if books:
         _take([*books.values()], refused)
@@ -120,10 +122,6 @@ def _read_each(files: Sequence[UploadedFile], read: Callable[[UploadedFile], T])
         except PlanError as error:
             refused[file.name] = all_faults(error)
     return found, refused
-
-
-def _open(file: UploadedFile, *, names: Iterable[str], geojson: Mapping[str, str]) -> ReadCodebook:
-    return open_codebook(file.getvalue(), file.name, names=names, geojson=geojson)
 
 
 def _take(found_books: Sequence[ReadCodebook], faults: Faults) -> None:
@@ -174,8 +172,9 @@ def _tell_not_read(what: str) -> None:
 
 def _is_outline(file: UploadedFile) -> bool:
     """Return whether a file has shapes for maps; GeoJSON may have the same file ending as a codebook."""
-    if _suffix(file) != ".json":
-        return _suffix(file) == ".geojson"
+    suffix = PurePath(file.name).suffix.lower()
+    if suffix != ".json":
+        return suffix == ".geojson"
     return file.size > strict_yaml.MAX_BYTES or not formats.is_described(formats.parsed(file.getvalue()))
 
 
@@ -215,15 +214,8 @@ def _take_shapes(file: str, text: str) -> None:
     st.rerun()
 
 
-def _suffix(file: UploadedFile) -> str:
-    return PurePath(file.name).suffix.lower()
-
-
-def _text(file: UploadedFile, limit: int) -> str:
-    if file.size > limit:
-        raise _too_long(file, limit)
+def _outline_text(file: UploadedFile) -> str:
+    if file.size > shapes.MAX_BYTES:
+        most = shapes.MAX_BYTES // 10**6
+        raise PlanError(_("{file} is too long: at most {most} MB are read", file=file.name, most=most))
     return file.getvalue().decode("utf-8-sig", "replace")
-
-
-def _too_long(file: UploadedFile, limit: int) -> PlanError:
-    return PlanError(_("{file} is too long: at most {most} MB are read", file=file.name, most=limit // 10**6))
