@@ -9,9 +9,10 @@ from dpengine.accounting.entry import Kind
 from dpengine.choose import Drawn
 from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
+from dpengine.results.answer_wording import answer_interval, answer_value, root_words
+from dpengine.spec.query import Variance
 from dpengine.translation.catalogue import _, day, number
 from pages.parts.release.answer_groups import show_groups
-from pages.parts.release.answer_sentence import answer_sentence
 from pages.parts.shared.wording import exactly, plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
@@ -39,7 +40,7 @@ def show_entry(kind: Kind, payload: bytes) -> None:
 def show_answer(answer: Answer, key: str = "answer") -> None:
     """Show an answer, which may be published; `key` distinguishes places on one page."""
     with st.container(border=True):
-        st.markdown(answer_sentence(answer))
+        st.markdown(_sentence(answer))
         if answer.question.by:
             show_groups(answer, key)
         st.caption(
@@ -50,6 +51,32 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
                 entry=answer.answer_id,
             )
         )
+
+
+def _sentence(answer: Answer) -> str:
+    """Return an answer as a sentence, for Markdown."""
+    what, statistic = plain(answer.question.in_words), answer.question.statistic
+    value, price = plain(answer_value(answer, statistic)), exactly(answer.question.epsilon)
+    between = plain(answer_interval(answer, statistic))
+    if answer.question.by:
+        return _("The {what}, in **{value}**; ε = {price}.", what=what, value=value, price=price)
+    if answer.low is None:
+        return _(
+            "The {what}: **{value}**, with 95 % probability {between} of the best; ε = {price}.",
+            what=what,
+            value=value,
+            between=between,
+            price=price,
+        )
+    if isinstance(statistic, Variance):
+        between += f", {plain(root_words(answer))}"
+    return _(
+        "The {what}: **{value}**, 95 % interval {between}; ε = {price}.",
+        what=what,
+        value=value,
+        between=between,
+        price=price,
+    )
 
 
 def show_drawn(drawn: Drawn) -> None:
