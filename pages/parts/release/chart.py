@@ -26,6 +26,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, headings_of, shown_labels
 from dpengine.translation.catalogue import _, mark, number
+from pages.parts.shared.data_twin import interval_columns
 from pages.parts.shared.figures import FigureOfDrawing, buttons, is_dark
 from pages.parts.shared.number_table import MAX_SHOWN, show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
@@ -68,8 +69,7 @@ def number_columns() -> dict[str, Any]:
         "estimate": st.column_config.NumberColumn(
             _("estimate"), format="%,.1f", help=_("Right on average; may be negative or fractional.")
         ),
-        "low": st.column_config.NumberColumn(_("low"), format=whole, help=_("95 % interval, lower end.")),
-        "high": st.column_config.NumberColumn(_("high"), format=whole, help=_("95 % interval, upper end.")),
+        **interval_columns(whole),
         "mostly noise": st.column_config.CheckboxColumn(_("mostly noise")),
     }
 
@@ -179,11 +179,7 @@ def in_readers_words(frame: pd.DataFrame, plan: Plan, table: Columns) -> pd.Data
 
 def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
     shown = f"%,.{digits}f"
-    return {
-        name: st.column_config.NumberColumn(heading, format=shown),
-        f"{name}_low": st.column_config.NumberColumn(_("low"), format=shown, help=_("95 % interval, lower end.")),
-        f"{name}_high": st.column_config.NumberColumn(_("high"), format=shown, help=_("95 % interval, upper end.")),
-    }
+    return {name: st.column_config.NumberColumn(heading, format=shown)} | interval_columns(shown, name)
 
 
 def _ask_measure(plan: Plan, table: Columns, key: str) -> Measure | None:
@@ -245,8 +241,8 @@ def _ask_form(
             key=f"{key}-{name}",
             label_visibility="visible" if many else "collapsed",
         )
-    without = _without_room(plan, table, measure, way, alone.get(way))
     one = alone.get(way)
+    without = _without_room(plan, table, measure, way, one)
     levels = tables_of_levels(plan, table, one) if one and way in (LEVELS, FORMS["treemap"]) else [table]
     fixed = _ask_labels(result, levels, measure, without, key)
     form = next((form for form, words in FORMS.items() if words == way), None)
