@@ -78,6 +78,7 @@ def warn(plan: Plan) -> None:
     table = visit().table
     assert table is not None
     columns, amounts, found = _with_other(plan.columns), _amounts(plan), _found(plan)
+    names_found = {column.name for column in found}
     question = repr((columns, amounts, found))
     facts = background_read.glance(
         "misfits", lambda _progress: _misfits(table, columns, amounts, found), table, question=question
@@ -97,7 +98,7 @@ def warn(plan: Plan) -> None:
             continue
         advice = (
             _("What is possible, *Found among* in step 3, does not fit: correct it, or list the values.")
-            if name in {column.name for column in found}
+            if name in names_found
             else _advice(is_amount=name in beyond, is_number=name in numbers, how=better.get(name))
         )
         with st.container(key=f"misfit-{name}"):
@@ -164,7 +165,7 @@ def _advice(*, is_amount: bool, is_number: bool, how: dict[str, Any] | None) -> 
 
 
 def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
-    """Return the words for a share of the rows; None if it is small."""
+    """Return the `words` of the first limit that a share of the rows reaches; None if it is below all of them."""
     return next((text for least, text in words if share >= least), None)
 
 
@@ -307,7 +308,7 @@ def _looked_at(
     table: Table, columns: Sequence[Column], amounts: Sequence[Amount], progress: Progress
 ) -> tuple[Shares, dict[str, owner.BeyondBounds]]:
     beyond = owner.beyond_bounds(table, amounts)
-    return (_shares(table, columns, progress) if columns else {}), beyond
+    return _shares(table, columns, progress), beyond
 
 
 def _say_beyond(amount: Amount, beyond: owner.BeyondBounds) -> None:
