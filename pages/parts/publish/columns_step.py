@@ -253,7 +253,7 @@ def _load_plan() -> None:
         table = visit().table
         if file is None or table is None:
             return
-        plan = visit().once("plan-read", file.file_id, lambda: _plan_in(file))
+        plan = _plan_in(file)
         if isinstance(plan, PlanError):
             st.warning(all_faults(plan), icon=":material/report:")
             return
@@ -266,11 +266,15 @@ def _load_plan() -> None:
 
 
 def _plan_in(file: UploadedFile) -> Plan | PlanError:
-    """Return the plan in a file, or what is wrong with it."""
-    try:
-        return Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-    except PlanError as error:
-        return error
+    """Return the plan in a file, or what is wrong with it; each file is read once, not at each rerun."""
+
+    def read() -> Plan | PlanError:
+        try:
+            return Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+        except PlanError as error:
+            return error
+
+    return visit().once("plan-read", file.file_id, read)
 
 
 def _fits(table: Table, plan: Plan) -> bool:
