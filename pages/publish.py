@@ -12,11 +12,10 @@ from dpengine.release import Release, reopen
 from dpengine.translation.catalogue import _, mark, some_of
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
-from pages.parts.publish.found_values import as_findable
 from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit, rows_lost
 from pages.parts.publish.outlook.advice import advise
-from pages.parts.publish.outlook.preview import in_words, show_preview, show_preview_so_far
+from pages.parts.publish.outlook.preview import as_findable, in_words, show_preview, show_preview_so_far
 from pages.parts.publish.outlook.trial import KEPT
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
