@@ -165,6 +165,13 @@ class VisitState:
         self.entries = entries
         self.describe = describe
 
+    def draft(self) -> Draft:
+        """Return the current plan with the name of its table, and with how this was read."""
+        return Draft(
+            self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner,
+            self.read_as.get("frequency", ""), self.read_as.get("answers", {}),
+        )  # fmt: skip
+
     def note(self) -> None:
         """Note in the history what was decided since the last call; to be called once the steps of a plan are drawn."""
         if self.table is None:
@@ -199,9 +206,7 @@ class VisitState:
         own_is_kept = self.earlier is not None and not self.earlier.sample
         if self.table is not None and self.entries.chosen and not (self.sample and own_is_kept):
             self.note()
-            self.earlier = Draft(
-                self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner
-            )
+            self.earlier = self.draft()
             self.earlier_columns = frozenset(field.name for field in self.table.columns)
             self.earlier_history = self.history
         self.history, self.continued = History(), ""
