@@ -294,10 +294,7 @@ def summary(plan: Plan | None) -> str:
 
 def all_tables() -> str | None:
     """Return all tables, one on each line; `summary` names only some."""
-    entries = visit().entries
-    if len(published(entries)) <= MAX_NAMED:
+    entries, tables = visit().entries, published(visit().entries)
+    if len(tables) <= MAX_NAMED:
         return None
-    known, name = entries.of_tables, f"named-{language()}"
-    if name not in known:
-        known[name] = "\n".join(f"- {plain(named(table))}" for table in published(entries))
-    return str(known[name])
+    return entries.once(f"named-{language()}", lambda: "\n".join(f"- {plain(named(table))}" for table in tables))
