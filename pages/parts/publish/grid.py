@@ -145,6 +145,7 @@ def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
 
 
 def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    """Return the entry of a column with what was typed into its row; the same object if that changes nothing."""
     before, kind = column, _KINDS.get(cells.get(KIND) or "", column["kind"])
     if column.get("of"):  # the hour or the weekday of another column, and nothing else
         kind, strict = column["kind"], True
@@ -152,11 +153,10 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
         column = _of_other_kind(name, kind, column)
     if CELLS in cells:
         column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
-    for cell, key in ((OTHER, "other"), (MISSING, "missing")):
-        if column["kind"] == "amount" and key == "other":
-            continue  # a text that is no number counts as missing
-        if isinstance(cells.get(cell), bool):
-            column = column | {key: cells[cell]}
+    if isinstance(cells.get(OTHER), bool) and column["kind"] != "amount":  # of which a text counts as missing
+        column = column | {"other": cells[OTHER]}
+    if isinstance(cells.get(MISSING), bool):
+        column = column | {"missing": cells[MISSING]}
     if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None and not finds_cells(column):
         column = confirmed(column) | {"source": source}
     if cells.get(CONFIRMED) is True and "written" not in column:
